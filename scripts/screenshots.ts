@@ -1,9 +1,9 @@
 // Takes the pictures of the dashboard in packages/dashboard/pictures, on the app that the tests drive.
 import { mkdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { missingForBrowser, openBrowser } from "../test/dashboard/browser.ts";
-import { failingHandlers, passAnHour, play } from "../test/dashboard/scene.ts";
-import { startStage } from "../test/dashboard/stage.ts";
+import { missingForBrowser, openBrowser } from "../test/dashboard/stage/browser.ts";
+import { failingHandlers, passAnHour, play } from "../test/dashboard/stage/scene.ts";
+import { startStage } from "../test/dashboard/stage/stage.ts";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
 const folder = fileURLToPath(new URL("../packages/dashboard/pictures/", import.meta.url));

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 
-const server = fileURLToPath(new URL("large-bodies-server.ts", import.meta.url));
+const server = fileURLToPath(new URL("hosts/large-bodies.ts", import.meta.url));
 const chunk = new Uint8Array(1_000_000).fill(120);
 const senders = 40;
 const chunks = 10;

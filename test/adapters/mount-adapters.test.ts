@@ -14,8 +14,8 @@ import Koa3 from "koa";
 import mount from "koa-mount";
 import request from "supertest";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { express4, Koa2 } from "./frameworks.ts";
-import { listen, raw, served } from "./mount-hosts.ts";
+import { express4, Koa2 } from "./hosts/frameworks.ts";
+import { listen, raw, served } from "./hosts/mount.ts";
 
 const path = "/webhooks/reports";
 let emulator: Emulator;

@@ -3,7 +3,7 @@ import type { Answer } from "@reporthook/core";
 import { incomingFromNode, send } from "@reporthook/core/node";
 import { type MountHost, mountContract } from "@reporthook/core/testing";
 import { expect, test, vi } from "vitest";
-import { listen, socketHost } from "./mount-hosts.ts";
+import { listen, socketHost } from "./hosts/mount.ts";
 
 type Sender = (req: IncomingMessage, res: ServerResponse, answer: Answer) => void;
 

@@ -11,8 +11,8 @@ import express5 from "express";
 import { Hono } from "hono";
 import Koa3 from "koa";
 import { describe, expect, test } from "vitest";
-import { express4, Koa2 } from "./frameworks.ts";
-import { listen } from "./mount-hosts.ts";
+import { express4, Koa2 } from "./hosts/frameworks.ts";
+import { listen } from "./hosts/mount.ts";
 
 const client = createClient({ baseUrl: "https://service.example", apiKey: "k" });
 const mistakes: readonly (readonly [string, unknown])[] = [

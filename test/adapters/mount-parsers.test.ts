@@ -1,7 +1,7 @@
 import { mountContract } from "@reporthook/core/testing";
 import { describe, test } from "vitest";
-import { served, socketHost } from "./mount-hosts.ts";
-import { type Parser, parserHosts, path } from "./parser-hosts.ts";
+import { served, socketHost } from "./hosts/mount.ts";
+import { type Parser, parserHosts, path } from "./hosts/parsers.ts";
 
 const json: readonly Parser[] = ["express.json()", "express.json() that keeps rawBody"];
 const bytes: readonly Parser[] = ["express.raw()", "express.text()"];

@@ -1,8 +1,8 @@
 import { mountContract } from "@reporthook/core/testing";
 import { describe, test } from "vitest";
-import { fetchHosts } from "./fetch-hosts.ts";
-import { nodeHosts } from "./node-hosts.ts";
-import { requestHosts } from "./request-hosts.ts";
+import { fetchHosts } from "./hosts/fetch.ts";
+import { nodeHosts } from "./hosts/node.ts";
+import { requestHosts } from "./hosts/requests.ts";
 
 const hosts = { ...fetchHosts, ...nodeHosts, ...requestHosts };
 

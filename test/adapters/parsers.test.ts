@@ -12,8 +12,8 @@ import {
 } from "@reporthook/core";
 import { createEmulator, type Emulator, type NotificationOptions } from "@reporthook/emulator";
 import { describe, expect, test } from "vitest";
-import { raw, served } from "./mount-hosts.ts";
-import { type Parser, type ParserHost, parserHosts, path } from "./parser-hosts.ts";
+import { raw, served } from "./hosts/mount.ts";
+import { type Parser, type ParserHost, parserHosts, path } from "./hosts/parsers.ts";
 
 const complete = '{"status":"complete","report_id":"r-1","score":1.0}';
 const filled = (bytes: number): string => `{"status":"complete","x":"${"x".repeat(bytes)}"}`;

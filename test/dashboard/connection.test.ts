@@ -1,10 +1,10 @@
 import { testWith } from "@reporthook/test-support/needs";
 import type { Page } from "playwright-core";
 import { describe, expect } from "vitest";
-import { missingForBrowser } from "./browser.ts";
-import { faults, rows } from "./look.ts";
-import { onStage } from "./on-stage.ts";
-import type { Stage } from "./stage.ts";
+import { missingForBrowser } from "./stage/browser.ts";
+import { faults, rows } from "./stage/look.ts";
+import { onStage } from "./stage/on-stage.ts";
+import type { Stage } from "./stage/stage.ts";
 
 const testInBrowser = testWith(missingForBrowser());
 

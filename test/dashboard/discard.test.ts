@@ -3,11 +3,11 @@ import { dashboard } from "@reporthook/dashboard";
 import { dashboardMessages } from "@reporthook/dashboard/internals";
 import { testWith } from "@reporthook/test-support/needs";
 import { describe, expect, test } from "vitest";
-import { missingForBrowser } from "./browser.ts";
-import { focused, rows } from "./look.ts";
-import { onStage } from "./on-stage.ts";
-import { failingHandlers, play } from "./scene.ts";
-import { withStage } from "./stage.ts";
+import { missingForBrowser } from "./stage/browser.ts";
+import { focused, rows } from "./stage/look.ts";
+import { onStage } from "./stage/on-stage.ts";
+import { failingHandlers, play } from "./stage/scene.ts";
+import { withStage } from "./stage/stage.ts";
 
 const testInBrowser = testWith(missingForBrowser());
 const act = { "x-reporthook": "1", "sec-fetch-site": "same-origin" };

@@ -2,10 +2,10 @@ import { DoNotRetry, type Receiver } from "@reporthook/core";
 import { testWith } from "@reporthook/test-support/needs";
 import type { Page } from "playwright-core";
 import { describe, expect } from "vitest";
-import { missingForBrowser } from "./browser.ts";
-import { rows, settled } from "./look.ts";
-import { onStage } from "./on-stage.ts";
-import type { Stage } from "./stage.ts";
+import { missingForBrowser } from "./stage/browser.ts";
+import { rows, settled } from "./stage/look.ts";
+import { onStage } from "./stage/on-stage.ts";
+import type { Stage } from "./stage/stage.ts";
 
 const testInBrowser = testWith(missingForBrowser());
 

@@ -6,8 +6,8 @@ import { createClient, createReceiver, memoryInbox } from "@reporthook/core";
 import { dashboard, ofInbox } from "@reporthook/dashboard";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { describe, expect, test } from "vitest";
-import { failingHandlers, play } from "./scene.ts";
-import { frameworks, type StageOptions, withStage } from "./stage.ts";
+import { failingHandlers, play } from "./stage/scene.ts";
+import { frameworks, type StageOptions, withStage } from "./stage/stage.ts";
 
 const act = { "x-reporthook": "1", "sec-fetch-site": "same-origin" };
 const ada = { name: "Ada", may: "act" } as const;

@@ -2,11 +2,11 @@ import { DoNotRetry } from "@reporthook/core";
 import { testWith } from "@reporthook/test-support/needs";
 import type { Page } from "playwright-core";
 import { describe, expect } from "vitest";
-import { missingForBrowser } from "./browser.ts";
-import { faults, focused, rows } from "./look.ts";
-import { onStage } from "./on-stage.ts";
-import { failingHandlers, play } from "./scene.ts";
-import type { Stage, StageOptions } from "./stage.ts";
+import { missingForBrowser } from "./stage/browser.ts";
+import { faults, focused, rows } from "./stage/look.ts";
+import { onStage } from "./stage/on-stage.ts";
+import { failingHandlers, play } from "./stage/scene.ts";
+import type { Stage, StageOptions } from "./stage/stage.ts";
 
 const testInBrowser = testWith(missingForBrowser());
 

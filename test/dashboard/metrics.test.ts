@@ -8,8 +8,8 @@ import { dashboard, ofInbox } from "@reporthook/dashboard";
 import { telemetry } from "@reporthook/opentelemetry";
 import { missingProgram, testWith } from "@reporthook/test-support/needs";
 import { expect, test } from "vitest";
-import { failingHandlers, play } from "./scene.ts";
-import { type StageOptions, withStage } from "./stage.ts";
+import { failingHandlers, play } from "./stage/scene.ts";
+import { type StageOptions, withStage } from "./stage/stage.ts";
 
 /** What the exporter leaves out of a name and the specification wants there: its unit. */
 function withUnits(metrics: string): string {

@@ -2,10 +2,10 @@ import { memoryInbox, type Receiver, RetryAfter } from "@reporthook/core";
 import { idAt } from "@reporthook/core/internals";
 import { testWith } from "@reporthook/test-support/needs";
 import { describe, expect } from "vitest";
-import { missingForBrowser } from "./browser.ts";
-import { settled } from "./look.ts";
-import { onStage } from "./on-stage.ts";
-import type { Stage } from "./stage.ts";
+import { missingForBrowser } from "./stage/browser.ts";
+import { settled } from "./stage/look.ts";
+import { onStage } from "./stage/on-stage.ts";
+import type { Stage } from "./stage/stage.ts";
 
 const testInBrowser = testWith(missingForBrowser());
 const minuteMs = 60_000;

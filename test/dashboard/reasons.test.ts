@@ -1,9 +1,9 @@
 import { testWith } from "@reporthook/test-support/needs";
 import { describe, expect } from "vitest";
-import { missingForBrowser } from "./browser.ts";
-import { rows } from "./look.ts";
-import { onStage } from "./on-stage.ts";
-import { failingHandlers, play } from "./scene.ts";
+import { missingForBrowser } from "./stage/browser.ts";
+import { rows } from "./stage/look.ts";
+import { onStage } from "./stage/on-stage.ts";
+import { failingHandlers, play } from "./stage/scene.ts";
 
 const testInBrowser = testWith(missingForBrowser());
 

@@ -7,10 +7,10 @@ import { onNode } from "@reporthook/dashboard/node";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { testWith } from "@reporthook/test-support/needs";
 import { expect, test } from "vitest";
-import { listen } from "../adapters/mount-hosts.ts";
-import { missingForBrowser, openBrowser } from "./browser.ts";
-import { faults, openPage, rows } from "./look.ts";
-import { fill } from "./many.ts";
+import { listen } from "../adapters/hosts/mount.ts";
+import { missingForBrowser, openBrowser } from "./stage/browser.ts";
+import { faults, openPage, rows } from "./stage/look.ts";
+import { fill } from "./stage/many.ts";
 
 // DASHBOARD_ROWS=1000000 measures what a large inbox costs; the default only shows that it works.
 const number = Number(process.env["DASHBOARD_ROWS"] ?? 20_000);

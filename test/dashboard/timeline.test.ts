@@ -2,7 +2,7 @@ import { DoNotRetry, type Receiver } from "@reporthook/core";
 import type { WireOne } from "@reporthook/dashboard/internals";
 import { timelineOf } from "@reporthook/dashboard/internals";
 import { describe, expect, test } from "vitest";
-import { type Stage, withStage } from "./stage.ts";
+import { type Stage, withStage } from "./stage/stage.ts";
 
 type Item = NonNullable<WireOne["delivery"]>["history"][number];
 const isAttempt = (item: Item): item is Extract<Item, { readonly stage: string }> =>

@@ -1,7 +1,7 @@
 import { mountContract } from "@reporthook/core/testing";
 import { describe, test } from "vitest";
-import { fetchHosts } from "../adapters/fetch-hosts.ts";
-import { nodeHosts } from "../adapters/node-hosts.ts";
+import { fetchHosts } from "../adapters/hosts/fetch.ts";
+import { nodeHosts } from "../adapters/hosts/node.ts";
 
 // Two hosts of all there are, because a mutant that nobody notices has to wait for them.
 const hosts = Object.entries({ ...fetchHosts, ...nodeHosts }).filter(([name]) =>

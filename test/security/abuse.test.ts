@@ -8,7 +8,7 @@ import { sqliteInbox } from "@reporthook/sqlite";
 import { patient } from "@reporthook/test-support/patient";
 import { setUp, turns } from "@reporthook/test-support/receiver-setup";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { listen } from "../adapters/mount-hosts.ts";
+import { listen } from "../adapters/hosts/mount.ts";
 import { query } from "../inboxes/durability/serve.ts";
 import { Senders } from "./abuse/senders.ts";
 

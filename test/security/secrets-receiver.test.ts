@@ -15,7 +15,7 @@ import { dashboard } from "@reporthook/dashboard";
 import { createEmulator, type Emulator } from "@reporthook/emulator";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { served } from "../adapters/mount-hosts.ts";
+import { served } from "../adapters/hosts/mount.ts";
 import { Canaries } from "./secrets/canaries.ts";
 import { Output } from "./secrets/output.ts";
 import { mounts, post } from "./secrets/receivers.ts";

@@ -11,7 +11,7 @@ import { createEmulator, type NotificationOptions } from "@reporthook/emulator";
 import { telemetry } from "@reporthook/opentelemetry";
 import { patient } from "@reporthook/test-support/patient";
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
-import { served } from "../adapters/mount-hosts.ts";
+import { served } from "../adapters/hosts/mount.ts";
 import { mounts, post } from "../security/secrets/receivers.ts";
 
 const sender = { traceId: "0af7651916cd43dd8448eb211c80319c", spanId: "b7ad6b7169203331" };

@@ -1,8 +1,8 @@
-import type { Chance } from "./chance.ts";
-import { wrongBy } from "./clocks.ts";
-import type { DiskMode } from "./disk.ts";
-import type { ServiceMode } from "./service.ts";
-import type { Owner } from "./time.ts";
+import type { Chance } from "./surroundings/chance.ts";
+import { wrongBy } from "./surroundings/clocks.ts";
+import type { DiskMode } from "./surroundings/disk.ts";
+import type { ServiceMode } from "./surroundings/service.ts";
+import type { Owner } from "./surroundings/time.ts";
 import type { World } from "./world.ts";
 
 const services: Readonly<Record<Exclude<ServiceMode, "ok">, number>> = {

@@ -1,4 +1,4 @@
-import type { Deed, Notification } from "./notification.ts";
+import type { Deed, Notification } from "./surroundings/notification.ts";
 
 /** One call of a handler. */
 export interface Run {

@@ -1,4 +1,4 @@
-import type { Mutation } from "./product.ts";
+import type { Mutation } from "./product/product.ts";
 
 const core = "packages/core/src";
 const sqlite = "packages/sqlite/src";

@@ -1,9 +1,9 @@
 import type { EntryDetails } from "@reporthook/core";
 import { isAttempt, states } from "@reporthook/core/store";
-import type { Contents } from "./app.ts";
 import type { Run } from "./ledger.ts";
-import { type Notification, numberIn } from "./notification.ts";
+import type { Contents } from "./product/app.ts";
 import { unfounded } from "./reasons.ts";
+import { type Notification, numberIn } from "./surroundings/notification.ts";
 import type { World } from "./world.ts";
 
 /** No attempt takes longer. */

@@ -1,8 +1,8 @@
 import type { EntryDetails } from "@reporthook/core";
 import { isAttempt } from "@reporthook/core/store";
 import type { Run } from "./ledger.ts";
-import type { Notification } from "./notification.ts";
 import { attempts } from "./setup.ts";
+import type { Notification } from "./surroundings/notification.ts";
 import type { World } from "./world.ts";
 
 const lifetimeMs = 300_000;

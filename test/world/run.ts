@@ -1,8 +1,8 @@
-import type { App, Contents } from "./app.ts";
 import { planClocks, planFaults } from "./faults.ts";
-import type { Product } from "./product.ts";
+import type { App, Contents } from "./product/app.ts";
+import type { Product } from "./product/product.ts";
 import { brokenPromises } from "./promises.ts";
-import { planStrangers, planTraffic, sendInCalm } from "./traffic.ts";
+import { planStrangers, planTraffic, sendInCalm } from "./surroundings/traffic.ts";
 import { World } from "./world.ts";
 
 /** What came of a seed. */

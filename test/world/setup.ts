@@ -1,6 +1,6 @@
 import type { ReceiverOptions } from "@reporthook/core";
-import type { Chance } from "./chance.ts";
-import type { Kinds } from "./notification.ts";
+import type { Chance } from "./surroundings/chance.ts";
+import type { Kinds } from "./surroundings/notification.ts";
 
 /** What kind of world a seed makes. */
 export interface Setup {

@@ -1,7 +1,7 @@
 import { isQuick } from "@reporthook/test-support/needs";
 import { beforeAll, describe, expect, test } from "vitest";
 import { mutations } from "./mutations.ts";
-import { buildProduct, type Product } from "./product.ts";
+import { buildProduct, type Product } from "./product/product.ts";
 import { type Result, runWorld } from "./run.ts";
 
 // The long run is `pnpm test:world`; WORLD_SEED repeats one world, and prints what happens in it.

@@ -1,12 +1,12 @@
-import { App } from "./app.ts";
-import { Chance } from "./chance.ts";
-import { wrongBy } from "./clocks.ts";
-import { Disk } from "./disk.ts";
 import { Ledger } from "./ledger.ts";
-import type { Product } from "./product.ts";
-import { Service } from "./service.ts";
+import { App } from "./product/app.ts";
+import type { Product } from "./product/product.ts";
 import { newSetup, type Setup } from "./setup.ts";
-import { Time } from "./time.ts";
+import { Chance } from "./surroundings/chance.ts";
+import { wrongBy } from "./surroundings/clocks.ts";
+import { Disk } from "./surroundings/disk.ts";
+import { Service } from "./surroundings/service.ts";
+import { Time } from "./surroundings/time.ts";
 
 const startOfTime = Date.UTC(2026, 0, 1);
 

@@ -1,6 +1,7 @@
 // "@reporthook/core/store": the parts of an inbox, so that every store makes the same decisions.
 
 export { withoutToken } from "./callback-urls/callback-url.ts";
+export { isLoopback } from "./client/client-options.ts";
 export { ActCount, actOn, selectorOf, statesOf, unvouchedReasons } from "./inbox/acting.ts";
 export {
   isKeyRefused,
@@ -59,7 +60,6 @@ export { addCounts, sumOf } from "./lib/add-counts.ts";
 export { describe } from "./lib/describe.ts";
 export { InFlight, type InFlightItem } from "./lib/in-flight.ts";
 export { loggerOf } from "./lib/log.ts";
-export { isLoopback } from "./lib/loopback.ts";
 export { printable } from "./lib/printable.ts";
 export { createTextRedactor } from "./lib/redact.ts";
 export { setUnrefTimeout, systemClock } from "./lib/time/clock.ts";

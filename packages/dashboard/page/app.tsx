@@ -1,11 +1,11 @@
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { Confirming } from "./confirm.tsx";
-import { DeliveriesScreen } from "./deliveries.tsx";
-import { DeliveryScreen } from "./delivery.tsx";
 import { focusMain, useFocus } from "./frame.tsx";
-import { Overview } from "./overview.tsx";
 import { useRoute } from "./route.ts";
+import { DeliveriesScreen } from "./views/deliveries.tsx";
+import { DeliveryScreen } from "./views/delivery.tsx";
+import { Overview } from "./views/overview.tsx";
 
 /** The dashboard: the screen that the address names. */
 export function App(): JSX.Element {

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { makeFolder } from "./folder.ts";
-import { sendAll, start } from "./processes.ts";
+import { sendAll, start } from "./processes/processes.ts";
 import { postUntil, query, stored, until } from "./serve.ts";
 
 /** SQL that somebody runs on the file while apps use it. */

@@ -14,7 +14,7 @@ import { join } from "node:path";
 import { isQuick } from "@reporthook/test-support/needs";
 import { describe, expect, test } from "vitest";
 import { makeFolder } from "./folder.ts";
-import { type Process, sendAll, start } from "./processes.ts";
+import { type Process, sendAll, start } from "./processes/processes.ts";
 import { query, until } from "./serve.ts";
 
 /** What was kept of a file while it was in use. */

@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { missingForMounts, testWith } from "@reporthook/test-support/needs";
 import { expect } from "vitest";
+import { fill, mountTiny, protect, remount } from "./disk/mounts.ts";
 import { expectUnavailable, expectUnready } from "./expect.ts";
 import { makeFolder, serveFile } from "./folder.ts";
-import { fill, mountTiny, protect, remount } from "./mounts.ts";
 import { post, postUntil, stored, until } from "./serve.ts";
 
 const test = testWith(missingForMounts());

@@ -3,10 +3,10 @@ import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
 import { missingForShim, testWith } from "@reporthook/test-support/needs";
 import { afterAll, expect } from "vitest";
+import { cutPower, type Luck, readTrace, syncsOf, type TraceEvent } from "./disk/power-cut.ts";
+import { Site } from "./disk/shimmed.ts";
 import { expectLogged, expectUnready } from "./expect.ts";
-import { cutPower, type Luck, readTrace, syncsOf, type TraceEvent } from "./power-cut.ts";
 import { type Answered, notification, post, postUntil, stored, until } from "./serve.ts";
-import { Site } from "./shimmed.ts";
 
 const root = mkdtempSync(join(tmpdir(), "reporthook-fsync-"));
 afterAll(() => rmSync(root, { recursive: true }));

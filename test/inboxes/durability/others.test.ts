@@ -4,7 +4,7 @@ import { sqliteInbox } from "@reporthook/sqlite";
 import { expect, onTestFinished, test } from "vitest";
 import { expectUnready } from "./expect.ts";
 import { makeFolder, serveFile } from "./folder.ts";
-import { startLockHolder } from "./lock.ts";
+import { startLockHolder } from "./processes/lock.ts";
 import {
   type Answered,
   notification,

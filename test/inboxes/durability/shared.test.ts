@@ -9,7 +9,7 @@ import { query } from "./serve.ts";
 const each = 600;
 
 function start(path: string, name: string): ChildProcess {
-  const file = fileURLToPath(new URL("storer.ts", import.meta.url));
+  const file = fileURLToPath(new URL("processes/storer.ts", import.meta.url));
   const child = fork(file, [path, name, String(each)], {
     execArgv: ["--conditions=@reporthook/source", "--import", "tsx"],
     env: { ...process.env, NODE_OPTIONS: "" },

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Inbox } from "@reporthook/core";
 import { setUp } from "@reporthook/test-support/receiver-setup";
-import { Chance } from "../../world/chance.ts";
+import { Chance } from "../../world/surroundings/chance.ts";
 
 const stepMs = 200;
 const authorizeMs = 400;

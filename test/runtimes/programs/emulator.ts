@@ -1,7 +1,7 @@
 import { createClient, createReceiver, memoryInbox } from "@reporthook/core";
 import { nodeHandler } from "@reporthook/core/node";
 import { createEmulator } from "@reporthook/emulator";
-import { listen } from "../../adapters/mount-hosts.ts";
+import { listen } from "../../adapters/hosts/mount.ts";
 import type { Case } from "./suite.ts";
 
 /** The whole way over HTTP, with the emulator on this runtime too. */

@@ -1,6 +1,6 @@
 import { memoryInbox } from "@reporthook/core";
 import { inboxContract, type MountHost, mountContract } from "@reporthook/core/testing";
-import { fetchHosts } from "../../adapters/fetch-hosts.ts";
+import { fetchHosts } from "../../adapters/hosts/fetch.ts";
 import type { Suite } from "../runtimes.ts";
 import { runSuite, type SuiteReport } from "./suite.ts";
 

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inboxContract } from "@reporthook/core/testing";
 import { sqliteInbox } from "@reporthook/sqlite";
-import { nodeHosts } from "../../adapters/node-hosts.ts";
+import { nodeHosts } from "../../adapters/hosts/node.ts";
 import type { Suite } from "../runtimes.ts";
 import { throughTheEmulator } from "./emulator.ts";
 import { onHost, type Suites, suitesEverywhere } from "./everywhere.ts";

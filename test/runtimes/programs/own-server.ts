@@ -1,6 +1,6 @@
 import type { MountHost } from "@reporthook/core/testing";
-import { path } from "../../adapters/fetch-hosts.ts";
-import { raw } from "../../adapters/mount-hosts.ts";
+import { path } from "../../adapters/hosts/fetch.ts";
+import { raw } from "../../adapters/hosts/mount.ts";
 
 type Fetch = (request: Request) => Promise<Response>;
 

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ClientOptions } from "@reporthook/core";
 import { freePort } from "@reporthook/test-support/free-port";
-import { listen } from "../../adapters/mount-hosts.ts";
+import { listen } from "../../adapters/hosts/mount.ts";
 
 type Respond = (res: ServerResponse, said: string, req: IncomingMessage) => void;
 

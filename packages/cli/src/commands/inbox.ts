@@ -1,9 +1,8 @@
 import type { State } from "@reporthook/core";
 import type { Command, Option } from "commander";
 import { type ActingOptions, runAct } from "../inbox/actions.ts";
-import { exportFixture } from "../inbox/export.ts";
 import { reasonOption, withFilters } from "../inbox/filters.ts";
-import { type ListOptions, runList, runShow, runStats } from "../inbox/list.ts";
+import { type ListOptions, runExport, runList, runShow, runStats } from "../inbox/list.ts";
 import { type PruneOptions, runPrune } from "../inbox/prune.ts";
 import { type InboxSource, withInboxSource } from "../inbox/source.ts";
 import { runWatch, type WatchOptions } from "../inbox/watch.ts";
@@ -143,7 +142,7 @@ function addExport(add: Add, terminal: Terminal): void {
   ])
     .addOption(choiceOption("--as <format>", "the format", ["fixture"]).default("fixture"))
     .addOption(receiverOption(theirs, usualReceiver))
-    .action((id: string, options: InboxSource) => exportFixture(terminal, id, options));
+    .action((id: string, options: InboxSource) => runExport(terminal, id, options));
 }
 
 function addStats(add: Add, terminal: Terminal): void {

@@ -13,6 +13,7 @@ export const askMs = 5_000;
 
 const verdicts: Readonly<Record<number, string>> = {
   200: "valid (200)",
+  401: "API key refused (401)",
   406: "invalid (406)",
   424: "expired (424)",
 };
@@ -47,15 +48,11 @@ export class AppSender {
     const sent = this.#history.ofSignature(signature);
     if (sent !== undefined) this.#forget(sent);
     const about = sent && { name: sent.name, id: sent.id };
-    const verdict = status === 401 ? "API key refused (401)" : verdicts[status];
-    if (sent !== undefined && verdict !== undefined) sent.verdict = verdict;
-    if (status === 401) {
-      if (sent !== undefined) sent.step = "refused";
-      this.#tell({ what: "refused", path, ...about });
-    } else if (sent !== undefined && about !== undefined && verdict !== undefined) {
-      sent.step = "asked";
-      this.#tell({ what: "asked", ...about, verdict });
-    }
+    const verdict = verdicts[status];
+    const what = status === 401 ? "refused" : "asked";
+    if (sent !== undefined && verdict !== undefined) Object.assign(sent, { verdict, step: what });
+    if (what === "refused") this.#tell({ what, path, ...about });
+    else if (about !== undefined && verdict !== undefined) this.#tell({ what, ...about, verdict });
   }
 
   close(): void {

@@ -10,7 +10,6 @@ import {
 } from "@reporthook/core/store";
 import { confirm } from "../lib/ask.ts";
 import { CommandFailed } from "../lib/errors.ts";
-import { interruptible } from "../lib/interrupt.ts";
 import type { Terminal } from "../lib/terminal.ts";
 
 /** An act on deliveries, in the words of messages. */
@@ -87,6 +86,27 @@ async function carryOut(
     }),
   );
   return count;
+}
+
+/** Runs work that ends early, at a point that suits it, after Ctrl-C or SIGTERM. A second one ends the process. */
+async function interruptible<T>(
+  work: (status: { readonly interrupted: boolean }) => Promise<T>,
+): Promise<T> {
+  const signals = ["SIGINT", "SIGTERM"] as const;
+  const status = { interrupted: false };
+  const interrupt = (): void => {
+    status.interrupted = true;
+    letGo();
+  };
+  const letGo = (): void => {
+    for (const signal of signals) process.removeListener(signal, interrupt);
+  };
+  for (const signal of signals) process.on(signal, interrupt);
+  try {
+    return await work(status);
+  } finally {
+    letGo();
+  }
 }
 
 function report(

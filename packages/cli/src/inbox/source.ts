@@ -64,15 +64,12 @@ function urlOf({ db, inbox }: InboxSource): string | undefined {
   return inbox ?? (db === undefined ? process.env["REPORTS_INBOX"] || undefined : undefined);
 }
 
-/** Work on an inbox from a source. */
-type InboxWork = (inbox: Inbox, source: InboxSource) => Promise<void>;
-
 /** Opens an existing inbox, runs work on it, and closes it; `progress` is shown meanwhile, null if the work shows its own. */
 export async function withInbox(
   terminal: Terminal,
   given: InboxSource,
   progress: string | null,
-  work: InboxWork,
+  work: (inbox: Inbox, source: InboxSource) => Promise<void>,
 ): Promise<void> {
   const source = resolveSource(terminal, given);
   const inbox = await terminal.during("Opening the inbox", () => openInbox(source));

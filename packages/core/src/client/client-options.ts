@@ -1,5 +1,3 @@
-import { isLoopback } from "../lib/loopback.ts";
-
 /** How a report request carries the API key; the document does not show it. */
 export type ReportAuth = "header" | "query" | "none";
 
@@ -18,6 +16,11 @@ export function checkBaseUrl(value: unknown): string {
     throw new TypeError(`${example}, without a user or password`);
   }
   return url.origin + url.pathname.replace(/\/+$/, "");
+}
+
+/** Whether a host is this machine: nobody else can reach it, or listen on the way to it. */
+export function isLoopback(host: string): boolean {
+  return /^(?:localhost|127(?:\.\d{1,3}){3}|\[?::1\]?)$/i.test(host);
 }
 
 const overHttp: unique symbol = Symbol.for("reporthook.overHttp");

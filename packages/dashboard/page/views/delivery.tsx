@@ -1,0 +1,211 @@
+import type { JSX } from "preact";
+import { errorOf } from "../../src/deliveries/errors.ts";
+import type { WireDelivery, WireOne } from "../../src/deliveries/wire.ts";
+import { Actions } from "../actions.tsx";
+import { Frame } from "../frame.tsx";
+import { durationText, eventLabel, reasonHint, reasonName, stateLabels } from "../labels.ts";
+import { useLive } from "../live.ts";
+import { Ago, Code, Copy, Empty, Loading, Moment, StateBadge, To } from "../parts.tsx";
+import { timelineOf } from "./timeline.ts";
+
+/** One delivery: its state and reason, its history, and its body. */
+export function DeliveryScreen({ id }: { readonly id: string }): JSX.Element {
+  const told = useLive<WireOne>(`api/deliveries/${encodeURIComponent(id)}`);
+  const { data } = told;
+  return (
+    <Frame title={`Delivery ${id}`} screen="delivery" told={told}>
+      {data === null ? (
+        <Loading lines={12} />
+      ) : data.delivery === null ? (
+        <Missing id={id} />
+      ) : (
+        <Whole {...data} delivery={data.delivery} />
+      )}
+    </Frame>
+  );
+}
+
+function Missing({ id }: { readonly id: string }): JSX.Element {
+  return (
+    <>
+      <h1>No such delivery</h1>
+      <Empty title="It was deleted, or never arrived">
+        <p>
+          Handled deliveries are kept for 7 days, parked ones for 30. The id was <code>{id}</code>.
+        </p>
+        <To route={{ screen: "deliveries", filters: {} }}>All deliveries</To>
+      </Empty>
+    </>
+  );
+}
+
+function Whole({
+  viewer,
+  receiver,
+  delivery,
+}: WireOne & { readonly delivery: WireDelivery }): JSX.Element {
+  const { id, state, reportId, reason, receivedAt, headers } = delivery;
+  return (
+    <article>
+      <div class="title">
+        <h1>
+          {eventLabel(delivery)}{" "}
+          {reportId !== null && (
+            <To route={{ screen: "deliveries", filters: { report: reportId } }}>
+              <bdi>{reportId}</bdi>
+            </To>
+          )}
+        </h1>
+        <StateBadge state={state} />
+      </div>
+      <p class="identity">
+        <code>{id}</code>, received <Moment at={receivedAt} /> (<Ago at={receivedAt} />)
+        <Copy text={location.href}>Copy link</Copy>
+      </p>
+      <section class={`verdict is-${state}`} aria-label="State">
+        {reason === null ? (
+          <Standing delivery={delivery} />
+        ) : (
+          <Reason delivery={delivery} reason={reason} />
+        )}
+        {viewer.may === "act" && <Actions receiver={receiver} delivery={delivery} />}
+      </section>
+      <History delivery={delivery} />
+      <Headers headers={headers} />
+      <Body id={id} body={delivery.body} />
+    </article>
+  );
+}
+
+function Reason({
+  delivery,
+  reason,
+}: {
+  readonly delivery: WireDelivery;
+  readonly reason: NonNullable<WireDelivery["reason"]>;
+}): JSX.Element {
+  const { lastError } = delivery;
+  const error = errorOf(delivery);
+  // It ends with the error, which stands above.
+  const message = reason.message.replace(` Last: ${lastError?.split("\n", 1)}`, "");
+  const parked = delivery.state === "rejected" ? {} : { state: "parked" };
+  return (
+    <>
+      <p class="why-title">
+        <bdi>{error}</bdi>
+      </p>
+      <p>
+        {stateLabels[delivery.state].name}:{" "}
+        <To route={{ screen: "deliveries", filters: { ...parked, reason: reason.code } }}>
+          {reasonName(reason.code)}
+        </To>{" "}
+        <Code of={reason.code} />
+      </p>
+      {message !== error && (
+        <p>
+          <bdi>{message}</bdi>
+        </p>
+      )}
+      <p class="hint">{reasonHint(reason.code)}</p>
+    </>
+  );
+}
+
+function History({ delivery }: { readonly delivery: WireDelivery }): JSX.Element {
+  return (
+    <section aria-labelledby="way">
+      <h2 id="way">History</h2>
+      <ol class="way">
+        {timelineOf(delivery).map(({ at, title, tone, ms, detail, alike, until }, index) => (
+          <li key={index} class={`is-${tone}`}>
+            <span class="when">{at === null ? "" : <Moment at={at} />}</span>
+            <div>
+              <span class="step">{title}</span>
+              {ms !== null && <span class="took"> {durationText(ms)}</span>}
+              {until !== undefined && (
+                <span class="took">
+                  {" "}
+                  {alike} alike, until <Moment at={until} />
+                </span>
+              )}
+              {detail !== null && (
+                <pre class="error">
+                  <bdi>{detail}</bdi>
+                </pre>
+              )}
+            </div>
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+function Headers({ headers }: Pick<WireDelivery, "headers">): JSX.Element {
+  return (
+    <section aria-labelledby="headers">
+      <h2 id="headers">Stored headers</h2>
+      {Object.keys(headers).length === 0 ? (
+        <p>None. Only content-type, user-agent and traceparent are stored.</p>
+      ) : (
+        <dl>
+          {Object.entries(headers).map(([name, value]) => (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd>
+                <bdi>{value}</bdi>
+              </dd>
+            </div>
+          ))}
+        </dl>
+      )}
+    </section>
+  );
+}
+
+function Standing({ delivery }: { readonly delivery: WireDelivery }): JSX.Element {
+  const { state, nextAttemptAt, lastError, attempts } = delivery;
+  const { name, meaning } = stateLabels[state];
+  return (
+    <>
+      <p class="why-title">
+        {name}: {state === "handled" ? (lastError ?? meaning) : meaning}
+      </p>
+      {nextAttemptAt !== null && attempts > 0 && (
+        <p>
+          {attempts === 1 ? "1 attempt failed" : `${attempts} attempts failed`}, next try{" "}
+          <Ago at={nextAttemptAt} />.
+        </p>
+      )}
+      {nextAttemptAt !== null && lastError !== null && (
+        <p>
+          <bdi>{errorOf(delivery)}</bdi>
+        </p>
+      )}
+    </>
+  );
+}
+
+function Body({ id, body }: Pick<WireDelivery, "id" | "body">): JSX.Element {
+  return (
+    <section aria-labelledby="body">
+      <div class="title">
+        <h2 id="body">Body</h2>
+        {body !== null && <Copy text={body.text}>Copy</Copy>}
+      </div>
+      {body === null ? (
+        <p>Not kept: the body of a rejected delivery, or of an unsigned one that was handled.</p>
+      ) : (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling area must be reachable with the keyboard.
+        <section class="body" tabIndex={0} aria-label="Text of the body">
+          <pre>{body.text}</pre>
+        </section>
+      )}
+      {body?.isCut === true && (
+        <p>
+          Truncated: <a href={`api/deliveries/${id}/body`}>the whole body</a>.
+        </p>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,236 @@
+import type { Counts, ReasonCode, State } from "@reporthook/core";
+import { Fragment, type JSX } from "preact";
+import type { CommonError } from "../../src/deliveries/errors.ts";
+import type { WireEntry, WireOverview } from "../../src/deliveries/wire.ts";
+import { AllOf } from "../actions.tsx";
+import { Frame } from "../frame.tsx";
+import {
+  count,
+  deliveries,
+  durationText,
+  eventLabel,
+  reasonHint,
+  reasonName,
+  stateLabels,
+  total,
+} from "../labels.ts";
+import { useLive } from "../live.ts";
+import { Ago, Code, Empty, Loading, StateBadge, To, useNow, When, Why } from "../parts.tsx";
+import { alarmOf } from "./alarm.ts";
+import { Charts } from "./charts.tsx";
+
+/** The overview: problems first, then the numbers. */
+export function Overview(): JSX.Element {
+  const told = useLive<WireOverview>("api/overview");
+  const { data } = told;
+  return (
+    <Frame title="Overview" screen="overview" told={told}>
+      {data === null ? <Loading lines={12} /> : <Known overview={data} />}
+    </Frame>
+  );
+}
+
+function Known({ overview }: { readonly overview: WireOverview }): JSX.Element {
+  const { counts, oldest, minutes, inbox, service } = overview;
+  // Its content is unknown.
+  if (!inbox.ok) {
+    return (
+      <>
+        <h1 class="alarm">The inbox can’t be read</h1>
+        <p class="service">The inbox fails: {inbox.error ?? "unknown error"}</p>
+      </>
+    );
+  }
+  const alarm = alarmOf(overview);
+  return (
+    <>
+      <h1 class={alarm === null ? undefined : "alarm"}>{alarm?.title ?? headline(counts)}</h1>
+      {alarm !== null && <p class="service">{alarm.hint}</p>}
+      {alarm === null && service === "ok" && <p class="service">The service answers.</p>}
+      <AskedAgain overview={overview} />
+      {inbox.error !== undefined && <p class="service">{inbox.error}</p>}
+      <Parked overview={overview} />
+      {overview.stuck.length > 0 && <Stuck entries={overview.stuck} counts={counts} />}
+      <section aria-labelledby="states">
+        <h2 id="states">All deliveries</h2>
+        <ul class="counts">
+          {(Object.keys(stateLabels) as State[]).map((state) => (
+            <li key={state}>
+              <To route={{ screen: "deliveries", filters: { state } }}>
+                <StateBadge state={state} />
+                <span class="number">{count(counts[state])}</span>
+                <span class="meaning">{stateLabels[state].meaning}</span>
+                <span class="oldest">
+                  {oldest[state] === null ? (
+                    "none"
+                  ) : (
+                    <>
+                      oldest <Ago at={oldest[state] ?? ""} />
+                    </>
+                  )}
+                </span>
+              </To>
+            </li>
+          ))}
+        </ul>
+      </section>
+      <Charts minutes={minutes} />
+    </>
+  );
+}
+
+/** When the service is asked again about what waits for its verdict; nothing if that is now. */
+function AskedAgain({ overview }: { readonly overview: WireOverview }): JSX.Element | null {
+  const { stuck, receiver } = overview;
+  const now = useNow();
+  const times = stuck
+    .filter(({ state }) => state === "received")
+    .map(({ nextAttemptAt }) => new Date(nextAttemptAt ?? 0).getTime());
+  const waitMs = Math.max(0, ...times) - now;
+  if (waitMs < 1_000) return null;
+  return (
+    <p class="service">
+      What waits for its verdict is asked about again by itself, at the latest in{" "}
+      {durationText(waitMs)}. Once the cause is fixed,{" "}
+      <code>npx reporthook inbox retry --all --receiver {receiver}</code> does it at once.
+    </p>
+  );
+}
+
+function Parked({ overview }: { readonly overview: WireOverview }): JSX.Element | null {
+  const { parked, errors, viewer, receiver, counts } = overview;
+  const found = Object.entries(parked).sort(([, one], [, other]) => other - one);
+  if (found.length === 0 && alarmOf(overview) !== null) return null;
+  if (found.length === 0) {
+    return total(counts) === 0 ? (
+      <Empty title="No delivery yet">
+        <p>
+          Send a test to your webhook: <code>await client.testWebhook("https://…")</code>, or{" "}
+          <code>npx reporthook test --to URL</code>. It appears here at once.
+        </p>
+      </Empty>
+    ) : (
+      <p class="calm">✓ Nothing is parked. Failed deliveries are retried automatically.</p>
+    );
+  }
+  return (
+    <section aria-labelledby="parked" class="parked">
+      <h2 id="parked">Why they are parked</h2>
+      <ul>
+        {found.map(([reason, number]) => (
+          <li key={reason}>
+            <span class="number">{count(number)}</span>
+            <div>
+              {errors[reason as ReasonCode]?.map((error) => (
+                <Common key={error.id} error={error} reason={reason} number={number} />
+              ))}
+              <To route={{ screen: "deliveries", filters: { state: "parked", reason } }}>
+                {reasonName(reason)}
+              </To>{" "}
+              <Code of={reason} />
+              {errors[reason as ReasonCode]?.[0]?.isThrown !== false && <p>{reasonHint(reason)}</p>}
+            </div>
+            {viewer.may === "act" && (
+              <AllOf
+                receiver={receiver}
+                reason={reason}
+                number={number}
+                changedAt={overview.parkedChangedAt}
+                errors={errors[reason as ReasonCode] ?? []}
+              />
+            )}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+/** A frequent error of a reason, its number, and the newest delivery that has it. */
+function Common({
+  error: { id, text, of, number: alike },
+  reason,
+  number,
+}: {
+  readonly error: CommonError;
+  readonly reason: string;
+  readonly number: number;
+}): JSX.Element {
+  const among = of < number ? `the newest ${count(of)}` : count(of);
+  const which = number === 1 ? "" : `${count(alike)} of ${among}, `;
+  return (
+    <p class="common">
+      <bdi class="failure">{text}</bdi>{" "}
+      <To route={{ screen: "delivery", id }}>
+        {which}
+        {alike === 1 ? "see it" : "see the newest"}
+        <span class="unseen"> with this error of the reason {reasonName(reason)}</span>
+      </To>
+    </p>
+  );
+}
+
+function Stuck({
+  entries,
+  counts,
+}: {
+  readonly entries: readonly WireEntry[];
+  readonly counts: Counts;
+}): JSX.Element {
+  return (
+    <section aria-labelledby="stuck">
+      <h2 id="stuck">Stuck deliveries</h2>
+      <ul class="stuck">
+        {entries.map((entry) => (
+          <li key={entry.id}>
+            <To route={{ screen: "delivery", id: entry.id }}>
+              <StateBadge state={entry.state} />
+              <span class="what">
+                {eventLabel(entry)} {entry.reportId !== null && <bdi>{entry.reportId}</bdi>}
+              </span>
+              <Why entry={entry} />
+              <When at={entry.receivedAt} />
+            </To>
+          </li>
+        ))}
+      </ul>
+      <NotShown entries={entries} counts={counts} />
+    </section>
+  );
+}
+
+/** Where all are of which only some are listed as stuck. */
+function NotShown({ entries, counts }: Parameters<typeof Stuck>[0]): JSX.Element | null {
+  const groups = [
+    { state: "parked", of: ["held", "dead"] },
+    { state: "verified", of: ["verified"] },
+    { state: "received", of: ["received"] },
+  ] as const;
+  const links = groups.flatMap(({ state, of }) => {
+    const listed = entries.filter((entry) => of.some((one) => one === entry.state)).length;
+    const all = of.reduce((sum, one) => sum + counts[one], 0);
+    return listed === 0 || all <= listed ? [] : [{ state, all }];
+  });
+  if (links.length === 0) return null;
+  return (
+    <p class="hint">
+      These are not all: see
+      {links.map(({ state, all }, place) => (
+        <Fragment key={state}>
+          {place === 0 ? " " : ", "}
+          <To route={{ screen: "deliveries", filters: { state } }}>
+            all {count(all)} {state}
+          </To>
+        </Fragment>
+      ))}
+    </p>
+  );
+}
+
+function headline(counts: Counts): string {
+  const parked = counts.held + counts.dead;
+  const waiting = counts.received + counts.verified;
+  if (parked > 0) return `${deliveries(parked)} ${parked === 1 ? "needs" : "need"} a person`;
+  if (waiting > 0) return `${deliveries(waiting)} on the way`;
+  return total(counts) === 0 ? "The inbox is empty" : "All is handled";
+}

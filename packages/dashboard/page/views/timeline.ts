@@ -1,0 +1,165 @@
+import type { WireDelivery } from "../../src/deliveries/wire.ts";
+import { reasonWithCode } from "../labels.ts";
+
+/** One step of a delivery's way. */
+export interface TimelineStep {
+  /** When it began; null if that is not recorded. */
+  readonly at: string | null;
+  readonly title: string;
+  readonly tone: "good" | "bad" | "plain" | "next";
+  /** How long it took, in milliseconds. */
+  readonly ms: number | null;
+  readonly detail: string | null;
+  /** How many attempts in a row were alike: they are one step, with the details of the last. */
+  readonly alike?: number;
+  /** When the last of them began. */
+  readonly until?: string;
+}
+
+type Item = WireDelivery["history"][number];
+type Attempt = Extract<Item, { readonly stage: string }>;
+type Act = Exclude<Item, Attempt>;
+
+/** The history of a delivery, in order, and its next step. */
+export function timelineOf(delivery: WireDelivery): readonly TimelineStep[] {
+  const { receivedAt, ackMs, verification } = delivery;
+  const plain = { tone: "plain", ms: null, detail: null } as const;
+  const steps: TimelineStep[] = [
+    { ...plain, at: receivedAt, title: "Received" },
+    {
+      ...plain,
+      at: later(receivedAt, ackMs),
+      title: "Passed to the inbox after",
+      tone: "good",
+      ms: ackMs,
+    },
+  ];
+  if (verification === "unsigned") {
+    steps.push({ ...plain, at: null, title: "Came without a signature: no verdict was asked for" });
+  }
+  const runs = runsOf(delivery);
+  runs.forEach(({ release, items }, index) => {
+    if (index > 0) steps.push({ ...plain, ...actStep("Released", release) });
+    let number = index === runs.length - 1 ? triedBefore(items, delivery) : 0;
+    for (const [first, ...others] of alikeIn(items)) {
+      if ("act" in first) {
+        steps.push({ ...plain, ...actStep("Retried", first) });
+        continue;
+      }
+      const before = number + 1;
+      const last = (others.at(-1) ?? first) as Attempt;
+      number += isTry(first) ? others.length + 1 : 0;
+      const name = others.length === 0 ? `Attempt ${number}` : `Attempts ${before} to ${number}`;
+      const step = stepOf(last, name, delivery);
+      steps.push(
+        others.length === 0
+          ? step
+          : { ...step, at: first.at, ms: null, alike: others.length + 1, until: last.at },
+      );
+    }
+  });
+  return [...steps, ...nextOf(delivery)];
+}
+
+/** What was done until a person released it again. */
+interface Run {
+  /** The release with which it began; null if that is not recorded, and for the first. */
+  readonly release: Act | null;
+  readonly items: Item[];
+}
+
+function actStep(what: string, act: Act | null): Pick<TimelineStep, "at" | "title"> {
+  return { at: act?.at ?? null, title: `${what} by ${act?.by ?? "a person"}` };
+}
+
+/** The history, in runs: between two of them a person released it. */
+function runsOf({ state, type, verification, history }: WireDelivery): readonly Run[] {
+  const isTest = type === "test_webhook_endpoint";
+  const wasAsked = history.some((item) => "stage" in item && item.stage === "verify");
+  const wasHeldAtOnce =
+    (verification === "unsigned" && !isTest) || (verification === "expired" && !wasAsked);
+  const runs: Run[] = [{ release: null, items: [] }];
+  let hasEnded = wasHeldAtOnce;
+  for (const item of history) {
+    const release = "act" in item && item.act === "release" ? item : null;
+    if (hasEnded || release !== null) runs.push({ release, items: [] });
+    if (release === null) runs.at(-1)?.items.push(item);
+    hasEnded = "outcome" in item && ends.has(item.outcome);
+  }
+  const waits = state === "received" || state === "verified";
+  if (hasEnded && waits) runs.push({ release: null, items: [] });
+  return runs;
+}
+
+const ends: ReadonlySet<Attempt["outcome"]> = new Set(["held", "dead", "handled"]);
+
+/** Attempts in a row with the same result and the same first line of the error: an outage may leave twenty. */
+function alikeIn(items: readonly Item[]): readonly [Item, ...Item[]][] {
+  const groups: [Item, ...Item[]][] = [];
+  const kind = (item: Item): string =>
+    "act" in item ? item.at : `${item.stage} ${item.outcome} ${item.error?.split("\n", 1)}`;
+  for (const item of items) {
+    const group = groups.at(-1);
+    if (group !== undefined && kind(group[0]) === kind(item)) group.push(item);
+    else groups.push([item]);
+  }
+  return groups;
+}
+
+/** Whether the handlers ran: an attempt cut off by a shutdown does not count. */
+function isTry(item: Item): boolean {
+  if ("act" in item || item.stage !== "handle") return false;
+  return !(item.outcome === "retry" && item.error === "stopped");
+}
+
+/** The number of attempts of a run before the kept ones. */
+function triedBefore(items: readonly Item[], { attempts }: WireDelivery): number {
+  const last = items.findLast((item) => "stage" in item);
+  return last?.stage === "handle" ? Math.max(0, attempts - items.filter(isTry).length) : 0;
+}
+
+function stepOf(
+  attempt: Attempt,
+  name: string,
+  { verification, reason }: WireDelivery,
+): TimelineStep {
+  const { stage, at, ms, outcome, error } = attempt;
+  const titled = (title: string, tone: TimelineStep["tone"]): TimelineStep => ({
+    at,
+    ms,
+    tone,
+    title,
+    detail: error,
+  });
+  if (stage === "verify") {
+    if (outcome === "retry") return titled("Asked the service: no verdict", "bad");
+    if (outcome === "verified") {
+      return titled(`Asked the service: ${verification ?? "valid"}`, "good");
+    }
+    if (outcome === "rejected") return titled("Asked the service: not from the service", "bad");
+    const why = reason === null ? "" : `: ${reasonWithCode(reason.code)}`;
+    return titled(`Asked the service: parked${why}`, "bad");
+  }
+  if (outcome === "handled") {
+    if (error !== null) return { ...titled(`Handled: ${error}`, "plain"), detail: null };
+    return titled(`Handled at ${name.toLowerCase()}`, "good");
+  }
+  if (!isTry(attempt)) return titled("Cut off by a shutdown", "plain");
+  if (outcome === "retry") return titled(`${name} failed`, "bad");
+  return titled(`${name}: parked as ${outcome}`, "bad");
+}
+
+function nextOf({ state, nextAttemptAt, reason }: WireDelivery): TimelineStep[] {
+  const next = { tone: "next", ms: null, detail: null } as const;
+  if (nextAttemptAt !== null) {
+    const what = state === "received" ? "the service is asked" : "your handlers run";
+    return [{ ...next, at: nextAttemptAt, title: `Next: ${what}` }];
+  }
+  if (state !== "held" && state !== "dead") return [];
+  const why = reason === null ? "" : `: ${reasonWithCode(reason.code)}`;
+  return [{ ...next, at: null, title: `Waits for a person${why}` }];
+}
+
+function later(at: string, ms: number): string {
+  return new Date(new Date(at).getTime() + ms).toISOString();
+}

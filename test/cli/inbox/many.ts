@@ -1,0 +1,261 @@
+import { spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createClient, createReceiver, type Entry } from "@reporthook/core";
+import { createEmulator, type NotificationName } from "@reporthook/emulator";
+import { sqliteInbox } from "@reporthook/sqlite";
+import { missingProgram } from "@reporthook/test-support/needs";
+import { patient } from "@reporthook/test-support/patient";
+import { afterAll, beforeEach, describe, expect, it } from "vitest";
+import { cli, cliJson, type Failed, programFile, startOnTerminal, widest } from "../process.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "reporthook-many-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const emulator = createEmulator();
+const payload = { report_id: "r-1", status: "complete" };
+const recorded = { event_type: "report_status_changed", payload, api_key: "sk-live-0123456789" };
+let folders = 0;
+let cwd: string;
+let ids: Readonly<Record<"failed" | "forgotten" | "unknown", string>>;
+
+/** What `list --json` prints. */
+interface Listed {
+  readonly entries: readonly Entry[];
+}
+
+async function listed(...args: string[]): Promise<readonly string[]> {
+  const { value } = await cliJson<Listed>(["inbox", "list", ...args], { cwd });
+  return value.entries.map(({ id }) => id);
+}
+
+// An app that failed for different reasons, in a folder that holds its inbox.
+beforeEach(async () => {
+  cwd = join(folder, String(folders++));
+  mkdirSync(cwd);
+  const receiver = createReceiver({
+    ...{ client: createClient(emulator.clientOptions), logger: false, ...patient },
+    ...{ inbox: sqliteInbox(join(cwd, "inbox.db")), retry: { attempts: 1 } },
+  });
+  receiver.on(["report.complete", "report.internal_error"], () => {
+    throw new Error("connect ECONNREFUSED 10.0.0.7:5432\u001b[31m\nand more");
+  });
+  const send = async (name: NotificationName, body?: object): Promise<string> => {
+    const request = new Request("http://app/", emulator.notification(name, { body }));
+    return ((await (await receiver.fetch(request)).json()) as { id: string }).id;
+  };
+  ids = {
+    failed: await send("report.complete", recorded),
+    forgotten: await send("report.internal_error"),
+    unknown: await send("unknown"),
+  };
+  await receiver.idle({ timeoutMs: 60_000 });
+  await receiver.close();
+});
+
+describe("the folder of an app", () => {
+  it("reporthook inbox finds its file, says which, and shows the error and what to type", async () => {
+    const { code, out, err } = await cli(["inbox", "list", "--state", "parked"], { cwd });
+    expect(code).toBe(0);
+    expect(out).toMatch(/dead +report\.complete +connect ECONN/);
+    expect(err).toMatch(/^The inbox is inbox\.db\.\n/);
+    expect(err).toContain(`inbox show ${ids.failed}`);
+    expect(err).toContain(`inbox release ${ids.failed}`);
+    expect(err).toContain(`inbox discard ${ids.failed}`);
+    expect(widest(out + err)).toBeLessThanOrEqual(80);
+    const shown = await cli(["inbox", "show", ids.failed], { cwd });
+    expect(shown.out).toMatch(
+      /^error +connect ECONNREFUSED 10\.0\.0\.7:5432\\u001b\[31m\nreason /m,
+    );
+  });
+
+  it("reporthook inbox takes the playground's file where there is no other, and says that there is none", async () => {
+    const other = join(cwd, "other");
+    mkdirSync(join(other, ".reporthook"), { recursive: true });
+    const none = await cli(["inbox", "list"], { cwd: other });
+    expect([none.code, none.out]).toEqual([2, ""]);
+    expect(none.err).toContain("neither inbox.db nor .reporthook/dev.db");
+    symlinkSync(join(cwd, "inbox.db"), join(other, ".reporthook/dev.db"));
+    const { code, err } = await cli(["inbox", "stats"], { cwd: other });
+    expect(code).toBe(0);
+    expect(err).toMatch(/^The inbox is .reporthook\/dev.db.\n/);
+  });
+
+  it("reporthook inbox list filters and turns round", async () => {
+    const { failed, forgotten, unknown } = ids;
+    expect(await listed("--newest-first")).toEqual([unknown, forgotten, failed]);
+    expect(await listed("--reason", "attempts_used_up")).toEqual([failed, forgotten]);
+    expect(await listed("--type", "report.internal_error")).toEqual([forgotten]);
+    expect(await listed("--report-id", "r-1")).toEqual([failed]);
+    expect(await listed("--since", "2h", "--state", "held")).toEqual([unknown]);
+    expect(await listed("--since", "2100-01-01")).toEqual([]);
+    expect(await listed("--until", "2h")).toEqual([]);
+    expect(await listed("--until", "2100-01-01")).toEqual([failed, forgotten, unknown]);
+    const wrong = await cli(["inbox", "list", "--since", "yesterday"], { cwd });
+    expect([wrong.code, wrong.err]).toEqual([2, expect.stringContaining("30min, 2h or 7d")]);
+    const misspelt = await cli(["inbox", "list", "--reason", "atempts-used"], { cwd });
+    expect([misspelt.code, misspelt.err]).toEqual([
+      2,
+      expect.stringContaining("Did you mean attempts_used_up"),
+    ]);
+  });
+
+  it("an id of a delivery may be cut short, unless that means several", async () => {
+    const { failed, unknown } = ids;
+    let length = 1;
+    const cut = (id: string): string => id.slice(0, length);
+    while (new Set(Object.values(ids).map(cut)).size < 3) length++;
+    const { out } = await cli(["inbox", "show", cut(failed).toUpperCase()], { cwd });
+    expect(out).toContain(failed);
+    expect((await cli(["inbox", "release", cut(unknown)], { cwd })).out).toBe(
+      `${unknown} released\n`,
+    );
+    const many = await cliJson<Failed>(["inbox", "discard", failed.slice(0, 4)], { cwd });
+    expect(many.code).toBe(1);
+    for (const id of Object.values(ids)) expect(many.value.error.message).toContain(id);
+    for (const id of ["", "zzz", `${failed}0`, "%", "_"]) {
+      expect([id, (await cli(["inbox", "discard", id], { cwd })).code]).toEqual([id, 1]);
+    }
+    expect(await listed()).toHaveLength(3);
+  });
+
+  it.each([
+    ["release", "released"],
+    ["discard", "discarded"],
+  ])("reporthook inbox %s --all fails unasked without --yes", async (verb, done) => {
+    for (const json of [[], ["--json"]]) {
+      const { code, out, err } = await cli(["inbox", verb, "--all", ...json], { cwd });
+      expect(code).toBe(2);
+      expect(out + err).toContain(
+        `3 deliveries (2 attempts_used_up, 1 no_handler) would be ${done}: add --yes`,
+      );
+    }
+    expect(await listed("--state", "parked")).toHaveLength(3);
+    const sure = await cliJson(["inbox", verb, "--all", "--yes"], { cwd });
+    expect(sure).toEqual({ code: 0, value: { [done]: 3 } });
+    expect(await listed("--state", "parked")).toEqual([]);
+  });
+
+  it("reporthook inbox release --all leaves out what nobody vouches for, and says so, unless its reason is named", async () => {
+    const file = join(cwd, "inbox.db");
+    const receiver = createReceiver({
+      ...{ client: createClient(emulator.clientOptions), inbox: sqliteInbox(file), logger: false },
+      autostart: false,
+    });
+    const headers = { "content-type": "application/json" };
+    await receiver.fetch(new Request("http://app/", { method: "POST", headers, body: "{}" }));
+    await receiver.close();
+    const all = ["inbox", "release", "--all", "--yes"];
+    const { code, out, err } = await cli(all, { cwd });
+    expect([code, out]).toEqual([0, "Released 3.\n"]);
+    expect(err).toContain("Left out: 1 delivery that nobody vouches for (unsigned).");
+    const again = await cliJson(all, { cwd });
+    expect(again.value).toEqual({ released: 0, leftOut: { unsigned: 1 } });
+    const named = await cliJson(["inbox", "release", "--reason", "unsigned", "--yes"], { cwd });
+    expect(named).toEqual({ code: 0, value: { released: 1 } });
+  });
+
+  it("reporthook inbox discard of many counts, and does nothing unless somebody says yes", async () => {
+    const [verb, done] = ["discard", "discarded"];
+    const kind = ["inbox", verb, "--reason", "attempts_used_up"];
+    for (const json of [[], ["--json"]]) {
+      const { code, out, err } = await cli([...kind, ...json], { cwd });
+      expect(code).toBe(2);
+      expect(out + err).toContain(`2 deliveries (attempts_used_up) would be ${done}: add --yes`);
+    }
+    expect(await listed("--state", "parked")).toHaveLength(3);
+    const sure = await cli([...kind, "--yes"], { cwd });
+    expect([sure.code, sure.out]).toEqual([0, `${done[0]?.toUpperCase()}${done.slice(1)} 2.\n`]);
+    expect(await listed("--state", "parked")).toEqual([ids.unknown]);
+    const rest = await cliJson(["inbox", verb, "--all", "--yes"], { cwd });
+    expect(rest).toEqual({ code: 0, value: { [done]: 1 } });
+    // Nobody is asked about nothing.
+    expect(await cliJson(kind, { cwd })).toEqual({ code: 0, value: { [done]: 0 } });
+  });
+
+  it("reporthook inbox export writes a fixture without secrets, which trigger sends", async () => {
+    const bodies: string[] = [];
+    const server = createServer(async (req, res) => {
+      bodies.push(Buffer.concat(await req.toArray()).toString());
+      res.end("{}");
+    }).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const to = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`;
+    const exported = await cli(["inbox", "export", ids.failed, "--as", "fixture"], { cwd });
+    expect(JSON.parse(exported.out)).toMatchObject({
+      type: "report.complete",
+      headers: { "content-type": "application/json" },
+      body: { ...recorded, api_key: "[removed]" },
+    });
+    writeFileSync(join(cwd, "fixture.json"), exported.out);
+    const sent = await cliJson(["trigger", "--from", "fixture.json", "--to", to], { cwd });
+    expect(sent).toMatchObject({ code: 0, value: { name: "report.complete", status: 200 } });
+    expect(JSON.parse(bodies[0] ?? "")).toEqual(JSON.parse(exported.out).body);
+
+    const missing = await cli(["trigger", "--from", "none.json", "--to", to], { cwd });
+    expect([missing.code, missing.err]).toEqual([1, expect.stringContaining("ENOENT")]);
+    server.close();
+  });
+
+  it("reporthook inbox release runs what was handled, too, if told", async () => {
+    const handled = ["inbox", "release", "--state", "handled", "--yes"];
+    expect(await cliJson(handled, { cwd })).toEqual({ code: 0, value: { released: 0 } });
+  });
+
+  const noScript = missingProgram("script", "bsdutils");
+  it.skipIf(noScript !== null)("reporthook inbox discard asks on a terminal", async () => {
+    const answer = (text: string): string => {
+      const command = `"${process.execPath}" "${programFile()}" inbox discard --all`;
+      const { stdout } = spawnSync("script", ["-qec", command, "/dev/null"], {
+        ...{ cwd, input: text, timeout: 120_000 },
+        env: { PATH: process.env["PATH"] ?? "", TERM: "xterm-256color", NO_COLOR: "1" },
+      });
+      return stdout.toString();
+    };
+    const question =
+      "Discard 3 deliveries (2 attempts_used_up, 1 no_handler)? They are deleted for good. [y/N]";
+    const no = answer("n\n");
+    expect(no).toContain(question);
+    expect(no).toContain("Nothing is discarded");
+    // Ctrl-D.
+    expect(answer("\u0004")).toContain("Nothing is discarded");
+    expect(await listed()).toHaveLength(3);
+    expect(answer("y\n")).toContain("Discarded 3.");
+    expect(await listed()).toHaveLength(0);
+  });
+
+  it.skipIf(noScript !== null).each([
+    ["discard", "They are deleted for good. ", "Discarded"],
+    ["release", "", "Released"],
+  ])(
+    "reporthook inbox %s after a yes acts on what was shown, and leaves alone what has changed meanwhile",
+    async (verb, note, done) => {
+      const asking = startOnTerminal(["inbox", verb, "--reason", "attempts_used_up"], { cwd });
+      await asking.shown(`2 deliveries (attempts_used_up)? ${note}[y/N]`);
+      // Somebody else releases one; it fails again.
+      const receiver = createReceiver({
+        ...{ client: createClient(emulator.clientOptions), logger: false, ...patient },
+        ...{ inbox: sqliteInbox(join(cwd, "inbox.db")), retry: { attempts: 1 } },
+      });
+      receiver.on("report.complete", () => {
+        throw new Error("again");
+      });
+      await receiver.start();
+      await receiver.inbox.release(ids.failed, { by: "ada" });
+      await receiver.idle({ timeoutMs: 60_000 });
+      await receiver.close();
+      expect(await listed("--reason", "attempts_used_up")).toHaveLength(2);
+      asking.press("y\n");
+      const { code, text } = await asking.ended();
+      expect(code).toBe(0);
+      expect(text).toContain(`${done} 1; 1 has changed meanwhile: left alone.`);
+      expect(await listed("--reason", "attempts_used_up")).toEqual([ids.failed]);
+      const { out } = await cli(["inbox", "show", ids.failed], { cwd });
+      expect(out).toMatch(/release {2}by ada$/m);
+    },
+  );
+});

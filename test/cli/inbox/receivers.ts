@@ -1,0 +1,85 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createClient, createReceiver } from "@reporthook/core";
+import { createEmulator } from "@reporthook/emulator";
+import { sqliteInbox } from "@reporthook/sqlite";
+import { patient } from "@reporthook/test-support/patient";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { cli, cliJson } from "../process.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "reporthook-receivers-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const db = join(folder, "inbox.db");
+const emulator = createEmulator();
+
+/** Parks unsigned notifications of a receiver. */
+async function park(name: string, count: number): Promise<readonly string[]> {
+  const client = createClient(emulator.clientOptions);
+  const inbox = sqliteInbox(db);
+  const receiver = createReceiver({ client, inbox, name, logger: false, ...patient });
+  receiver.on("*", () => {});
+  const ids: string[] = [];
+  for (let sent = 0; sent < count; sent++) {
+    const unsigned = emulator.notification("report.complete", { signature: "none" });
+    const answer = await receiver.fetch(new Request("http://app/hook", unsigned));
+    ids.push(((await answer.json()) as { id: string }).id);
+  }
+  await receiver.close();
+  return ids;
+}
+
+async function parkedOf(receiver: string): Promise<number> {
+  const args = ["inbox", "list", "--state", "parked", "--receiver", receiver, "--db", db];
+  return (await cliJson<{ entries: unknown[] }>(args)).value.entries.length;
+}
+
+describe("two receivers on one file", () => {
+  let own: readonly string[];
+  let theirs: readonly string[];
+  beforeAll(async () => {
+    theirs = await park("mine", 2);
+    own = await park("reports", 1);
+  });
+
+  it.each(["list", "stats"])(
+    "reporthook inbox %s shows both receivers, and suggests what acts on its own",
+    async (name) => {
+      const { out, err } = await cli(["inbox", name, "--db", db]);
+      expect(out).toMatch(name === "list" ? new RegExp(theirs.join("[\\s\\S]*")) : /^held +3$/m);
+      expect(err).toContain("3 × ");
+      expect(err).toContain(`inbox release ${own[0]}`);
+      expect(err).toContain(`inbox discard ${own[0]}`);
+      expect(err).toMatch(/^Of other receivers: 2; name one with --receiver\.$/m);
+
+      const named = (await cli(["inbox", name, "--receiver", "mine", "--db", db])).err;
+      expect(named).toMatch(/inbox discard \w{26} \\\n {4}--receiver mine --db /);
+      expect(theirs).toContain(/inbox discard (\w{26})/.exec(named)?.[1]);
+      expect(named).not.toContain("Of other receivers");
+    },
+  );
+
+  it("reporthook inbox discard deletes nothing of another receiver, but for an id when none is named", async () => {
+    const [first = "", second = ""] = theirs;
+    const one = await cli(["inbox", "discard", first, "--receiver", "reports", "--db", db]);
+    expect([one.code, one.err]).toEqual([1, expect.stringContaining("--receiver")]);
+    const all = ["inbox", "discard", "--reason", "unsigned", "--yes", "--db", db];
+    expect((await cli(all)).out).toBe("Discarded 1.\n");
+    expect([await parkedOf("reports"), await parkedOf("mine")]).toEqual([0, 2]);
+
+    const none = await cli(all);
+    expect([none.code, none.out, none.err]).toEqual([
+      ...[0, "Discarded 0.\n", "Of other receivers: 2; name one with --receiver.\n"],
+    ]);
+    const release = await cli(["inbox", "release", "--reason", "unsigned", "--db", db]);
+    expect([release.out, release.err]).toEqual(["Released 0.\n", none.err]);
+    expect(await cliJson(all)).toEqual({ code: 0, value: { discarded: 0 } });
+    expect(await parkedOf("mine")).toBe(2);
+
+    expect((await cli(["inbox", "discard", first, "--db", db])).out).toBe(`${first} discarded\n`);
+    const named = await cli([...all, "--receiver", "mine"]);
+    expect([named.out, await parkedOf("mine")]).toEqual(["Discarded 1.\n", 0]);
+    expect((await cli(["inbox", "show", second, "--db", db])).code).toBe(1);
+  });
+});

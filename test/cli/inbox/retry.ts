@@ -1,0 +1,127 @@
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createClient, createReceiver } from "@reporthook/core";
+import { createEmulator } from "@reporthook/emulator";
+import { sqliteInbox } from "@reporthook/sqlite";
+import { patient } from "@reporthook/test-support/patient";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { cli, cliJson, type Failed } from "../process.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "reporthook-retry-"));
+const db = join(folder, "inbox.db");
+const hourMs = 3_600_000;
+let isBroken = true;
+
+const emulator = createEmulator();
+const receiver = createReceiver({
+  ...{ client: createClient(emulator.clientOptions), inbox: sqliteInbox(db), logger: false },
+  ...patient,
+  retry: { attempts: 5, minMs: hourMs, maxMs: hourMs },
+});
+receiver.on("report.complete", () => {
+  if (isBroken) throw new Error("boom");
+});
+afterAll(async () => {
+  await receiver.close();
+  rmSync(folder, { recursive: true });
+});
+
+describe("waiting for the next try", () => {
+  let id: string;
+  const entry = () => receiver.inbox.get(id);
+
+  beforeAll(async () => {
+    const request = new Request("http://app/hook", emulator.notification("report.complete"));
+    id = ((await (await receiver.fetch(request)).json()) as { id: string }).id;
+    const failed = async () => expect((await entry())?.lastError).toMatch(/^Error: boom$/m);
+    await vi.waitFor(failed, { timeout: 60_000 });
+  });
+
+  it("reporthook inbox show tells that a delivery failed and is tried again", async () => {
+    const { out } = await cli(["inbox", "show", id, "--db", db]);
+    expect(out).toMatch(/handle {2}failed in [\d.]+ ms, retried: Error: boom/);
+  });
+
+  it("reporthook inbox release points to retry", async () => {
+    const { code, err } = await cli(["inbox", "release", id, "--db", db]);
+    expect([code, err]).toEqual([1, expect.stringContaining("; inbox retry retries")]);
+  });
+
+  it("reporthook inbox retry refuses what belongs to another receiver or is not there", async () => {
+    const foreign = await cli(["inbox", "retry", id, "--receiver", "mine", "--db", db]);
+    expect([foreign.code, foreign.err]).toEqual([1, expect.stringContaining("--receiver")]);
+    const missing = await cli(["inbox", "retry", "nobody", "--db", db]);
+    expect([missing.code, missing.err]).toEqual([1, expect.stringContaining("inbox list")]);
+    expect((await entry())?.state).toBe("verified");
+  });
+
+  it("reporthook inbox retry has the app that runs try a delivery at once, its attempts counted on", async () => {
+    isBroken = false;
+    const { code, out } = await cli(["inbox", "retry", id, "--db", db]);
+    expect([code, out]).toEqual([0, `${id} retried\n`]);
+    await expect.poll(async () => (await entry())?.state).toBe("handled");
+    expect((await entry())?.attempts).toBe(2);
+
+    const again = await cliJson<Failed>(["inbox", "retry", id, "--db", db]);
+    expect(again.code).toBe(1);
+    expect(again.value).toMatchObject({ retried: [], failed: [{ id }] });
+    expect(again.value.error.code).toBe("not_retried");
+    const released = await cli(["inbox", "release", id, "--receiver", "mine", "--db", db]);
+    expect(released.err).not.toContain("inbox retry");
+  });
+
+  it.each([
+    ["list", []],
+    ["stats", []],
+    ["release", ["--reason", "poison"]],
+  ])("reporthook inbox %s warns of a receiver of which there is nothing", async (command, more) => {
+    const args = ["inbox", command, ...more, "--db", db, "--receiver"];
+    const nobodys = await cli([...args, "nope"]);
+    expect(nobodys.code).toBe(0);
+    expect(nobodys.err).toBe(
+      `${db} has no deliveries of receiver nope: name the app's receiver with --receiver\n`,
+    );
+    expect((await cli([...args, "reports"])).err).toBe("");
+    expect((await cliJson([...args, "nope"])).code).toBe(0);
+  });
+});
+
+describe("waiting for the right API key", () => {
+  it("reporthook inbox list and stats tell when the service is asked again, and the command that asks at once", async () => {
+    const file = join(folder, "refused.db");
+    const service = createServer(
+      (_, res) => void res.writeHead(401, { "retry-after": "60" }).end(),
+    );
+    service.listen(0, "127.0.0.1");
+    await once(service, "listening");
+    const baseUrl = `http://127.0.0.1:${(service.address() as AddressInfo).port}`;
+    const client = createClient({ baseUrl, apiKey: "another-key" });
+    const app = createReceiver({
+      ...{ name: "mine", client, inbox: sqliteInbox(file), logger: false, ...patient },
+    });
+    app.on("*", () => {});
+    for (let sent = 0; sent < 3; sent++) {
+      const request = new Request("http://app/hook", emulator.notification("report.complete"));
+      await app.fetch(request);
+    }
+    const waits = async () => {
+      const asked = await app.inbox.list({ state: "received" });
+      expect(asked.filter(({ lastError }) => lastError !== null)).toHaveLength(3);
+    };
+    await vi.waitFor(waits, { timeout: 60_000 });
+    await app.close();
+    service.close();
+    for (const command of ["list", "stats"]) {
+      const { out } = await cli(["inbox", command, "--receiver", "mine", "--db", file]);
+      expect(out.replaceAll(/\s+/g, " ")).toMatch(
+        /The service refuses the API key: 3 deliveries wait, .* it asks again within \d+s\. Or at once: /,
+      );
+      expect(out).toContain("inbox retry --all");
+      expect(out).toContain(`--receiver mine --db ${file}`);
+    }
+  });
+});
