@@ -24,8 +24,8 @@ function retried(): JobState {
   return { stored: delivery, key: "k", hop: 2, stalls: 1, nonce: undefined };
 }
 
-describe("The data of a job", () => {
-  it("is read as it was written", () => {
+describe("jobs", () => {
+  it("the data of a job is read as it was written", () => {
     const state = retried();
     expect(jobStateOf(JSON.parse(JSON.stringify(dataOf(state))))).toEqual(state);
   });

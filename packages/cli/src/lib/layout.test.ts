@@ -23,7 +23,7 @@ it("clean() takes no more than a password out of an address", () => {
   }
 });
 
-it("leaves the emulator's key, which is printed to be copied", () => {
+it("clean() leaves the emulator's key, which is printed to be copied", () => {
   const { clean } = createTerminal(false, { REPORTS_API_KEY: "test-api-key" });
   expect(clean("REPORTS_API_KEY=test-api-key")).toBe("REPORTS_API_KEY=test-api-key");
 });

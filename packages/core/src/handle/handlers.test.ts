@@ -147,10 +147,10 @@ const ways: Record<string, (close: Close) => Promise<unknown>> = {
   "in a chain": (close) => turns(1).then(() => close()),
 };
 
-describe("close() inside a handler", () => {
+describe("closing", () => {
   for (const ack of ["stored", "handled"] as const) {
     it.each(Object.entries(ways))(
-      `does not wait for the handler, ack: "${ack}", called %s`,
+      `close() inside a handler does not wait for it, ack: "${ack}", called %s`,
       async (_way, run) => {
         const { receiver, send, observed } = receiverSetUp({ ack });
         let handled = false;
@@ -167,8 +167,8 @@ describe("close() inside a handler", () => {
   }
 });
 
-describe("isInsideHandler()", () => {
-  it("is false for what a handler began and does not wait for, and elsewhere", async () => {
+describe("context", () => {
+  it("isInsideHandler() is false for what a handler began and does not wait for, and elsewhere", async () => {
     const { receiver, send } = receiverSetUp();
     const seen: boolean[] = [];
     const note = (): void => void seen.push(isInsideHandler());
@@ -183,7 +183,7 @@ describe("isInsideHandler()", () => {
     expect(seen).toEqual([true, false, false]);
   });
 
-  it("leaves the limit of stacks as it was", () => {
+  it("isInsideHandler() leaves the limit of stacks as it was", () => {
     const before = Error.stackTraceLimit;
     isInsideHandler();
     expect(Error.stackTraceLimit).toBe(before);

@@ -69,8 +69,8 @@ function acquired(receivers: number) {
   return { inbox, close, shared, release: () => shared.release(systemClock, 0) };
 }
 
-describe("referenceCountOf()", () => {
-  it("closes the inbox with the last receiver, each object of one store by itself", async () => {
+describe("the last receiver", () => {
+  it("release() closes the inbox with the last receiver, each object of one store by itself", async () => {
     const [one, other] = [acquired(2), acquired(1)];
     Object.assign(one.inbox, { identity: "same" });
     Object.assign(other.inbox, { identity: "same" });
@@ -82,7 +82,7 @@ describe("referenceCountOf()", () => {
     expect(one.close).toHaveBeenCalledTimes(1);
   });
 
-  it("closes it once at a time, and not while there is a receiver again", async () => {
+  it("release() closes the inbox once at a time, and not while there is a receiver again", async () => {
     const { close, shared, release } = acquired(1);
     const slow = gate();
     close.mockImplementationOnce(() => slow.opened);
@@ -99,7 +99,7 @@ describe("referenceCountOf()", () => {
     expect(close).toHaveBeenCalledTimes(2);
   });
 
-  it("rejects inbox_failed when closing fails", async () => {
+  it("release() rejects with inbox_failed when closing fails", async () => {
     const { close, release } = acquired(1);
     close.mockRejectedValue(new Error("busy"));
     await expect(release()).rejects.toMatchObject({
@@ -111,7 +111,7 @@ describe("referenceCountOf()", () => {
   it.each([
     [0, 2_000],
     [7_000, 7_000],
-  ])("with %d ms left waits %d ms for one that gives no answer", async (leftMs, waitedMs) => {
+  ])("release() with %d ms left waits %d ms for a hanging inbox", async (leftMs, waitedMs) => {
     const { close, shared } = acquired(1);
     close.mockImplementation(() => new Promise(() => {}));
     const clock = manualClock();

@@ -131,16 +131,16 @@ describe("other secrets", () => {
   });
 });
 
-describe("createTextRedactor()", () => {
+describe("texts", () => {
   it.each([undefined, "", "0", "key", "test", "1234567"])(
-    "leaves the key %j in a text, which would be full of holes",
+    "createTextRedactor() leaves the key %j in a text, which would be full of holes",
     (key) => {
       const text = `{"type":"test_webhook_endpoint","key":"${key}"}`;
       expect(createTextRedactor(key)(text)).toBe(text);
     },
   );
 
-  it("takes out a key of 8 characters", () => {
+  it("createTextRedactor() takes out a key of 8 characters", () => {
     const text = "?k=1234567% 1234567%25";
     expect(createTextRedactor("1234567%")(text)).toBe("?k=[api key] [api key]");
   });
@@ -154,13 +154,13 @@ describe("createTextRedactor()", () => {
     ["postgres://ada:hush@db.example/x", "postgres://ada:[removed]@db.example/x"],
     ["redis://:hu@sh@db.example", "redis://:[removed]@db.example"],
     ["http://a.example:80/x@y and b:c@d", "http://a.example:80/x@y and b:c@d"],
-  ])("takes tokens and passwords out of URLs: %s", (text, shown) => {
+  ])("createTextRedactor() takes tokens and passwords out of URLs: %s", (text, shown) => {
     expect(createTextRedactor()(text)).toBe(shown);
   });
 });
 
-describe("redactorOf()", () => {
-  it("takes the last two keys that were sent out of a text, in any form", () => {
+describe("keys of a client", () => {
+  it("redactorOf() takes the last two keys that were sent out of a text, in any form", () => {
     const { used, carried } = createKeyRedactor();
     const redact = redactorOf({ ...carried });
     const [one, two, three] = ["key/canary-1", "key/canary-2", "key/canary-3"];

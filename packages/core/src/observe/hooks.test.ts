@@ -49,8 +49,8 @@ function told(given: Job, outcome: Outcome): Record<string, Entry> {
   return calls;
 }
 
-describe("hooksOf()", () => {
-  it("tells of a verdict, with the entry as it goes on", () => {
+describe("telling", () => {
+  it("hooksOf() tells of a verdict, with the entry as it goes on", () => {
     const entry = {
       state: "verified",
       attempts: 0,
@@ -63,7 +63,7 @@ describe("hooksOf()", () => {
     expect(Object.keys(told(job, rejected))).toEqual(["verified"]);
   });
 
-  it("tells of what is parked", () => {
+  it("hooksOf() tells of what is parked", () => {
     const expired = { ...park("held", "expired", "late"), verification: "expired" } as const;
     expect(Object.keys(told(job, expired))).toEqual(["verified", "parked"]);
     const dead = park("dead", "do_not_retry", "no", "DoNotRetry: no");
@@ -73,7 +73,7 @@ describe("hooksOf()", () => {
     expect(calls["parked"]).toMatchObject({ ...entry, ...found });
   });
 
-  it("tells of success, and of an attempt that failed", () => {
+  it("hooksOf() tells of success, and of an attempt that failed", () => {
     const { handled } = told(handling, { to: "handled", ...found });
     expect(handled).toMatchObject({ state: "handled", attempts: 3, lastError: null });
     const again = { to: "retry", afterMs: 500, error: "no", countsAsAttempt: true } as const;
@@ -88,13 +88,13 @@ describe("hooksOf()", () => {
     expect(Object.keys(told(handling, park("held", "no_handler", "no")))).toEqual(["parked"]);
   });
 
-  it("needs no hook", () => {
+  it("hooksOf() needs no hook", () => {
     expect(() => hooksOf({}, clock, noError).settled?.(job, verified)).not.toThrow();
   });
 });
 
-describe("a hook", () => {
-  it("may throw, at once or later: that is handed on", async () => {
+describe("failures", () => {
+  it("a hook may throw, at once or later: that is handed on", async () => {
     const onError = vi.fn();
     const broken = new Error("broken");
     const throwing = () => {

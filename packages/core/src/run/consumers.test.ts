@@ -41,7 +41,7 @@ function make(
   return { consumers, clock, time, pruned, reporter, logger };
 }
 
-it("prunes by lived time, at most once a minute, or as often as it is told", async () => {
+it("prune() goes by lived time, at most once a minute, or as often as it is told", async () => {
   const { consumers, clock, time, pruned } = make();
   await consumers.prune();
   clock.advance(59_999);
@@ -56,7 +56,7 @@ it("prunes by lived time, at most once a minute, or as often as it is told", asy
   expect(pruned).toHaveLength(3);
 });
 
-it("prunes as at the beginning of time while nobody knows it: no retention is over", async () => {
+it("prune() passes the beginning of time while nobody knows the time: no retention is over", async () => {
   const { consumers, time, pruned } = make();
   time.isYoung = true;
   await consumers.prune();
@@ -73,7 +73,7 @@ it("prune() does nothing where nothing is stored, nor once it is stopped", async
   expect(pruned).toEqual([]);
 });
 
-it("logs a failure without the key, once a minute, and none once it is stopped", async () => {
+it("prune() logs a failure without the key, once a minute, and none once it is stopped", async () => {
   const { consumers, clock, logger } = make("stored", async () => {
     throw new Error("disk of canary is full");
   });

@@ -139,7 +139,7 @@ describe("turns", () => {
   it.each([
     ["still held", true, 2],
     ["no longer held", false, 1],
-  ])("begins if it is %s", async (_, isHeld, running) => {
+  ])("a job that has waited for its turn begins if it is %s", async (_, isHeld, running) => {
     let held: boolean | Promise<boolean> = isHeld;
     const { receiver, send, first, ended, runs } = crowded(() => held);
     for (let sent = 0; sent < 2; sent++) await send("report");

@@ -10,8 +10,8 @@ const fail = (status: number) => () => {
   throw new ServiceError(code, `POST … ${status}`, { serviceStatus: status, retryable: true });
 };
 
-describe("VerifyStage", () => {
-  it("advances with what was recognised when the verdict is valid", async () => {
+describe("verdicts", () => {
+  it("VerifyStage.run() advances with what was recognised when the verdict is valid", async () => {
     const { verify, job } = testStages(() => "valid");
     expect(await verify.run(job(), lease)).toEqual({
       ...{ to: "verified", verification: "valid", type: "report.complete", reportId: "7" },

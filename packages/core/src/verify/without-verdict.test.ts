@@ -132,7 +132,7 @@ describe("another call", () => {
     [42, 7 * minute, 2 * minute],
     [60, 50 * minute, 5 * minute],
   ])(
-    "after call %d, at the age of %d ms, within %d ms, less up to a quarter",
+    "withoutVerdict() asks again after call %d, at the age of %d ms, within %d ms, less up to a quarter",
     (call, age, most) => {
       const given = { age, job: { attempts: call - 1 } };
       expect(outcomeOf(given)).toMatchObject({ afterMs: most });
@@ -146,7 +146,7 @@ describe("another call", () => {
     [1, 0, 3_600_000, minute],
     [9, 50 * minute, 3_600_000, 5 * minute],
   ])(
-    "after call %d, at the age of %d ms, when asked for %d ms in %d ms",
+    "withoutVerdict() asks again after call %d, at the age of %d ms, when asked for %d ms, in %d ms",
     (call, age, asked, ms) => {
       const given = { age, job: { attempts: call - 1 }, call: { retryAfterMs: asked } };
       expect(outcomeOf(given)).toMatchObject({ afterMs: ms });
@@ -177,7 +177,7 @@ describe("another call", () => {
     expect("lowPriority" in outcome && outcome.lowPriority).toBe(givesWay);
   });
 
-  it("and keeps its state", () => {
+  it("withoutVerdict() keeps its state when it asks again", () => {
     expect(outcomeOf({ call: odd(1) })).toMatchObject({ retryState: '{"badRequests":1}' });
   });
 });
@@ -189,7 +189,7 @@ describe("suspicion", () => {
     [{ badRequests: 1 }, { open: null, judgedAt: 5 }, false],
     [{ badRequests: 5 }, { open: "unauthorized", judgedAt: 5 }, true],
     [{ badRequests: 5 }, { open: "unavailable", judgedAt: 5 }, false],
-  ] as const)("of %o with %o is %s", (state, service, suspect) => {
+  ] as const)("isKeySuspect() of %o with %o is %s", (state, service, suspect) => {
     expect(isKeySuspect({ state, service: { now, knownSince: 0, ...service } })).toBe(suspect);
   });
 });

@@ -41,7 +41,7 @@ function counting(tookMs = 0) {
   });
 }
 
-it("reads once a second for ten pages that show the same, and tells them all of each change", async () => {
+it("SharedViews reads once a second for ten pages that show the same, and tells them all of each change", async () => {
   const isOver = vi.fn(open);
   const views = new SharedViews(isOver);
   const view = counting();
@@ -54,7 +54,7 @@ it("reads once a second for ten pages that show the same, and tells them all of 
   for (const { seen } of pages) expect(seen).toEqual(first?.seen);
 });
 
-it("shows a page that joins what the others see, without reading it again", async () => {
+it("SharedViews shows a page that joins what the others see, without reading it again", async () => {
   const views = new SharedViews(open);
   const view = counting();
   watch(views.join("one", view));
@@ -66,7 +66,7 @@ it("shows a page that joins what the others see, without reading it again", asyn
 it.each([
   ["one subject", 1],
   ["ten", 10],
-])("spends a twentieth of the time on %s, whatever a view takes", async (_, many) => {
+])("SharedViews spends a twentieth of the time on %s, whatever a view takes", async (_, many) => {
   for (const tookMs of [2, 40, 300]) {
     const views = new SharedViews(open);
     const all = Array.from({ length: many }, () => counting(tookMs));
@@ -83,7 +83,7 @@ it.each([
   }
 });
 
-it("createLooks() ends all pages when the receiver is closing", async () => {
+it("SharedViews ends all pages when the receiver is closing", async () => {
   const isOver = vi.fn(open);
   const views = new SharedViews(isOver);
   const pages = ["one", "other"].map((key) => watch(views.join(key, counting())));
@@ -93,7 +93,7 @@ it("createLooks() ends all pages when the receiver is closing", async () => {
   for (const page of pages) await expect(page.ended).rejects.toThrow("The receiver is closing");
 });
 
-it("createLooks() asks nothing once all pages have left", async () => {
+it("SharedViews asks nothing once all pages have left", async () => {
   const isOver = vi.fn(open);
   const views = new SharedViews(isOver);
   const view = counting();
@@ -106,7 +106,7 @@ it("createLooks() asks nothing once all pages have left", async () => {
   expect(vi.getTimerCount()).toBe(0);
 });
 
-it("ends the pages of a view that fails or gives no answer: they may not call themselves live; the others go on", async () => {
+it("SharedViews ends the pages of a view that fails or gives no answer, and no others", async () => {
   for (const fails of [
     () => Promise.reject(new Error("away")),
     () => new Promise<never>(() => {}),

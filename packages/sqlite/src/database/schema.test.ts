@@ -15,8 +15,8 @@ function opened(): { readonly database: Database; readonly path: string } {
   return { database: loadDriver().open(path), path };
 }
 
-describe("prepareSchema", () => {
-  it("makes the schema that is kept for review", async () => {
+describe("schema", () => {
+  it("prepareSchema() makes the schema that is kept for review", async () => {
     const { database, path } = opened();
     prepareSchema(database, path, true);
     const tables = database.prepare(
@@ -29,7 +29,7 @@ describe("prepareSchema", () => {
     database.close();
   });
 
-  it("makes nothing twice, and nothing of what it could not make whole", () => {
+  it("prepareSchema() makes nothing twice, and nothing of what it could not make whole", () => {
     const { database, path } = opened();
     const broken: Database = {
       ...database,
@@ -50,7 +50,7 @@ describe("prepareSchema", () => {
   it.each([
     [1, /written by a newer version of @reporthook\/sqlite \(\d+, this one knows \d+\): update/],
     [-1, /written by an older version of .*: let the older one work off .*, then name a new file/],
-  ])("refuses a file whose version is %i away, and leaves it as it is", (by, why) => {
+  ])("prepareSchema() refuses a file of a version %i away, unchanged", (by, why) => {
     const { database, path } = opened();
     prepareSchema(database, path, true);
     const version = () => Number(database.prepare("PRAGMA user_version").get()?.["user_version"]);
@@ -63,7 +63,7 @@ describe("prepareSchema", () => {
     database.close();
   });
 
-  it("refuses an empty file that it may not change, and another application's", () => {
+  it("prepareSchema() refuses an empty file that it may not change, and another application's", () => {
     const { database, path } = opened();
     expect(() => prepareSchema(database, path, false)).toThrow(
       /is no inbox yet: let the app open it/,

@@ -14,7 +14,7 @@ describe("rows", () => {
     expect(headersIn(headersText(headers))).toEqual(headers);
   });
 
-  it("spells out no names of headers that most deliveries have", () => {
+  it("a row spells out no names of headers that most deliveries have", () => {
     expect(headersText({ "user-agent": "reports/1.0" })).not.toContain("user-agent");
   });
 
@@ -22,7 +22,7 @@ describe("rows", () => {
     for (const text of ["", "null", "7", "[7, null]"]) expect(headersIn(text)).toEqual({});
   });
 
-  it("has its history", () => {
+  it("a row has its history", () => {
     const history = JSON.stringify([["handle", 7, 1, "retry", "Error: no"]]);
     const [attempt] = storedDeliveryOf({ ...row, headers: "{}", history }, "a").history;
     expect(attempt).toMatchObject({ stage: "handle", outcome: "retry", error: "Error: no" });
