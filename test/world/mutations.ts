@@ -135,8 +135,7 @@ export const mutations: readonly Mutation[] = [
     of: "#reload",
     becomes: `
       this.#deliveries.tables.receivers.reload();
-      this.#deliveries.renumber();
-      this.#countsChanged = true;`,
+      this.#deliveries.renumber();`,
   },
   {
     name: "hands out what is being handled, as soon as its verdict is recorded",

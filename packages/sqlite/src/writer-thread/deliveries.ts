@@ -1,7 +1,7 @@
 import type { State } from "@reporthook/core";
 import { type StoredDelivery, states } from "@reporthook/core/store";
 import type { Database, Row, Statement } from "../database/driver.ts";
-import { type Countable, everKind, kindOf } from "../protocol/counts.ts";
+import { type Countable, everKind, everReceiver, kindOf } from "../protocol/counts.ts";
 import type { Completion, Origin, StoredResult } from "../protocol/protocol.ts";
 import { queues } from "../protocol/queues.ts";
 import type { Addition } from "../protocol/request-batch.ts";
@@ -81,12 +81,12 @@ export class Deliveries {
     const seq = this.#nextSeq++;
     const queue = workerId === null ? queues.verify.first : queues.verify.leased;
     const earlier = sameSignatureAs ?? null;
-    this.#new.share(receiver, earlier, url, context, headers, queue, workerId);
-    this.#new.add(seq, id, arrivedAt, ackMs, signature, body);
+    this.#new.share(earlier, context, headers, queue, workerId);
+    this.#new.add(seq, id, receiver, arrivedAt, ackMs, signature, url, body);
     if (changes !== null) this.#changes.push({ seq, changes });
     if (key !== null) window.add(seq, id, arrivedAt, key);
     counters.add(receiver, kind, 1);
-    counters.add(receiver, everKind, 1);
+    counters.add(everReceiver, everKind, 1);
     return sameSignatureAs === undefined ? seq : { seq, sameSignatureAs };
   }
 

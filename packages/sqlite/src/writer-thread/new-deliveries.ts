@@ -1,34 +1,29 @@
-import type { Database, Statement, Value } from "../database/driver.ts";
+import type { Database, Value } from "../database/driver.ts";
+import { RowWriter } from "./row-writer.ts";
 
-const rowsPerStatement = 8;
-const valuesPerRow = 6;
+const own = ["seq", "id", "receiver", "arrived_at", "ack_ms", "signature", "url", "body"];
 
 /**
  * The statement that inserts deliveries. `OR FAIL`, because a failure rolls back the whole transaction: SQLite need not prepare to
  * undo the statement alone.
  */
-const insertOf = (rows: number): string => `
-  WITH own (seq, id, arrived_at, ack_ms, signature, body)
-    AS (VALUES ${new Array<string>(rows).fill("(?, ?, ?, ?, ?, ?)").join(", ")}),
-  shared (receiver, same_signature_as, url, context, headers, queue, worker)
-    AS (VALUES (?, ?, ?, ?, ?, ?, ?))
-  INSERT OR FAIL INTO delivery (seq, id, arrived_at, ack_ms, signature, body,
-    receiver, same_signature_as, url, context, headers, queue, state, rank, starts)
-  SELECT seq, id, arrived_at, ack_ms, signature, body,
-    receiver, same_signature_as, url, context, headers, queue,
-    0, ifnull(worker, arrived_at), worker IS NOT NULL
+const insertOf = (rows: string): string => `
+  WITH own (${own}) AS (VALUES ${rows}),
+  shared (same_signature_as, context, headers, queue, worker) AS (VALUES (?, ?, ?, ?, ?))
+  INSERT OR FAIL INTO delivery (${own},
+    same_signature_as, context, headers, queue, state, rank, starts)
+  SELECT ${own},
+    same_signature_as, context, headers, queue, 0, ifnull(worker, arrived_at), worker IS NOT NULL
   FROM own CROSS JOIN shared`;
 
-/** Inserts new deliveries, several in one statement: passing a value to a driver costs as much as storing it. */
+/** Inserts new deliveries. */
 export class NewDeliveries {
-  readonly #one: Statement;
-  readonly #several: Statement;
+  readonly #rows: RowWriter;
   #shared: readonly Value[] = [];
   #values: Value[] = [];
 
   constructor(database: Database) {
-    this.#one = database.prepare(insertOf(1));
-    this.#several = database.prepare(insertOf(rowsPerStatement));
+    this.#rows = new RowWriter(database, own.length, insertOf);
   }
 
   /** Sets the values that the next deliveries share, in the order of the statement. */
@@ -46,13 +41,7 @@ export class NewDeliveries {
   write(): void {
     const values = this.#values;
     this.#values = [];
-    for (let at = 0; at < values.length; ) {
-      const isMany = values.length - at >= rowsPerStatement * valuesPerRow;
-      const end = at + (isMany ? rowsPerStatement : 1) * valuesPerRow;
-      const statement = isMany ? this.#several : this.#one;
-      statement.run(...values.slice(at, end), ...this.#shared);
-      at = end;
-    }
+    this.#rows.write(values, this.#shared);
   }
 
   /** Drops the deliveries that were not written. */

@@ -1,6 +1,6 @@
 import { rollBack, type Statement } from "../database/driver.ts";
 import type { FileGuard } from "../database/file-guard.ts";
-import type { ReceiverCounts } from "../protocol/counts.ts";
+import type { CountsByKind, ReceiverCounts } from "../protocol/counts.ts";
 import { type Leases, noLeases } from "./claim/leases.ts";
 import type { Deliveries } from "./deliveries.ts";
 
@@ -13,7 +13,6 @@ export class Transactions {
   readonly #onForeign: () => void;
   readonly #version: Statement;
   #seenVersion: number;
-  #countsChanged = false;
 
   constructor(deliveries: Deliveries, leases: Leases, file: FileGuard, onForeign: () => void) {
     this.#deliveries = deliveries;
@@ -33,15 +32,12 @@ export class Transactions {
   }
 
   get counts(): ReceiverCounts {
-    const { receivers, counters } = this.#deliveries.tables;
-    return new Map([...counters.counts].map(([id, counts]) => [receivers.nameOf(id), counts]));
+    return this.#byName(this.#deliveries.tables.counters.counts);
   }
 
-  /** The counts, if they have changed since the last call. */
-  takeCounts(): ReceiverCounts | null {
-    const counts = this.#countsChanged ? this.counts : null;
-    this.#countsChanged = false;
-    return counts;
+  /** The counts of the receivers of which they have changed since the last call. */
+  takeCounts(): ReceiverCounts {
+    return this.#byName(this.#deliveries.tables.counters.take());
   }
 
   /** Runs a step in a transaction; if it throws, nothing has changed. */
@@ -58,7 +54,6 @@ export class Transactions {
       const result = step();
       window.write();
       const hasWritten = counters.write();
-      if (hasWritten) this.#countsChanged = true;
       this.#file.prepareCommit();
       database.exec("COMMIT");
       isCommitted = true;
@@ -105,7 +100,11 @@ export class Transactions {
     counters.reload();
     receivers.reload();
     this.#deliveries.renumber();
-    this.#countsChanged = true;
+  }
+
+  #byName(counts: ReadonlyMap<number, CountsByKind>): ReceiverCounts {
+    const { receivers } = this.#deliveries.tables;
+    return new Map([...counts].map(([id, ofOne]) => [receivers.nameOf(id), ofOne]));
   }
 
   #currentVersion(): number {
