@@ -72,8 +72,10 @@ export class SqliteConsumer implements Consumer, RunHost {
   /** The state to send to the thread, which then has its credit; null while there is no news. `at` is the monotonic time. */
   takeNews(at: number): ConsumerState | null {
     const credit = this.stopped ? 0 : this.#missingCredit;
+    // A state for each delivery would cost more than it brings: it is time when the thread has less than half of what it may have.
+    const isNews = credit < 0 || (credit > 0 && credit >= this.#credit);
     const isOld = at - this.#toldAt >= staleMs;
-    if (this.retiredAt <= at || (credit === 0 && !isOld)) return null;
+    if (this.retiredAt <= at || !(isNews || isOld)) return null;
     this.#toldAt = at;
     if (this.stopped) this.retiredAt = at;
     this.#credit += credit;

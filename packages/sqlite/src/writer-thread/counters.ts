@@ -31,10 +31,11 @@ export class Counters {
   reload(): void {
     this.#counts = new Map();
     this.#changes = new Map();
+    this.#changed = new Set();
     for (const { receiver, kind, number } of this.#all.all()) {
       countsIn(this.#counts, Number(receiver))[Number(kind)] = Number(number);
+      this.#changed.add(Number(receiver));
     }
-    this.#changed = new Set(this.#counts.keys());
   }
 
   /** The counts that have changed since the last call, by the receiver's id. */
@@ -54,14 +55,13 @@ export class Counters {
   /** Writes the changes of this transaction; returns whether there were any. */
   write(): boolean {
     const { size } = this.#changes;
-    const values: number[] = [];
     for (const [receiver, counts] of this.#changes) {
       this.#changed.add(receiver);
       for (const [kind, number] of counts.entries()) {
-        if (number !== 0) values.push(receiver, kind, number);
+        if (number !== 0) this.#add.add(receiver, kind, number);
       }
     }
-    this.#add.write(values);
+    this.#add.write();
     this.#changes = new Map();
     return size > 0;
   }

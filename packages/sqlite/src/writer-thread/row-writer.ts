@@ -7,25 +7,46 @@ export class RowWriter {
   readonly #valuesPerRow: number;
   readonly #one: Statement;
   readonly #several: Statement;
+  #shared: readonly Value[] = [];
+  #values: Value[] = [];
 
-  /** `sqlOf` makes the statement for a number of rows: for `(?, ?), (?, ?)` if there are two, of two values each. */
+  /** `sqlOf` makes the statement for some rows: `(?, ?), (?, ?)` if these are two, of two values each. */
   constructor(database: Database, valuesPerRow: number, sqlOf: (rows: string) => string) {
     const row = `(${new Array<string>(valuesPerRow).fill("?").join(", ")})`;
-    const rows = (count: number): string => new Array<string>(count).fill(row).join(", ");
+    const prepare = (rows: number): Statement =>
+      database.prepare(sqlOf(new Array<string>(rows).fill(row).join(", ")));
     this.#valuesPerRow = valuesPerRow;
-    this.#one = database.prepare(sqlOf(rows(1)));
-    this.#several = database.prepare(sqlOf(rows(rowsPerStatement)));
+    this.#one = prepare(1);
+    this.#several = prepare(rowsPerStatement);
   }
 
-  /** Writes the rows whose values follow each other; `shared` values are bound after those of the rows. */
-  write(values: readonly Value[], shared: readonly Value[] = []): void {
+  /** Sets the values that the next rows share; they are bound after those of the rows. */
+  share(...values: readonly Value[]): void {
+    if (values.every((value, index) => value === this.#shared[index])) return;
+    this.write();
+    this.#shared = values;
+  }
+
+  /** Adds a row; {@link write} writes it. */
+  add(...values: readonly Value[]): void {
+    for (const value of values) this.#values.push(value);
+  }
+
+  write(): void {
+    const values = this.#values;
+    this.#values = [];
     const many = rowsPerStatement * this.#valuesPerRow;
     for (let at = 0; at < values.length; ) {
       const isMany = values.length - at >= many;
       const end = at + (isMany ? many : this.#valuesPerRow);
       const statement = isMany ? this.#several : this.#one;
-      statement.run(...values.slice(at, end), ...shared);
+      statement.run(...values.slice(at, end), ...this.#shared);
       at = end;
     }
+  }
+
+  /** Drops the rows that were not written. */
+  clear(): void {
+    this.#values = [];
   }
 }

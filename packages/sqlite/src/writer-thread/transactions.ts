@@ -1,6 +1,6 @@
 import { rollBack, type Statement } from "../database/driver.ts";
 import type { FileGuard } from "../database/file-guard.ts";
-import type { CountsByKind, ReceiverCounts } from "../protocol/counts.ts";
+import type { ReceiverCounts } from "../protocol/counts.ts";
 import { type Leases, noLeases } from "./claim/leases.ts";
 import type { Deliveries } from "./deliveries.ts";
 
@@ -31,13 +31,10 @@ export class Transactions {
     return this.#currentVersion() !== this.#seenVersion;
   }
 
-  get counts(): ReceiverCounts {
-    return this.#byName(this.#deliveries.tables.counters.counts);
-  }
-
   /** The counts of the receivers of which they have changed since the last call. */
   takeCounts(): ReceiverCounts {
-    return this.#byName(this.#deliveries.tables.counters.take());
+    const { receivers, counters } = this.#deliveries.tables;
+    return new Map([...counters.take()].map(([id, counts]) => [receivers.nameOf(id), counts]));
   }
 
   /** Runs a step in a transaction; if it throws, nothing has changed. */
@@ -100,11 +97,6 @@ export class Transactions {
     counters.reload();
     receivers.reload();
     this.#deliveries.renumber();
-  }
-
-  #byName(counts: ReadonlyMap<number, CountsByKind>): ReceiverCounts {
-    const { receivers } = this.#deliveries.tables;
-    return new Map([...counts].map(([id, ofOne]) => [receivers.nameOf(id), ofOne]));
   }
 
   #currentVersion(): number {

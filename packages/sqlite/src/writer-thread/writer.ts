@@ -78,8 +78,9 @@ export class Writer {
     );
   }
 
-  get counts(): ReceiverCounts {
-    return this.#transactions.counts;
+  /** The counts of the receivers of which they have changed since they were told; at first all. */
+  takeCounts(): ReceiverCounts {
+    return this.#transactions.takeCounts();
   }
 
   /**

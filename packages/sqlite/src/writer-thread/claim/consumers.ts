@@ -44,13 +44,9 @@ export class Consumers {
       this.#last = state;
       const ofReceiver = this.#byReceiver.get(state.receiver) ?? [];
       const known = ofReceiver.find((one) => one.state.consumer === state.consumer);
-      if (state.hasEnded) {
-        this.#set(
-          state.receiver,
-          ofReceiver.filter((one) => one !== known),
-        );
-      } else if (known === undefined) {
-        this.#set(state.receiver, [...ofReceiver, consumerOf(state)]);
+      if (known === undefined || state.hasEnded) {
+        const others = ofReceiver.filter((one) => one !== known);
+        this.#set(state.receiver, state.hasEnded ? others : [...others, consumerOf(state)]);
       } else {
         known.state = state;
         known.credit += state.credit;
