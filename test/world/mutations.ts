@@ -127,7 +127,6 @@ export const mutations: readonly Mutation[] = [
     file: `${sqlite}/writer-thread/claim/consumers.ts`,
     of: "rollBack",
     becomes: "",
-    seed: 133,
   },
   {
     name: "keeps counting what was rolled back",
