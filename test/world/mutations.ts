@@ -127,7 +127,6 @@ export const mutations: readonly Mutation[] = [
     file: `${sqlite}/writer-thread/claim/consumers.ts`,
     of: "rollBack",
     becomes: "",
-    seed: 133,
   },
   {
     name: "keeps counting what was rolled back",
@@ -135,8 +134,7 @@ export const mutations: readonly Mutation[] = [
     of: "#reload",
     becomes: `
       this.#deliveries.tables.receivers.reload();
-      this.#deliveries.renumber();
-      this.#countsChanged = true;`,
+      this.#deliveries.renumber();`,
   },
   {
     name: "hands out what is being handled, as soon as its verdict is recorded",

@@ -134,6 +134,6 @@ function orEnd<Args extends readonly unknown[]>(step: (...args: Args) => void) {
 
 orEnd(() => {
   const opened = open();
-  post({ opened: opened.writer.counts });
+  post({ opened: opened.writer.takeCounts() });
   serve(opened);
 })();

@@ -2,7 +2,7 @@ import { clearImmediate, setImmediate } from "node:timers";
 import type { Worker } from "node:worker_threads";
 import type { AddResult, Arrival, NewDelivery, ReporthookError } from "@reporthook/core";
 import { describe, newStoredDelivery, type StoredDelivery } from "@reporthook/core/store";
-import { isUsual, kindOf, type ReceiverCounts } from "../protocol/counts.ts";
+import { type CountsByKind, isUsual, kindOf } from "../protocol/counts.ts";
 import {
   addResultOf,
   type CompletionResult,
@@ -33,7 +33,7 @@ interface Adding extends PendingDelivery {
 /** The owner of a connection. */
 export interface ConnectionOwner {
   readonly consumers: ConsumerGroup;
-  counts: ReceiverCounts;
+  counts: Map<string, CountsByKind>;
   /** The thread has ended; `error` if that was unexpected. */
   ended(error: ReporthookError | null): void;
 }
@@ -153,7 +153,7 @@ export class Connection {
     clearImmediate(this.#flushing);
     this.#flushing = undefined;
     try {
-      const request = this.#batch.encode(this.#owner.consumers.giveCredit());
+      const request = this.#batch.encode(this.#owner.consumers.takeNews());
       this.#batch = new RequestBatch();
       this.#thread.ref();
       // Transferred: each copy would take fresh memory in the thread.
@@ -182,7 +182,7 @@ export class Connection {
       this.#deliver(message.reply);
     } else if ("opened" in message) {
       this.#isOpened = true;
-      this.#owner.counts = message.opened;
+      this.#owner.counts = new Map(message.opened);
       this.#opening.settle([null], () => {});
     } else {
       // The rest follows when the thread ends.
@@ -198,7 +198,7 @@ export class Connection {
     const { adds, completions, calls, counts, error, claimed, workerId, lost, asOf } = reply;
     const { consumers } = this.#owner;
     if (asOf !== null && workerId !== null && !lost) this.#ownedAsOf = asOf;
-    if (counts !== null) this.#owner.counts = counts;
+    for (const [receiver, ofOne] of counts) this.#owner.counts.set(receiver, ofOne);
     const inMemory = new Map<number, StoredDelivery>();
     const wanted = new Set(claimed.filter(({ stored }) => stored === null).map(({ seq }) => seq));
     this.#adding.settle(adds, (result, adding) => {

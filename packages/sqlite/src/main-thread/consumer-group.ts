@@ -27,12 +27,13 @@ export class ConsumerGroup {
     return consumer;
   }
 
-  /** The states to be sent to the thread, without consumers that have stopped. */
-  giveCredit(): ConsumerState[] {
+  /** The states to be sent to the thread, of the consumers that have news. */
+  takeNews(): ConsumerState[] {
     const states: ConsumerState[] = [];
+    const at = performance.now();
     for (const consumer of this.#consumers.values()) {
-      if (consumer.stopped) consumer.retiredAt = Math.min(consumer.retiredAt, performance.now());
-      else states.push(consumer.giveCredit());
+      const state = consumer.takeNews(at);
+      if (state !== null) states.push(state);
     }
     return states;
   }
@@ -48,7 +49,7 @@ export class ConsumerGroup {
   ): void {
     for (const takeover of takeovers) this.notice({ what: "took_over", ...takeover });
     for (const [number, { retiredAt, running }] of this.#consumers) {
-      // The thread has answered a request that did not list it: no more deliveries can come.
+      // The thread has answered the request that told it: no more deliveries can come.
       if (asOf !== null && asOf >= retiredAt && running === 0) this.#consumers.delete(number);
     }
     for (const { consumer, at } of due) this.#consumers.get(consumer)?.wakeAt(at);

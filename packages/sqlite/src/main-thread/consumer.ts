@@ -15,6 +15,8 @@ import { SlowHandling } from "./slow-handling.ts";
 
 /** The most credit that the thread has at a time. */
 const maxCredit = 256;
+/** Milliseconds after which the thread is told the time again, with the next request. */
+const staleMs = 1_000;
 
 /** The work on one stage of one receiver: processes the deliveries that the thread leases to it, and records the outcomes. */
 export class SqliteConsumer implements Consumer, RunHost {
@@ -25,7 +27,7 @@ export class SqliteConsumer implements Consumer, RunHost {
   readonly source: ConsumerSource;
   stopped = false;
   isAborted = false;
-  /** The time since which requests no longer list it. */
+  /** When the thread was told that it has ended. */
   retiredAt: number = Number.POSITIVE_INFINITY;
   readonly #number: number;
   /** Until the outcome of the delivery is recorded. */
@@ -39,6 +41,7 @@ export class SqliteConsumer implements Consumer, RunHost {
   #working = 0;
   /** The credit that the thread still has; negative if more deliveries came than were wanted. */
   #credit = 0;
+  #toldAt = Number.NEGATIVE_INFINITY;
   #due: { readonly at: number; readonly timer: unknown } | null = null;
 
   constructor(
@@ -66,14 +69,33 @@ export class SqliteConsumer implements Consumer, RunHost {
     return this.#controller.signal;
   }
 
-  /** The state to send to the thread, which then has its credit. */
-  giveCredit(): ConsumerState {
-    const { receiver, stage } = this;
-    const credit = this.#missingCredit;
+  /** The state to send to the thread, which then has its credit; null while there is no news. `at` is the monotonic time. */
+  takeNews(at: number): ConsumerState | null {
+    const credit = this.stopped ? 0 : this.#missingCredit;
+    // A state for each delivery would cost more than it brings: it is time when the thread has less than half of what it may have.
+    const isNews = credit < 0 || (credit > 0 && credit >= this.#credit);
+    const isOld = at - this.#toldAt >= staleMs;
+    if (this.retiredAt <= at || !(isNews || isOld)) return null;
+    this.#toldAt = at;
+    if (this.stopped) this.retiredAt = at;
     this.#credit += credit;
     const { wallOffset, knownSince } = this.options.clock;
-    const times = { now: this.#now(), wallOffset, knownSince };
-    return { consumer: this.#number, receiver, stage, credit, ...times };
+    return {
+      consumer: this.#number,
+      receiver: this.receiver,
+      stage: this.stage,
+      now: this.#now(),
+      wallOffset,
+      knownSince,
+      credit,
+      hasEnded: this.stopped,
+    };
+  }
+
+  /** Has the thread serve it, although nothing has changed here. */
+  #ask(): void {
+    this.#toldAt = Number.NEGATIVE_INFINITY;
+    this.source.flush();
   }
 
   /** The credit to add to the thread's; negative to withdraw some. */
@@ -89,7 +111,7 @@ export class SqliteConsumer implements Consumer, RunHost {
       this.stopped = true;
       this.#sleep();
       this.#requeue();
-      this.source.flush();
+      this.#ask();
     }
     if (this.#running.size > 0) await new Promise<void>((end) => this.#whenEnded.push(end));
   }
@@ -118,7 +140,7 @@ export class SqliteConsumer implements Consumer, RunHost {
     if (at === null || this.stopped) return;
     const wake = (): void => {
       this.#due = null;
-      this.source.flush();
+      this.#ask();
     };
     if (at <= this.#now()) wake();
     else this.#due = { at, timer: setUnrefTimeout(this.options.clock, wake, at - this.#now()) };
@@ -129,7 +151,9 @@ export class SqliteConsumer implements Consumer, RunHost {
     this.#prefetched.clear();
     this.#controller.abort(reason);
     this.#controller = new AbortController();
-    if (isNewThread) this.#credit = 0;
+    if (!isNewThread) return;
+    this.#credit = 0;
+    this.#toldAt = Number.NEGATIVE_INFINITY;
   }
 
   /** A delivery was parked, because work on it ended the process too often. */

@@ -1,7 +1,7 @@
 import { setTimeout } from "node:timers";
 import type { Backlog, ReporthookError } from "@reporthook/core";
 import { describe, ShownChanges } from "@reporthook/core/store";
-import { backlogOf, type ReceiverCounts } from "../protocol/counts.ts";
+import { backlogOf, type CountsByKind } from "../protocol/counts.ts";
 import type { StoreOptions } from "../protocol/protocol.ts";
 import { Connection } from "./connection.ts";
 import { ConsumerGroup } from "./consumer-group.ts";
@@ -15,7 +15,7 @@ export class ThreadClient implements ConsumerSource {
   readonly shown: ShownChanges = new ShownChanges();
   readonly consumers: ConsumerGroup = new ConsumerGroup(this);
   /** As in the last message of a thread. */
-  counts: ReceiverCounts = new Map();
+  counts: Map<string, CountsByKind> = new Map();
   readonly #options: StoreOptions;
   #connection: Connection | null = null;
   #closing: Promise<void> | null = null;

@@ -14,6 +14,8 @@ const kinds = {
 
 /** The kind of all deliveries ever stored: its sum over all receivers is the last number. */
 export const everKind = 9;
+/** The id of the receiver with which they are counted, whosever they are: the first in the file. */
+export const everReceiver = 1;
 
 /** Counts of deliveries, at the index of their kind. */
 export type CountsByKind = readonly number[];

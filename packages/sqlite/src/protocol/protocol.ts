@@ -88,7 +88,7 @@ export interface Completion {
   readonly changes: Changes;
 }
 
-/** The state of one consumer; it has ended once a request no longer lists it. */
+/** The state of one consumer that has news: it has begun or ended, or wants to be served. */
 export interface ConsumerState extends LivedMoment {
   /** As in the receiver's clock. */
   readonly knownSince: number;
@@ -97,6 +97,7 @@ export interface ConsumerState extends LivedMoment {
   readonly stage: Stage;
   /** The credit to add; negative to withdraw some. */
   readonly credit: number;
+  readonly hasEnded: boolean;
 }
 
 /** A query, or an action that runs once. */
@@ -172,7 +173,7 @@ export interface Claims {
   readonly claimed: readonly Claimed[];
   /** The worker that holds the leases; null before the first. */
   readonly workerId: number | null;
-  /** For consumers with credit left: the due time of the next delivery, which is now if more wait than were claimed. */
+  /** For consumers with credit left: the new due time of the next delivery, which is now if more wait than were claimed. */
   readonly due: readonly { readonly consumer: number; readonly at: number | null }[];
   /** Deliveries that were parked, because work on them ended the process too often. */
   readonly poisoned: readonly StoredDelivery[];
@@ -184,8 +185,8 @@ export interface Reply extends Claims {
   readonly adds: readonly StoredResult[];
   readonly completions: readonly CompletionResult[];
   readonly calls: readonly CallResult[];
-  /** Null when they are as before. */
-  readonly counts: ReceiverCounts | null;
+  /** Of the receivers whose counts have changed. */
+  readonly counts: ReceiverCounts;
   /** The leases that were held before are lost: another worker has taken them, or the file was not the one that was opened. */
   readonly lost: boolean;
   /** The failure of the batch; null while it is the same as before. */

@@ -1,16 +1,22 @@
 import type { Database, Statement } from "../database/driver.ts";
 import { type CountsByKind, countsIn, everKind } from "../protocol/counts.ts";
+import { RowWriter } from "./row-writer.ts";
 
 /** The counts in the file, written once per transaction. */
 export class Counters {
-  readonly #add: Statement;
+  readonly #add: RowWriter;
   readonly #all: Statement;
   #counts = new Map<number, number[]>();
   #changes = new Map<number, number[]>();
+  /** The receivers whose counts have changed since {@link take}. */
+  #changed = new Set<number>();
 
   constructor(database: Database) {
-    this.#add = database.prepare(
-      "INSERT INTO tally (receiver, kind, number) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET number = number + excluded.number",
+    this.#add = new RowWriter(
+      database,
+      3,
+      (rows) =>
+        `INSERT INTO tally (receiver, kind, number) VALUES ${rows} ON CONFLICT DO UPDATE SET number = number + excluded.number`,
     );
     this.#all = database.prepare("SELECT receiver, kind, number FROM tally");
     this.reload();
@@ -25,9 +31,19 @@ export class Counters {
   reload(): void {
     this.#counts = new Map();
     this.#changes = new Map();
+    this.#changed = new Set();
     for (const { receiver, kind, number } of this.#all.all()) {
       countsIn(this.#counts, Number(receiver))[Number(kind)] = Number(number);
+      this.#changed.add(Number(receiver));
     }
+  }
+
+  /** The counts that have changed since the last call, by the receiver's id. */
+  take(): ReadonlyMap<number, CountsByKind> {
+    const taken = new Map<number, CountsByKind>();
+    for (const id of this.#changed) taken.set(id, countsIn(this.#counts, id));
+    this.#changed = new Set();
+    return taken;
   }
 
   add(receiver: number, kind: number, by: 1 | -1): void {
@@ -40,10 +56,12 @@ export class Counters {
   write(): boolean {
     const { size } = this.#changes;
     for (const [receiver, counts] of this.#changes) {
+      this.#changed.add(receiver);
       for (const [kind, number] of counts.entries()) {
-        if (number !== 0) this.#add.run(receiver, kind, number);
+        if (number !== 0) this.#add.add(receiver, kind, number);
       }
     }
+    this.#add.write();
     this.#changes = new Map();
     return size > 0;
   }

@@ -1,7 +1,7 @@
 import type { State } from "@reporthook/core";
 import { type StoredDelivery, states } from "@reporthook/core/store";
 import type { Database, Row, Statement } from "../database/driver.ts";
-import { type Countable, everKind, kindOf } from "../protocol/counts.ts";
+import { type Countable, everKind, everReceiver, kindOf } from "../protocol/counts.ts";
 import { queues } from "../protocol/position.ts";
 import type { Completion, Origin, StoredResult } from "../protocol/protocol.ts";
 import type { Addition } from "../protocol/request-batch.ts";
@@ -15,8 +15,8 @@ import {
 } from "../protocol/row.ts";
 import { Counters, lastNumber } from "./counters.ts";
 import { DedupeWindow } from "./dedupe/window.ts";
-import { NewDeliveries } from "./new-deliveries.ts";
 import { ReceiverIds } from "./receiver-ids.ts";
+import { RowWriter } from "./row-writer.ts";
 
 /** The tables that change together with deliveries. */
 export interface Tables {
@@ -26,10 +26,25 @@ export interface Tables {
   readonly window: DedupeWindow;
 }
 
+const own = ["seq", "id", "receiver", "arrived_at", "ack_ms", "signature", "url", "body"];
+
+/**
+ * The statement that inserts deliveries. `OR FAIL`, because a failure rolls back the whole transaction: SQLite need not prepare to
+ * undo the statement alone.
+ */
+const insertOf = (rows: string): string => `
+  WITH own (${own}) AS (VALUES ${rows}),
+  shared (same_signature_as, context, headers, queue, worker) AS (VALUES (?, ?, ?, ?, ?))
+  INSERT OR FAIL INTO delivery (${own},
+    same_signature_as, context, headers, queue, state, rank, starts)
+  SELECT ${own},
+    same_signature_as, context, headers, queue, 0, ifnull(worker, arrived_at), worker IS NOT NULL
+  FROM own CROSS JOIN shared`;
+
 /** The only writer of deliveries; it counts each change. */
 export class Deliveries {
   readonly tables: Tables;
-  readonly #new: NewDeliveries;
+  readonly #new: RowWriter;
   readonly #change: Statement;
   readonly #record: Statement;
   readonly #drop: Statement;
@@ -46,7 +61,7 @@ export class Deliveries {
       counters: new Counters(database),
       window: new DedupeWindow(database),
     };
-    this.#new = new NewDeliveries(database);
+    this.#new = new RowWriter(database, own.length, insertOf);
     const changes = changedColumns.map((column) => `${column} = ?`).join(", ");
     this.#change = database.prepare(`UPDATE delivery SET ${changes} WHERE seq = ?`);
     this.#record = database.prepare(
@@ -81,12 +96,12 @@ export class Deliveries {
     const seq = this.#nextSeq++;
     const queue = workerId === null ? queues.verify.first : queues.verify.leased;
     const earlier = sameSignatureAs ?? null;
-    this.#new.share(receiver, earlier, url, context, headers, queue, workerId);
-    this.#new.add(seq, id, arrivedAt, ackMs, signature, body);
+    this.#new.share(earlier, context, headers, queue, workerId);
+    this.#new.add(seq, id, receiver, arrivedAt, ackMs, signature, url, body);
     if (changes !== null) this.#changes.push({ seq, changes });
     if (key !== null) window.add(seq, id, arrivedAt, key);
     counters.add(receiver, kind, 1);
-    counters.add(receiver, everKind, 1);
+    counters.add(everReceiver, everKind, 1);
     return sameSignatureAs === undefined ? seq : { seq, sameSignatureAs };
   }
 

@@ -13,7 +13,6 @@ export class Transactions {
   readonly #onForeign: () => void;
   readonly #version: Statement;
   #seenVersion: number;
-  #countsChanged = false;
 
   constructor(deliveries: Deliveries, leases: Leases, file: FileGuard, onForeign: () => void) {
     this.#deliveries = deliveries;
@@ -32,16 +31,10 @@ export class Transactions {
     return this.#currentVersion() !== this.#seenVersion;
   }
 
-  get counts(): ReceiverCounts {
+  /** The counts of the receivers of which they have changed since the last call. */
+  takeCounts(): ReceiverCounts {
     const { receivers, counters } = this.#deliveries.tables;
-    return new Map([...counters.counts].map(([id, counts]) => [receivers.nameOf(id), counts]));
-  }
-
-  /** The counts, if they have changed since the last call. */
-  takeCounts(): ReceiverCounts | null {
-    const counts = this.#countsChanged ? this.counts : null;
-    this.#countsChanged = false;
-    return counts;
+    return new Map([...counters.take()].map(([id, counts]) => [receivers.nameOf(id), counts]));
   }
 
   /** Runs a step in a transaction; if it throws, nothing has changed. */
@@ -58,7 +51,6 @@ export class Transactions {
       const result = step();
       window.write();
       const hasWritten = counters.write();
-      if (hasWritten) this.#countsChanged = true;
       this.#file.prepareCommit();
       database.exec("COMMIT");
       isCommitted = true;
@@ -105,7 +97,6 @@ export class Transactions {
     counters.reload();
     receivers.reload();
     this.#deliveries.renumber();
-    this.#countsChanged = true;
   }
 
   #currentVersion(): number {

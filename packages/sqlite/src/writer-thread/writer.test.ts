@@ -2,7 +2,7 @@ import { lstatSync, mkdtempSync, rmSync, type Stats } from "node:fs";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import type { NewDelivery } from "@reporthook/core";
-import { applyOutcome, type StoredDelivery } from "@reporthook/core/store";
+import { applyOutcome, newStoredDelivery, type StoredDelivery } from "@reporthook/core/store";
 import { afterAll, describe, expect, it } from "vitest";
 import { type Database, loadDriver } from "../database/driver.ts";
 import { FileGuard } from "../database/file-guard.ts";
@@ -90,28 +90,28 @@ function addsOf(
   ids: readonly string[],
   parts: Partial<NewDelivery>,
 ): Pick<Request, "adds" | "bytes"> {
+  return addsOfAll(ids.map((id) => signed({ id, ...parts })));
+}
+
+function addsOfAll(deliveries: readonly NewDelivery[]): Pick<Request, "adds" | "bytes"> {
   const additions = new RequestBatch();
-  for (const id of ids) {
-    const key = Buffer.alloc(24);
-    for (const half of [0, 12]) key.writeUInt32BE(++made, half);
-    const sent = { receiver: "a", url: "/", context: null, headers: {}, body: new Uint8Array() };
-    const delivery = {
-      ...sent,
-      id,
-      receivedAt: now,
-      arrivedAt: now,
-      key,
-      signature: "s",
-      ackMs: 1,
-      ...parts,
-    };
-    additions.add(delivery, 0, null);
-  }
-  return additions.encode([]);
+  for (const delivery of deliveries) additions.add(delivery, 0, null);
+  const { adds, bytes } = additions.encode([]);
+  return { adds, bytes };
+}
+
+/** A delivery with a key of its own. */
+function signed(parts: Partial<NewDelivery>): NewDelivery {
+  const key = Buffer.alloc(24);
+  for (const half of [0, 12]) key.writeUInt32BE(++made, half);
+  const sent = { receiver: "a", url: "/", context: null, headers: {}, body: new Uint8Array() };
+  const received = { id: "1", receivedAt: now, arrivedAt: now, ackMs: 1 };
+  return { ...sent, ...received, key, signature: "s", ...parts };
 }
 
 const consumer = (credit: number): ConsumerState => ({
   ...{ consumer: 1, receiver: "a", stage: "verify", now, wallOffset: 0, knownSince: 0, credit },
+  hasEnded: false,
 });
 
 function verified({ seq, stored: claimed }: Claimed, workerId: number | null): Completion {
@@ -198,8 +198,9 @@ describe("batches", () => {
     expect(looks.flat()).toEqual(["1"]);
 
     mine.ms = theirs.ms;
-    expect(one.commit({ completions: [verified(first, workerId)] }).completions).toEqual([false]);
-    expect(one.writer.counts.get("a")?.[0]).toBe(1);
+    const late = one.commit({ completions: [verified(first, workerId)] });
+    expect(late.completions).toEqual([false]);
+    expect(late.counts.get("a")?.[0]).toBe(1);
     other.writer.close();
     one.writer.close();
   });
@@ -292,7 +293,7 @@ describe("batches", () => {
     for (; reply.poisoned.length === 0; time.ms += heartbeatMs) reply = writer.commitBatch([]);
     expect(reply.poisoned).toMatchObject([{ receiver: "a", id: "1", reason: { code: "poison" } }]);
     expect(reply.claimed).toEqual([]);
-    expect(writer.counts.get("a")).toEqual([0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0]);
+    expect(reply.counts.get("a")).toEqual([0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0]);
 
     // Released, it has five starts again.
     const query = { act: "release", receiver: "a", id: "1", now, by: null } as const;
@@ -330,7 +331,7 @@ describe("batches", () => {
       return false;
     });
     expect(hasStored).toBe(true);
-    expect(writer.counts.get("a")?.[0]).toBe(1);
+    expect(writer.takeCounts().get("a")?.[0]).toBe(1);
     const [found] = commit({ calls: [{ ask: "get", id: "1", receiver: "a" }] }).calls;
     expect(found).toMatchObject({ value: { id: "1" } });
     expect(commit(addsOf(["copy"], { key })).adds).toEqual([{ duplicateOf: "1" }]);
@@ -441,6 +442,7 @@ describe("batches", () => {
     expect(commit(addsOf(["3"], { receiver: "c" })).adds).toEqual([3]);
     writer.close();
     const again = open(path);
+    const counts = again.writer.takeCounts();
     const list = (receiver: string): unknown =>
       again.commit({ calls: [{ ask: "list", query: { receiver } }] }).calls[0];
     for (const [receiver, id] of [
@@ -449,8 +451,42 @@ describe("batches", () => {
       ["c", "3"],
     ] as const) {
       expect(list(receiver)).toMatchObject({ value: [{ id }] });
-      expect(again.writer.counts.get(receiver)?.[0]).toBe(1);
+      expect(counts.get(receiver)?.[0]).toBe(1);
     }
     again.writer.close();
+  });
+});
+
+describe("commitBatch() for many receivers", () => {
+  /** The number of statements for 64 deliveries of so many receivers, and of consumers that are told their due time. */
+  function costOf(receivers: number): { readonly statements: number; readonly told: number } {
+    let statements = 0;
+    const { writer, commit } = open(newPath(), { ms: 0 }, () => ++statements < 0);
+    const names = Array.from({ length: receivers }, (_, at) => `${at}`);
+    commit({
+      consumers: names.map((receiver, at) => ({ ...consumer(64), consumer: at, receiver })),
+    });
+    statements = 0;
+    const deliveries = Array.from({ length: 64 }, (_, at) =>
+      signed({ id: `${at}`, receiver: `${at % receivers}` }),
+    );
+    const { claimed, workerId, due } = commit(addsOfAll(deliveries));
+    const completions = claimed.map((one, at): Completion => {
+      const delivery = deliveries[at] as NewDelivery;
+      const stored = newStoredDelivery(delivery, { to: "received" }, null);
+      return { ...verified({ ...one, stored }, workerId), receiver: delivery.receiver };
+    });
+    const reply = commit({ completions });
+    expect(reply.completions).toEqual(new Array(64).fill(true));
+    const cost = { statements, told: due.length + reply.due.length };
+    writer.close();
+    return cost;
+  }
+
+  it("inserts and counts them together, and tells no consumer what it knows", () => {
+    const [one, ten, all] = [costOf(1), costOf(10), costOf(64)];
+    expect(ten.statements).toBeLessThanOrEqual(one.statements + 64 / 8);
+    expect(all.statements).toBeLessThanOrEqual(one.statements + 64 / 2);
+    expect([one.told, ten.told, all.told]).toEqual([0, 0, 0]);
   });
 });

@@ -78,8 +78,9 @@ export class Writer {
     );
   }
 
-  get counts(): ReceiverCounts {
-    return this.#transactions.counts;
+  /** The counts of the receivers of which they have changed since they were told; at first all. */
+  takeCounts(): ReceiverCounts {
+    return this.#transactions.takeCounts();
   }
 
   /**
@@ -89,6 +90,7 @@ export class Writer {
   commitBatch(requests: readonly Request[]): Reply {
     for (const { consumers } of requests) this.#claimer.consumers.update(consumers);
     if (requests.length > 0) this.#pulse.hasSent();
+    else this.#claimer.consumers.listAll();
     this.#claimer.begin();
     let results: Results;
     let claims: Claims = { claimed: [], workerId: null, due: [], ...nothingRescued };
@@ -225,7 +227,7 @@ export class Writer {
     const { workerId } = this.#leases;
     // This process may have leased it again.
     if (workerId === null || leasedTo !== workerId) return false;
-    const leaseAgain = keepsLease ? queued?.stage : claimedBy?.stage;
+    const leaseAgain = keepsLease ? queued?.stage : claimedBy?.state.stage;
     if (!this.#deliveries.record(completion, leaseAgain ?? null)) return false;
     if (keepsLease) return true;
     this.#leases.held--;

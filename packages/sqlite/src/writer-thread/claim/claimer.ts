@@ -6,7 +6,7 @@ import { storedDeliveryOf } from "../../protocol/row.ts";
 import type { ReceiverIds } from "../receiver-ids.ts";
 import { type ActiveConsumer, Consumers } from "./consumers.ts";
 import type { Leases } from "./leases.ts";
-import type { Queue } from "./queue.ts";
+import type { Queue, Waiting } from "./queue.ts";
 
 /** A delivery that was stored or recorded in the running batch. */
 export interface Arrived {
@@ -93,17 +93,16 @@ export class Claimer {
   /** Claims waiting deliveries; returns all that were claimed in this batch. */
   finish(): readonly Claimed[] {
     for (const consumer of this.consumers.begun()) {
-      const receiver = this.#receivers.idOf(consumer.receiver);
-      this.#queue.hasten({ ...consumer, receiver });
+      this.#queue.hasten(this.#waitingFor(consumer));
       consumer.hastened = true;
     }
     // Others claim what this process could not begin.
     for (const consumer of this.#leases.mayClaim ? this.consumers.toServe() : []) {
-      const { stage, now, knownSince, credit, spent, left } = consumer;
-      const receiver = this.#receivers.idOf(consumer.receiver);
+      const { credit, spent, left } = consumer;
+      const waiting = this.#waitingFor(consumer);
       const limit = Math.min(credit - spent, Math.max(claimedAtLeast, 2 * left));
-      consumer.dueAt = this.#queue.promote({ receiver, stage, now });
-      const seqs = this.#queue.next({ receiver, stage, now, knownSince }, limit);
+      consumer.dueAt = this.#queue.promote(waiting);
+      const seqs = this.#queue.next(waiting, limit);
       let claimed = 0;
       while (claimed < seqs.length && consumer.spent < consumer.credit) {
         this.#claim(consumer, seqs[claimed++] as number);
@@ -123,16 +122,22 @@ export class Claimer {
     this.#failed = true;
   }
 
+  #waitingFor({ state }: ActiveConsumer): Waiting {
+    const { stage, now, knownSince } = state;
+    return { receiver: this.#receivers.idOf(state.receiver), stage, now, knownSince };
+  }
+
   #claim(consumer: ActiveConsumer, seq: number): void {
+    const { stage, receiver } = consumer.state;
     const workerId = this.#leases.register();
     const bytes = this.#inMemory.get(seq);
     if (bytes !== undefined) {
-      this.#queue.lease(seq, consumer.stage, workerId);
+      this.#queue.lease(seq, stage, workerId);
       this.#take(consumer, seq, null, bytes);
       return;
     }
-    const row = this.#queue.leaseAndRead(seq, consumer.stage, workerId);
-    const stored = storedDeliveryOf(row, consumer.receiver);
+    const row = this.#queue.leaseAndRead(seq, stage, workerId);
+    const stored = storedDeliveryOf(row, receiver);
     this.#take(consumer, seq, stored, stored.body?.byteLength ?? 0, Number(row["starts"]) <= 1);
   }
 
@@ -146,6 +151,6 @@ export class Claimer {
     const cost = 1 + Math.floor(bytes / bytesPerCredit);
     to.spent += cost;
     this.#leases.held++;
-    this.#claimed.push({ consumer: to.consumer, seq, stored, isFirstStart, cost });
+    this.#claimed.push({ consumer: to.state.consumer, seq, stored, isFirstStart, cost });
   }
 }
