@@ -2,18 +2,20 @@ import { describe, expect, it } from "vitest";
 import { incomingFromRequest } from "../http/fetch.ts";
 import type { Incoming } from "../http/incoming.ts";
 import { Deadline } from "../lib/time/deadline.ts";
+import { type ReceiverSettings, receiverSettingsOf } from "../options/receiver-settings.ts";
 import { manualClock } from "../testing/manual-clock.ts";
-import { type ReceivedNotification, type ReceiveOptions, receive } from "./read-request.ts";
+import { type ReceivedNotification, receive } from "./read-request.ts";
 
-const options: ReceiveOptions = {
-  ...{ signature: "X-svc-authorization", bodyBytes: 10_000, bodyMs: 1_000, redact: (text) => text },
-};
+const options: ReceiverSettings = receiverSettingsOf({
+  client: { authorize: async () => "valid" },
+  limits: { bodyBytes: 10_000, bodyMs: 1_000 },
+});
 const url = "/hook";
 
 /** Reads a request whose body is there already. */
 function read(
   request: { readonly headers?: Record<string, string>; readonly body?: string },
-  given: Partial<ReceiveOptions> & { readonly url?: string } = {},
+  given: Partial<ReceiverSettings> & { readonly url?: string } = {},
 ): Promise<ReceivedNotification | string> {
   const { headers = {}, body = "{}" } = request;
   const at = given.url ?? url;
@@ -93,7 +95,7 @@ describe("receive() finds the signature", () => {
 
   it("with a function that is given headers, url and body", async () => {
     let given: unknown;
-    const source: ReceiveOptions["signature"] = (request) => {
+    const source: ReceiverSettings["signature"] = (request) => {
       given = request;
       return request.headers["x-sign"];
     };
@@ -108,14 +110,14 @@ describe("receive() finds the signature", () => {
   it("and shows no API key that the function throws, wherever the text is cut", async () => {
     const key = "k".repeat(128);
     const redact = (text: string) => text.replaceAll(key, "[api key]");
-    const signature: ReceiveOptions["signature"] = () => {
+    const signature: ReceiverSettings["signature"] = () => {
       throw new Error(`${"x".repeat(430)}${key}`);
     };
     await expect(accepted({}, { signature, redact })).rejects.toThrow(/x\[api key\]$/);
   });
 
   it("and says whose fault it is when the function fails", async () => {
-    const signature: ReceiveOptions["signature"] = () => {
+    const signature: ReceiverSettings["signature"] = () => {
       throw new RangeError("none");
     };
     await expect(accepted({}, { signature })).rejects.toThrow(
@@ -186,7 +188,8 @@ describe("receive() takes without a signature", () => {
     const sized = (size: number) => ({ body: `{"a":"${"x".repeat(size - 8)}"}` });
     expect(await read(sized(4_096))).toBeTypeOf("object");
     expect(await read(sized(4_097))).toBe("body_too_large");
-    expect(await read(sized(101), { bodyBytes: 100 })).toBe("body_too_large");
+    const limits = { ...options.limits, bodyBytes: 100 };
+    expect(await read(sized(101), { limits })).toBe("body_too_large");
     expect(await read({ ...sized(4_097), headers: signed })).toBeTypeOf("object");
     expect(await read({ ...sized(10_001), headers: signed })).toBe("body_too_large");
     // A function may find one in the body, so that has to be read first.
