@@ -49,7 +49,7 @@ const others = {
   ...of(`${life},receiver-before-ack,receiver-handle`, "receive/inside-request"),
   ...of(
     `${life},receiver-verify,receiver`,
-    ...["run/runner", "run/consumers", "run/idle", "observe/first-attempts", "inbox/health"],
+    ...["run/runner", "run/work", "run/idle", "run/wait-until", "inbox/health"],
   ),
   ...of(
     `receiver-limits,${life},receiver-before-ack,receiver-verify,callback-urls/callback-url`,
@@ -67,7 +67,7 @@ const others = {
   ...of("lib/thrown,verify/authorize,lib/platform", "lib/safe-get", "lib/describe"),
   ...of("receiver", "lib/is-promise", "inbox/dedupe-key"),
   ...of("inbox/query,receiver", "inbox/id"),
-  ...of(`options/receiver-settings,${life}`, "lib/platform"),
+  ...of(`options/receiver-settings,${life}`, "lib/platform", "options/checks"),
 };
 
 function of(tests, ...files) {

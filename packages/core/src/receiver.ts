@@ -32,9 +32,8 @@ import { Requests } from "./receive/requests.ts";
 import type { Receiver } from "./receiver-type.ts";
 import { untilIdle } from "./run/idle.ts";
 import { Runner } from "./run/runner.ts";
+import { pruneForListsMs, Work } from "./run/work.ts";
 import { VerifyStage } from "./verify/verify-stage.ts";
-
-type Answering = ReturnType<Receiver["mount"]>;
 
 /**
  * Makes a receiver: it answers notifications once they are stored, then verifies and handles them.
@@ -86,11 +85,12 @@ class OwnReceiver implements Receiver {
     const verify = new VerifyStage({ ...settings, recognizer, reporter });
     const registrations = this.#registrations;
     const handle = new HandleStage({ ...settings, recognizer, reporter, registrations });
-    const runner = new Runner(settings, verify, handle, reporter, this.#connections);
+    const work = new Work(settings, verify, handle, reporter);
+    const runner = new Runner(settings, work, this.#connections);
     this.#runner = runner;
     this.health = watchHealth(settings, runner, verify);
     reporter.instrument(this.health);
-    this.inbox = receiverInbox(settings, () => runner.prune(), runner);
+    this.inbox = receiverInbox(settings, () => work.prune(pruneForListsMs), runner);
     const inside = new InsideRequest(settings, verify, handle, reporter, runner.signal);
     const pipeline = createPipeline(settings, this.#callbacks, inside, runner, reporter);
     this.#requests = new Requests(settings, pipeline, runner, reporter, this.#connections);
@@ -107,7 +107,7 @@ class OwnReceiver implements Receiver {
     return toResponse(await this.#answer(incomingFromRequest(request), context));
   };
 
-  readonly mount = (): Answering => {
+  readonly mount = () => {
     // Handlers may still be registered in this tick. If timers are forbidden, the first request starts the work.
     try {
       setTimeout(() => this.#runner.ensureStarted(), 0);
@@ -115,7 +115,7 @@ class OwnReceiver implements Receiver {
     return this.#answer;
   };
 
-  readonly start = (): Promise<void> => this.#runner.start();
+  readonly start = () => this.#runner.start();
 
   readonly close = async (options: CloseOptions = {}): Promise<void> => {
     const { timeoutMs = 25_000, [serverEnd]: end } = options;
@@ -137,7 +137,7 @@ class OwnReceiver implements Receiver {
     return this.#callbacks.url(base, context);
   };
 
-  readonly #answer: Answering = (incoming, context) => {
+  readonly #answer: ReturnType<Receiver["mount"]> = (incoming, context) => {
     const { successor } = this.#reservation;
     return (successor ?? this.#requests).answer(incoming, context);
   };
@@ -146,7 +146,7 @@ class OwnReceiver implements Receiver {
   async #end(timeoutMs: number): Promise<void> {
     const { clock, inbox } = this.#settings;
     const until = clock.now() + timeoutMs;
-    await this.#runner.close(timeoutMs, () => this.#requests.settled());
+    await this.#runner.close(timeoutMs);
     this.#reservation.release();
     const leftMs = Math.min(timeoutMs, until - clock.now());
     const ends = [referenceCountOf(inbox).release(clock, leftMs), this.#reporter.end()];

@@ -55,8 +55,16 @@ interface NodeConnection {
   close?(): void;
 }
 
+/** A request on its way to the answer. */
+interface SeenRequest extends InFlightItem {
+  readonly deciding: Promise<unknown>;
+  readonly connection: SeenConnection | undefined;
+  /** Its number on the connection. */
+  readonly number: number;
+}
+
 /** A connection that has reached the receiver. */
-export interface SeenConnection extends InFlightItem {
+interface SeenConnection extends InFlightItem {
   readonly of: NodeConnection;
   readonly server: NodeServer;
   /** The number of requests so far, and of those that are not answered yet. */
@@ -74,9 +82,10 @@ export function connectionOf({
   return httpVersionMajor > 1 ? stream?.session : socket;
 }
 
-/** The connections that requests come on: `close` waits for those of closed servers, and has them end. */
+/** The requests on their way, and the connections that they come on: `close` waits for those of closed servers, and has them end. */
 export class Connections {
   readonly #clock: Clock;
+  readonly #requests = new InFlight<SeenRequest>();
   readonly #known = new WeakMap<object, SeenConnection>();
   readonly #open = new InFlight<SeenConnection>();
   readonly #servers = new Set<NodeServer>();
@@ -90,21 +99,30 @@ export class Connections {
     this.#clock = clock;
   }
 
-  /** Begins a request; returns its connection, unless Node's request is not seen. */
-  begin(incoming: Incoming): SeenConnection | undefined {
+  /** Begins a request, whose answer is decided with a promise; its connection is unknown where Node's request is not seen. */
+  begin(incoming: Incoming, deciding: Promise<unknown>): SeenRequest {
     const connection = this.#of(incoming);
     if (connection !== undefined) {
       connection.running++;
       connection.begun++;
     }
-    return connection;
+    const request = { deciding, connection, number: connection?.begun ?? 0, place: -1 };
+    this.#requests.add(request);
+    return request;
+  }
+
+  /** Resolves when all requests of this moment are decided. */
+  async decided(): Promise<void> {
+    await Promise.allSettled([...this.#requests].map(({ deciding }) => deciding));
   }
 
   /**
-   * Ends a request, the connection's `number`th, which was delivered or refused. Returns whether its answer ends the connection:
-   * the last one of several on their way, because Node sends none that follows.
+   * Ends a request, which was delivered or refused. Returns whether its answer ends the connection: the last one of several on
+   * their way, because Node sends none that follows.
    */
-  end(connection: SeenConnection | undefined, number: number, isDelivered: boolean): boolean {
+  end(request: SeenRequest, isDelivered: boolean): boolean {
+    this.#requests.delete(request);
+    const { connection, number } = request;
     if (connection === undefined) return this.#closing;
     connection.running--;
     if (isDelivered) connection.deliveredAt = this.#clock.now();
@@ -187,14 +205,7 @@ export class Connections {
     const { server, destroyed } = of;
     if (typeof server?.prependListener !== "function" || destroyed) return undefined;
     const never = Number.NEGATIVE_INFINITY;
-    const seen: SeenConnection = {
-      of,
-      server,
-      begun: 0,
-      running: 0,
-      deliveredAt: never,
-      place: -1,
-    };
+    const seen = { of, server, begun: 0, running: 0, deliveredAt: never, place: -1 };
     // Each receiver adds a listener: many of them are no leak.
     const listenersMax = of.getMaxListeners();
     if (listenersMax > 0) of.setMaxListeners(listenersMax + 1);

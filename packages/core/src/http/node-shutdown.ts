@@ -60,11 +60,8 @@ function stopListening(server: Server & KeepsConnections, timeoutMs: number): Se
   cut.unref?.();
   // That of Node's HTTP servers ends idle connections at once, and resets a request that is on its way.
   const { close } = server instanceof Server ? Server.prototype : (server as Server);
-  let resolve = (): void => {};
-  const ended = new Promise<void>((whenEnded) => {
-    resolve = whenEnded;
-  });
-  const deaf = allAccepted(server).then(() => {
+  const deaf = allAccepted(server);
+  const end = (resolve: () => void): void => {
     const timer = setTimeout(() => {
       if (server.closeIdleConnections === undefined) server.close();
       else server.closeIdleConnections();
@@ -76,8 +73,8 @@ function stopListening(server: Server & KeepsConnections, timeoutMs: number): Se
       clearTimeout(timer);
       resolve();
     });
-  });
-  return { deaf, ended };
+  };
+  return { deaf, ended: deaf.then(() => new Promise(end)) };
 }
 
 /** Resolves when no connection waits to be accepted: Node accepts one in a turn, and the end of listening resets the others. */

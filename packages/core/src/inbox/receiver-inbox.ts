@@ -60,10 +60,10 @@ export interface OfReceiver {
 /** How far the life of a receiver has come: once it is `closed`, nothing more is stored. */
 export type Phase = "new" | "working" | "closing" | "closed";
 
-/** What a receiver knows of its own life. */
+/** The life of a receiver, as it knows it. */
 export interface Life {
   readonly phase: Phase;
-  /** What to add to the health of its inbox. */
+  /** A note for the health of its inbox. */
   readonly note: string | null;
 }
 

@@ -73,6 +73,13 @@ describe("telling", () => {
     expect(calls["parked"]).toMatchObject({ ...entry, ...found });
   });
 
+  it("hooksOf() tells of what is held on arrival as parked alone, without an attempt", () => {
+    const unsigned = { ...park("held", "unsigned", "no"), verification: "unsigned" } as const;
+    const calls = told({ ...job, state: "held", attempts: 0 }, unsigned);
+    expect(Object.keys(calls)).toEqual(["parked"]);
+    expect(calls["parked"]).toMatchObject({ state: "held", attempts: 0, reason: unsigned.reason });
+  });
+
   it("hooksOf() tells of success, and of an attempt that failed", () => {
     const { handled } = told(handling, { to: "handled", ...found });
     expect(handled).toMatchObject({ state: "handled", attempts: 3, lastError: null });

@@ -55,6 +55,6 @@ export interface Instrumentation {
   settled?(job: Job, outcome: Outcome): void;
   /** Called with the number of parked deliveries that retention has deleted, by reason. */
   deleted?(parked: ReasonCounts): void;
-  /** The receiver is closed; what it returns is waited for. */
+  /** The receiver is closed, and waits for the promise. */
   end?(): void | Promise<void>;
 }

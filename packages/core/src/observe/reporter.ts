@@ -15,7 +15,7 @@ export interface ReporterSettings extends Omit<Watched, "health"> {
   readonly instrument: Instrument | undefined;
 }
 
-/** What instruments wrap: each nests inside those before it. */
+/** The steps that instruments wrap: each wrapper is called inside those before it. */
 type Wrappers = Required<Pick<Instrumentation, "receive" | "verify" | "handle">>;
 
 /** Reports all that happens in a receiver once: to the log, and to one list of instruments. */

@@ -15,20 +15,24 @@ import { redactorOf } from "../lib/redact.ts";
 import { type Clock, systemClock } from "../lib/time/clock.ts";
 import { LivedClock, type ReceiverClock } from "../lib/time/lived-clock.ts";
 import { Timekeeper } from "../lib/time/timekeeper.ts";
-import { assertKnownKeys, assertOption, fail, typeName } from "../lib/validate.ts";
+import { assertKnownKeys, fail, typeName } from "../lib/validate.ts";
 import { messages } from "../log-messages.ts";
 import type { Observe } from "../observe/hooks.ts";
 import { type Instrument, instrumentation, watch } from "../observe/instrumentation.ts";
+import { choice, functionOr, must, numbers, syncOr, wholeNumber } from "./checks.ts";
 import type { Limits, ReceiverOptions, RetryOptions, SignatureSource } from "./receiver-options.ts";
 
-type WithDefault =
-  | ("client" | "inbox" | "name" | "ack" | "verify" | "signature" | "unsignedTests" | "unsigned")
-  | ("expired" | "reusedSignature" | "handlerTimeoutMs" | "autostart" | "observe");
+type WithoutDefault = "parse" | "schemas" | "callback";
+
+type WithDefault = {
+  readonly [Name in Exclude<
+    keyof ReceiverOptions,
+    WithoutDefault | typeof instrumentation
+  >]-?: NonNullable<ReceiverOptions[Name]>;
+};
 
 /** Options with every default filled in; `signature` is a header's name in lower case, or a function. */
-export interface ReceiverSettings
-  extends Required<{ [Name in WithDefault]: NonNullable<ReceiverOptions[Name]> }>,
-    Pick<ReceiverOptions, "parse" | "schemas" | "callback"> {
+export interface ReceiverSettings extends WithDefault, Pick<ReceiverOptions, WithoutDefault> {
   readonly clock: ReceiverClock;
   readonly time: Timekeeper;
   readonly retry: RetryOptions;
@@ -57,7 +61,7 @@ export function receiverSettingsOf(options: ReceiverOptions): ReceiverSettings {
   }
   const { name = "reports", signature = "X-svc-authorization", clock = systemClock } = options;
   const { retry = {}, limits = {}, concurrency = {}, handlerTimeoutMs = 300_000 } = options;
-  const ack = oneOf("ack", options.ack, ["stored", "handled"]);
+  const ack = choice("ack", options.ack, ["stored", "handled"]);
   const bind = bindingToContext();
   const inbox = inboxOf(options, ack);
   const lived = new LivedClock(clockOf(clock));
@@ -66,19 +70,19 @@ export function receiverSettingsOf(options: ReceiverOptions): ReceiverSettings {
     inbox,
     name: must("name", expectedName, name, typeof name === "string" && /^[\w.-]{1,64}$/.test(name)),
     ack,
-    verify: oneOf("verify", options.verify, ["after-ack", "before-ack"]),
+    verify: choice("verify", options.verify, ["after-ack", "before-ack"]),
     signature: signatureOf(signature),
-    unsignedTests: oneOf("unsignedTests", options.unsignedTests, ["accept", "refuse"]),
-    unsigned: oneOf("unsigned", options.unsigned, ["hold", "refuse"]),
-    expired: oneOf("expired", options.expired, ["hold", "handle-after-outage", "refuse"]),
+    unsignedTests: choice("unsignedTests", options.unsignedTests, ["accept", "refuse"]),
+    unsigned: choice("unsigned", options.unsigned, ["hold", "refuse"]),
+    expired: choice("expired", options.expired, ["hold", "handle-after-outage", "refuse"]),
     reusedSignature: reuseOf(options),
     parse: syncOr("parse", options.parse),
     schemas: schemasOf(options.schemas),
     retry: retryOf(retry),
     limits: numbers("limits", defaultLimits, limits),
     concurrency: concurrencyOf(concurrency),
-    handlerTimeoutMs: integer("handlerTimeoutMs", handlerTimeoutMs),
-    autostart: oneOf("autostart", options.autostart, [true, false]),
+    handlerTimeoutMs: wholeNumber("handlerTimeoutMs", handlerTimeoutMs),
+    autostart: choice("autostart", options.autostart, [true, false]),
     callback: callbackOf(options.callback),
     clock: lived,
     time: new Timekeeper(lived, inbox),
@@ -98,10 +102,28 @@ export function warnOfSettings(settings: ReceiverSettings, isInboxGiven: boolean
   if (baseUrl !== undefined) logger.warn({ baseUrl }, messages.insecure);
 }
 
-const known: readonly string[] = [
-  ...["client", "inbox", "name", "ack", "verify", "signature", "unsignedTests", "unsigned"],
-  ...["expired", "reusedSignature", "parse", "schemas", "retry", "limits", "concurrency"],
-  ...["handlerTimeoutMs", "autostart", "callback", "clock", "logger", "observe"],
+const known = [
+  "client",
+  "inbox",
+  "name",
+  "ack",
+  "verify",
+  "signature",
+  "unsignedTests",
+  "unsigned",
+  "expired",
+  "reusedSignature",
+  "parse",
+  "schemas",
+  "retry",
+  "limits",
+  "concurrency",
+  "handlerTimeoutMs",
+  "autostart",
+  "callback",
+  "clock",
+  "logger",
+  "observe",
 ];
 
 const expectedName = "1 to 64 letters, digits, dots, hyphens or underscores";
@@ -116,12 +138,6 @@ const defaultLimits: Limits = {
   waiting: 100_000,
   unverified: 20_000,
 };
-
-/** Checks the value of an option. */
-function must<T>(option: string, expected: string, given: T, fits: boolean): T {
-  assertOption(`createReceiver: ${option}`, expected, given, fits);
-  return given;
-}
 
 function inboxOf(options: ReceiverOptions, ack: ReceiverSettings["ack"]): Inbox {
   const { inbox = memoryInbox() } = options;
@@ -138,14 +154,8 @@ function inboxOf(options: ReceiverOptions, ack: ReceiverSettings["ack"]): Inbox 
   return inbox;
 }
 
-function oneOf<const T>(option: string, given: T | undefined, allowed: readonly [T, ...T[]]): T {
-  const chosen = given === undefined ? allowed[0] : given;
-  const list = allowed.map((value) => JSON.stringify(value)).join(" or ");
-  return must(option, list, chosen, allowed.includes(chosen));
-}
-
 function reuseOf({ inbox, reusedSignature }: ReceiverOptions): "accept" | "hold" {
-  const chosen = oneOf("reusedSignature", reusedSignature, ["accept", "hold"]);
+  const chosen = choice("reusedSignature", reusedSignature, ["accept", "hold"]);
   const expected = '"accept": this inbox notices no signature that comes again';
   const fits = chosen === "accept" || inbox?.guarantees?.noticesReuse !== false;
   return must("reusedSignature", expected, chosen, fits);
@@ -156,17 +166,6 @@ function signatureOf(source: SignatureSource): SignatureSource {
   const fits = isName || typeof source === "function";
   must("signature", "a header's name or a function", source, fits);
   return isName ? source.toLowerCase() : (syncOr("signature", source) as SignatureSource);
-}
-
-/** A result that is awaited comes too late: `parse` and `signature` answer at once. */
-function syncOr<T>(option: string, given: T | undefined): T | undefined {
-  const isAsync = Object.prototype.toString.call(given) === "[object AsyncFunction]";
-  if (isAsync) fail(`createReceiver: ${option}`, "a function that is not async", "an async one");
-  return functionOr(option, given);
-}
-
-function functionOr<T>(option: string, given: T | undefined): T | undefined {
-  return must(option, "a function", given, given === undefined || typeof given === "function");
 }
 
 function schemasOf(schemas: Schemas | undefined): Schemas | undefined {
@@ -185,26 +184,6 @@ function retryOf(given: object): RetryOptions {
   const retry = numbers("retry", defaults, given, { minMs: 0, maxMs: 0 });
   must("retry.maxMs", "at least retry.minMs", retry.maxMs, retry.maxMs >= retry.minMs);
   return retry;
-}
-
-function numbers<T extends object>(
-  option: string,
-  defaults: T,
-  given: object,
-  minOf?: { readonly [Name in keyof T]?: number },
-): T {
-  assertKnownKeys("createReceiver", given, Object.keys(defaults), `${option}.`);
-  const chosen = given as Record<string, unknown>;
-  const checked = Object.entries(defaults).map(([name, value]) => {
-    const { [name]: one = value } = chosen;
-    return [name, integer(`${option}.${name}`, one, minOf?.[name as keyof T])];
-  });
-  return Object.fromEntries(checked) as T;
-}
-
-function integer(option: string, given: unknown, least = 1): number {
-  const fits = Number.isSafeInteger(given) && Number(given) >= least;
-  return Number(must(option, `an integer from ${least}`, given, fits));
 }
 
 function concurrencyOf(given: object): ReceiverSettings["concurrency"] {
@@ -232,7 +211,7 @@ function callbackOf(callback: CallbackOptions | undefined): CallbackOptions | un
     const given = typeof secret === "string" ? `${secret.length}` : typeName(secret);
     fail(`${option}.secrets[${index}]`, expected, given);
   }
-  return { secrets: [...secrets], require: oneOf("callback.require", require, [false, true]) };
+  return { secrets: [...secrets], require: choice("callback.require", require, [false, true]) };
 }
 
 function clockOf(clock: Clock): Clock {

@@ -18,16 +18,16 @@ export function keyOf(
 
 /** Makes a notification a delivery. */
 export function newDelivery(
-  { ack, name }: Pick<ReceiverSettings, "ack" | "name">,
+  { ack, clock, name }: ReceiverSettings,
   { body, headers, signature, url }: ReceivedNotification,
-  { id, key, context, arrivedAt }: Pick<NewDelivery, "id" | "key" | "context" | "arrivedAt">,
+  { id, key, context }: Pick<NewDelivery, "id" | "key" | "context">,
 ): Draft {
   return {
     // A delivery that is not stored gets its id from its content: a retry of the sender has the same id.
     id: ack === "handled" && key !== null ? idOf(key) : id,
     receiver: name,
     receivedAt: timeOf(id),
-    arrivedAt,
+    arrivedAt: clock.now(),
     key,
     signature,
     url,

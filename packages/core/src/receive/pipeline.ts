@@ -32,7 +32,7 @@ export function createPipeline(
   reporter: Reporter,
 ): Pipeline {
   const { clock, inbox, logger, name, time } = settings;
-  const reading = { ...settings, ...settings.limits, repeated: new Repeated() };
+  const repeated = new Repeated();
   const admission = new Admission(settings, runner);
   const unsigned = admitUnsigned(settings);
   const tokenless = admitWithoutToken(settings);
@@ -40,7 +40,7 @@ export function createPipeline(
   const notStarted = warningOfNoStart(settings, runner);
 
   return async (incoming, id, deadline) => {
-    runner.attend();
+    runner.ensureStarted();
     if (incoming.method !== "POST") return { refused: "method_not_allowed" };
     const called =
       callbacks === null ? undefined : await inTime(deadline, callbacks.verify(incoming.url));
@@ -51,15 +51,14 @@ export function createPipeline(
 
     // A token is never stored, even without the option.
     const { url, context = null } = called ?? { url: split(incoming.url).rest };
-    const notification = await receive(incoming, url, reading, deadline);
+    const notification = await receive(incoming, url, settings, repeated, deadline);
     if (typeof notification === "string") return { refused: notification };
     if (lacksToken && notification.signature === null) return { refused: "not_found" };
     const hashing = keyOf(name, incoming.url, notification);
     const key = isPromise(hashing) ? await inTime(deadline, hashing) : hashing;
     const unjoined = time.isJoined ? null : await admission.join(time, deadline);
     if (unjoined !== null) return unjoined;
-    const arrivedAt = clock.now();
-    const delivery = newDelivery(settings, notification, { id, key, context, arrivedAt });
+    const delivery = newDelivery(settings, notification, { id, key, context });
 
     // Admitting and storing an unsigned notification must not be interrupted: the next one is counted against the stored ones.
     const { claims } = notification;
@@ -89,10 +88,8 @@ export function createPipeline(
     if ("refused" in stored) return stored;
     if (stored.status === "duplicate") return { status: "duplicate", id: stored.id };
     const { sameSignatureAs } = stored;
-    if (sameSignatureAs !== undefined) {
-      reused({ id, sameSignatureAs }, messages.reusedSignature);
-    }
-    if (arrival.to === "held") runner.firstAttempts.settle(id);
+    if (sameSignatureAs !== undefined) reused({ id, sameSignatureAs }, messages.reusedSignature);
+    if (arrival.to === "held") runner.work.waitUntil.settle(id);
     reporter.stored(delivery, arrival, outcome);
     notStarted(id);
     return { status: "accepted", id };

@@ -2,30 +2,27 @@ import { describe, expect, it } from "vitest";
 import { incomingFromRequest } from "../http/fetch.ts";
 import type { Incoming } from "../http/incoming.ts";
 import { Deadline } from "../lib/time/deadline.ts";
+import { type ReceiverSettings, receiverSettingsOf } from "../options/receiver-settings.ts";
 import { manualClock } from "../testing/manual-clock.ts";
-import {
-  type ReceivedNotification,
-  type ReceiveOptions,
-  Repeated,
-  receive,
-} from "./read-request.ts";
+import { type ReceivedNotification, Repeated, receive } from "./read-request.ts";
 
-const options: ReceiveOptions = {
-  ...{ signature: "X-svc-authorization", bodyBytes: 10_000, bodyMs: 1_000, redact: (text) => text },
-  repeated: new Repeated(),
-};
+const options: ReceiverSettings = receiverSettingsOf({
+  client: { authorize: async () => "valid" },
+  limits: { bodyBytes: 10_000, bodyMs: 1_000 },
+});
 const url = "/hook";
 
 /** Reads a request whose body is there already. */
 function read(
   request: { readonly headers?: Record<string, string>; readonly body?: string },
-  given: Partial<ReceiveOptions> & { readonly url?: string } = {},
+  given: Partial<ReceiverSettings> & { readonly url?: string } = {},
 ): Promise<ReceivedNotification | string> {
   const { headers = {}, body = "{}" } = request;
   const at = given.url ?? url;
   const init = { method: "POST", headers, body: new TextEncoder().encode(body) };
   const incoming = incomingFromRequest(new Request(`https://app.example${at}`, init));
-  return receive(incoming, at, { ...options, ...given }, new Deadline(manualClock(), 5_000));
+  const deadline = new Deadline(manualClock(), 5_000);
+  return receive(incoming, at, { ...options, ...given }, new Repeated(), deadline);
 }
 
 async function accepted(...of: Parameters<typeof read>): Promise<ReceivedNotification> {
@@ -99,7 +96,7 @@ describe("signatures", () => {
 
   it("receive() finds the signature with a function that is given headers, url and body", async () => {
     let given: unknown;
-    const source: ReceiveOptions["signature"] = (request) => {
+    const source: ReceiverSettings["signature"] = (request) => {
       given = request;
       return request.headers["x-sign"];
     };
@@ -114,14 +111,14 @@ describe("signatures", () => {
   it("receive() shows no API key that the function of signature throws, wherever the text is cut", async () => {
     const key = "k".repeat(128);
     const redact = (text: string) => text.replaceAll(key, "[api key]");
-    const signature: ReceiveOptions["signature"] = () => {
+    const signature: ReceiverSettings["signature"] = () => {
       throw new Error(`${"x".repeat(430)}${key}`);
     };
     await expect(accepted({}, { signature, redact })).rejects.toThrow(/x\[api key\]$/);
   });
 
   it("receive() says whose fault it is when the function of signature fails", async () => {
-    const signature: ReceiveOptions["signature"] = () => {
+    const signature: ReceiverSettings["signature"] = () => {
       throw new RangeError("none");
     };
     await expect(accepted({}, { signature })).rejects.toThrow(
@@ -192,7 +189,8 @@ describe("no signature", () => {
     const sized = (size: number) => ({ body: `{"a":"${"x".repeat(size - 8)}"}` });
     expect(await read(sized(4_096))).toBeTypeOf("object");
     expect(await read(sized(4_097))).toBe("body_too_large");
-    expect(await read(sized(101), { bodyBytes: 100 })).toBe("body_too_large");
+    const limits = { ...options.limits, bodyBytes: 100 };
+    expect(await read(sized(101), { limits })).toBe("body_too_large");
     expect(await read({ ...sized(4_097), headers: signed })).toBeTypeOf("object");
     expect(await read({ ...sized(10_001), headers: signed })).toBe("body_too_large");
     // A function may find one in the body, so that has to be read first.
@@ -220,7 +218,7 @@ describe("refusals", () => {
     const incoming = { method: "POST", url, headers: signed, readBody };
     return {
       clock,
-      code: receive(incoming, url, options, new Deadline(clock, 5_000)),
+      code: receive(incoming, url, options, new Repeated(), new Deadline(clock, 5_000)),
     };
   };
 

@@ -19,15 +19,8 @@ import { describe } from "../lib/describe.ts";
 import { assertNoPromise, isPromise } from "../lib/is-promise.ts";
 import { redactSecrets } from "../lib/redact.ts";
 import type { Deadline } from "../lib/time/deadline.ts";
-import type { Limits, SignatureSource } from "../options/receiver-options.ts";
+import type { SignatureSource } from "../options/receiver-options.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
-
-/** The options of {@link receive}. */
-export interface ReceiveOptions
-  extends Pick<ReceiverSettings, "signature" | "parse" | "redact">,
-    Pick<Limits, "bodyBytes" | "bodyMs"> {
-  readonly repeated: Repeated;
-}
 
 /** The bytes of a request and the data read from them; nothing here is verified. */
 export interface ReceivedNotification
@@ -82,7 +75,8 @@ export class Repeated {
 export async function receive(
   incoming: Incoming,
   url: string,
-  { bodyBytes, bodyMs, redact, parse, signature: source, repeated }: ReceiveOptions,
+  { limits: { bodyBytes, bodyMs }, redact, parse, signature: source }: ReceiverSettings,
+  repeated: Repeated,
   deadline: Deadline,
 ): Promise<ReceivedNotification | ProblemCode> {
   const { headers } = incoming;
@@ -132,7 +126,7 @@ function signatureIn(
   source: Exclude<SignatureSource, string>,
   { headers, url }: Pick<Incoming, "headers" | "url">,
   body: Uint8Array,
-  redact: ReceiveOptions["redact"],
+  redact: ReceiverSettings["redact"],
 ): string | null {
   const text = new TextDecoder().decode(body);
   try {

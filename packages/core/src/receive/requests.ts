@@ -4,7 +4,6 @@ import type { FetchContext } from "../http/fetch.ts";
 import { type Answer, type Incoming, look } from "../http/incoming.ts";
 import { newId } from "../inbox/id.ts";
 import { describe } from "../lib/describe.ts";
-import { InFlight, type InFlightItem } from "../lib/in-flight.ts";
 import { type Logger, oncePerMinute } from "../lib/log.ts";
 import { shownFields } from "../lib/thrown.ts";
 import { Deadline } from "../lib/time/deadline.ts";
@@ -16,11 +15,6 @@ import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import type { Runner } from "../run/runner.ts";
 import type { Pipeline } from "./pipeline.ts";
 
-/** A request on its way to the answer. */
-interface Running extends InFlightItem {
-  readonly pending: Promise<ReceiveResult>;
-}
-
 /** The requests of a receiver. Each goes through the pipeline within its deadline, and is always answered. */
 export class Requests {
   readonly #settings: ReceiverSettings;
@@ -29,7 +23,6 @@ export class Requests {
   readonly #connections: Connections;
   /** Runs in the async context of `createReceiver`, never in a request's. */
   readonly #pipeline: Pipeline;
-  readonly #running = new InFlight<Running>();
   readonly #failed: Logger["error"];
   readonly #warnOfRefusal: WarnOfRefusal;
 
@@ -40,52 +33,44 @@ export class Requests {
     reporter: Reporter,
     connections: Connections,
   ) {
+    const { bind, clock, logger } = settings;
     this.#settings = settings;
-    this.#pipeline = settings.bind(pipeline);
     this.#runner = runner;
     this.#reporter = reporter;
     this.#connections = connections;
-    this.#failed = oncePerMinute(settings.clock, settings.logger.error);
+    this.#pipeline = bind(pipeline);
+    this.#failed = oncePerMinute(clock, logger.error);
     this.#warnOfRefusal = warnOfRefusals(settings);
   }
 
   /** Answers a request. Never rejects. */
-  answer(incoming: Incoming, context?: FetchContext): Promise<Answer> {
-    return this.#answer(incoming, context).catch((error) =>
-      acknowledge(this.#unexpected(error), incoming.multiplexed, this.#runner.isClosing),
-    );
-  }
-
-  /** Resolves when all running requests are answered. */
-  async settled(): Promise<void> {
-    await Promise.allSettled([...this.#running].map(({ pending }) => pending));
-  }
-
-  async #answer(incoming: Incoming, context?: FetchContext): Promise<Answer> {
-    const { clock, limits, logger } = this.#settings;
-    const deadline = new Deadline(clock, limits.ackMs);
-    const id = newId(clock.wallNow());
-    const pending = this.#begin(incoming, id, deadline, context);
-    const connections = this.#connections;
-    const connection = connections.begin(incoming);
-    const number = connection?.begun ?? 0;
-    const running: Running = { pending, place: -1 };
-    this.#running.add(running);
-    let decision: ReceiveResult;
+  async answer(incoming: Incoming, context?: FetchContext): Promise<Answer> {
     try {
-      decision = await pending;
+      const { clock, limits, logger } = this.#settings;
+      const deadline = new Deadline(clock, limits.ackMs);
+      const id = newId(clock.wallNow());
+      const deciding = this.#begin(incoming, id, deadline, context);
+      const connections = this.#connections;
+      const request = connections.begin(incoming, deciding);
+      let decision: ReceiveResult;
+      try {
+        decision = await deciding;
+      } catch (error) {
+        decision = this.#unexpected(error);
+      }
+      deadline.end();
+      if (connections.deaf !== null) await connections.deaf;
+      const isLast = connections.end(request, "status" in decision);
+      logAnswer(logger, id, decision, deadline);
+      if ("refused" in decision) this.#warnOfRefusal(decision.refused, incoming);
+      const { isWorking, waitUntil } = this.#runner.work;
+      if (!this.#isWorkedOn(id, decision)) waitUntil.settle(id);
+      if (isWorking) void this.#runner.work.prune();
+      if (look(() => incoming.answered?.()) === true) this.#warnOfRefusal("answered", incoming);
+      return acknowledge(decision, incoming.multiplexed, isLast);
     } catch (error) {
-      decision = this.#unexpected(error);
+      return acknowledge(this.#unexpected(error), incoming.multiplexed, this.#runner.isClosing);
     }
-    deadline.end();
-    this.#running.delete(running);
-    if (connections.deaf !== null) await connections.deaf;
-    const isLast = connections.end(connection, number, "status" in decision);
-    logAnswer(logger, id, decision, deadline);
-    if ("refused" in decision) this.#warnOfRefusal(decision.refused, incoming);
-    if (!this.#isWorkedOn(id, decision)) this.#runner.firstAttempts.settle(id);
-    if (look(() => incoming.answered?.()) === true) this.#warnOfRefusal("answered", incoming);
-    return acknowledge(decision, incoming.multiplexed, isLast);
   }
 
   #begin(
@@ -94,16 +79,17 @@ export class Requests {
     deadline: Deadline,
     context?: FetchContext,
   ): Promise<ReceiveResult> {
-    const { firstAttempts } = this.#runner;
-    const attempted = context?.waitUntil === undefined ? null : firstAttempts.wait(id);
-    const run = (given: Incoming): Promise<ReceiveResult> => this.#pipeline(given, id, deadline);
-    const pending = this.#reporter.receive(incoming, id, run);
+    const { waitUntil } = this.#runner.work;
+    const attempted = context?.waitUntil === undefined ? null : waitUntil.wait(id);
+    const deciding = this.#reporter.receive(incoming, id, (given) =>
+      this.#pipeline(given, id, deadline),
+    );
     try {
-      context?.waitUntil?.(Promise.allSettled([pending, attempted]));
+      context?.waitUntil?.(Promise.allSettled([deciding, attempted]));
     } catch (error) {
       this.#failed({ error: describe(error) }, messages.waitUntilFailed);
     }
-    return pending;
+    return deciding;
   }
 
   /** Whether this process will handle the delivery. */

@@ -1,18 +1,21 @@
 import { describe, expect, it, vi } from "vitest";
 import { noBacklog as empty } from "../inbox/query.ts";
+import { receiverSettingsOf } from "../options/receiver-settings.ts";
 import { manualClock } from "../testing/manual-clock.ts";
 import { admitUnsigned } from "./unsigned.ts";
 
 const test = { type: "test_webhook_endpoint", payload: "", reportId: null } as const;
 const other = { type: "unknown", reportId: null } as const;
-const options = { ack: "stored", unsignedTests: "accept", unsigned: "hold" } as const;
+const client = { authorize: async () => "valid" as const };
 
 function make(given: object = {}) {
   const clock = manualClock();
   let offset = 0;
   const logger = { warn: vi.fn(), error: vi.fn() };
   const now = (): number => clock.now() + offset;
-  const admit = admitUnsigned({ ...options, clock: { ...clock, now }, logger, ...given });
+  const settings = receiverSettingsOf({ client, ...given });
+  Object.assign(settings, { clock: { ...clock, now }, logger });
+  const admit = admitUnsigned(settings);
   const setBack = (ms: number): void => {
     offset -= ms;
   };

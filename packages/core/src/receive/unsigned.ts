@@ -7,12 +7,6 @@ import { messages } from "../log-messages.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import { createRate } from "./rate.ts";
 
-/** The options about unsigned deliveries. */
-type UnsignedOptions = Pick<
-  ReceiverSettings,
-  "ack" | "clock" | "logger" | "unsignedTests" | "unsigned"
->;
-
 const maxWaiting = 100;
 // The limit of each process, for the work of handlers. The inbox limits the stored ones.
 const perSecond = 10;
@@ -25,8 +19,8 @@ export type AdmitUnsigned = (
 ) => Arrival | null;
 
 /** Creates the only place that admits unsigned deliveries. */
-export function admitUnsigned(options: UnsignedOptions): AdmitUnsigned {
-  const { ack, clock, logger, unsignedTests, unsigned } = options;
+export function admitUnsigned(settings: ReceiverSettings): AdmitUnsigned {
+  const { ack, clock, logger, unsignedTests, unsigned } = settings;
   const held = oncePerMinute(clock, logger.warn);
   const refused = oncePerMinute(clock, logger.warn);
   const byOption = oncePerMinute(clock, logger.warn);

@@ -6,12 +6,6 @@ import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import { createRate } from "./rate.ts";
 import { nonBlank } from "./read-request.ts";
 
-/** The options about requests without the token that `callback.require` asks for. */
-type WithoutTokenOptions = Pick<
-  ReceiverSettings,
-  "ack" | "clock" | "inbox" | "logger" | "name" | "signature"
->;
-
 // The limit of each process: a stranger's signatures are as good as others until the service is asked.
 const perSecond = 10;
 const maxKept = 1_000;
@@ -25,8 +19,8 @@ export interface WithoutToken {
 }
 
 /** Creates the only place that admits requests without a token that is required. */
-export function admitWithoutToken(options: WithoutTokenOptions): WithoutToken {
-  const { ack, clock, inbox, logger, name, signature: source } = options;
+export function admitWithoutToken(settings: ReceiverSettings): WithoutToken {
+  const { ack, clock, inbox, logger, name, signature: source } = settings;
   const refused = oncePerMinute(clock, logger.warn);
   const kept = oncePerMinute(clock, logger.warn);
   const withinRate = createRate(clock, perSecond);

@@ -7,13 +7,13 @@ import type { ReceiverSettings } from "../options/receiver-settings.ts";
  * due at once, but once only.
  */
 export class LastAttempts {
-  readonly #settings: Pick<ReceiverSettings, "clock" | "inbox" | "name">;
+  readonly #settings: ReceiverSettings;
   readonly #hurried = new Set<string>();
   /** The ids of deliveries whose last attempt has failed. */
   readonly #failed = new Set<string>();
   #begun = false;
 
-  constructor(settings: Pick<ReceiverSettings, "clock" | "inbox" | "name">) {
+  constructor(settings: ReceiverSettings) {
     this.#settings = settings;
   }
 

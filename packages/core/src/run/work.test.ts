@@ -4,12 +4,11 @@ import type { Pruned } from "../inbox/inbox.ts";
 import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
 import { PruneCount } from "../inbox/retention.ts";
 import { messages } from "../log-messages.ts";
-import { FirstAttempts } from "../observe/first-attempts.ts";
 import type { Reporter } from "../observe/reporter.ts";
 import { receiverSettingsOf } from "../options/receiver-settings.ts";
 import { manualClock } from "../testing/manual-clock.ts";
 import type { VerifyStage } from "../verify/verify-stage.ts";
-import { Consumers } from "./consumers.ts";
+import { Work } from "./work.ts";
 
 const retention = { handledMs: 1, parkedMs: 6 };
 
@@ -31,54 +30,53 @@ function make(
   const reporter = { pruned: vi.fn() };
   const client = { authorize: async () => "valid" as const };
   const settings = receiverSettingsOf({ client, ack, clock, inbox });
-  const consumers = new Consumers(
+  const work = new Work(
     Object.assign(settings, { logger, redact, time }),
     { stop() {} } as VerifyStage,
     { stop() {} } as HandleStage,
     reporter as unknown as Reporter,
-    new FirstAttempts(),
   );
-  return { consumers, clock, time, pruned, reporter, logger };
+  return { work, clock, time, pruned, reporter, logger };
 }
 
 it("prune() goes by lived time, at most once a minute, or as often as it is told", async () => {
-  const { consumers, clock, time, pruned } = make();
-  await consumers.prune();
+  const { work, clock, time, pruned } = make();
+  await work.prune();
   clock.advance(59_999);
-  await consumers.prune();
+  await work.prune();
   expect(pruned).toEqual([5]);
   time.retentionNow = 6;
   clock.advance(1);
-  await consumers.prune();
+  await work.prune();
   expect(pruned).toEqual([5, 6]);
   clock.advance(1_000);
-  await consumers.prune(1_000);
+  await work.prune(1_000);
   expect(pruned).toHaveLength(3);
 });
 
 it("prune() passes the beginning of time while nobody knows the time: no retention is over", async () => {
-  const { consumers, time, pruned } = make();
+  const { work, time, pruned } = make();
   time.isYoung = true;
-  await consumers.prune();
+  await work.prune();
   expect(pruned).toEqual([0]);
 });
 
 it("prune() does nothing where nothing is stored, nor once it is stopped", async () => {
   const handled = make("handled");
-  await handled.consumers.prune();
+  await handled.work.prune();
   expect(handled.pruned).toEqual([]);
-  const { consumers, pruned } = make();
-  void consumers.stop();
-  await consumers.prune();
+  const { work, pruned } = make();
+  void work.stop();
+  await work.prune();
   expect(pruned).toEqual([]);
 });
 
 it("prune() logs a failure without the key, once a minute, and none once it is stopped", async () => {
-  const { consumers, clock, logger } = make("stored", async () => {
+  const { work, clock, logger } = make("stored", async () => {
     throw new Error("disk of canary is full");
   });
   for (let second = 0; second < 61; second++) {
-    await consumers.prune(1_000);
+    await work.prune(1_000);
     clock.advance(1_000);
   }
   const error = "Error: disk of [api key] is full";
@@ -87,16 +85,16 @@ it("prune() logs a failure without the key, once a minute, and none once it is s
     [{ error, count: 60 }, messages.notPruned],
   ]);
   const late = make("stored", async () => {
-    void late.consumers.stop();
+    void late.work.stop();
     throw new Error("closed");
   });
-  await late.consumers.prune();
+  await late.work.prune();
   expect(late.logger.error).not.toHaveBeenCalled();
 });
 
 it("prune() reports what retention did", async () => {
   const result = new PruneCount(retention);
-  const { consumers, reporter, time } = make("stored", async () => result);
-  await consumers.prune();
+  const { work, reporter, time } = make("stored", async () => result);
+  await work.prune();
   expect(reporter.pruned.mock.calls).toEqual([[result, time.retentionNow]]);
 });

@@ -10,8 +10,8 @@ interface Waiter {
 
 const waitMaxMs = 25_000;
 
-/** For `waitUntil` of serverless hosts: requests that wait for the first attempt to handle their delivery. */
-export class FirstAttempts {
+/** Requests with a `waitUntil`, as serverless hosts pass it: each waits for the first attempt to handle its delivery. */
+export class WaitUntil {
   readonly #waiters = new Map<string, Waiter>();
 
   /** Resolves after the first attempt to handle this delivery, when none is to come, or after 25 seconds. */

@@ -4,22 +4,27 @@ import type { Consumer, InboxNotice, Processor } from "../inbox/inbox.ts";
 import { describe } from "../lib/describe.ts";
 import { type Logger, oncePerMinute, oncePerMinuteEach } from "../lib/log.ts";
 import { messages } from "../log-messages.ts";
-import type { FirstAttempts } from "../observe/first-attempts.ts";
 import type { Reporter } from "../observe/reporter.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import type { VerifyStage } from "../verify/verify-stage.ts";
 import { LastAttempts } from "./last-attempts.ts";
+import { WaitUntil } from "./wait-until.ts";
+
+/** Milliseconds that a list may show a delivery after its retention is over. */
+export const pruneForListsMs = 1_000;
 
 const noteMs = 600_000;
 
-/** The two stages of a receiver on its inbox: has their jobs run, reports what is recorded, and prunes. */
-export class Consumers {
+/** The work of a receiver on its inbox: has the jobs of both stages run, reports their outcomes, and prunes. */
+export class Work {
+  /** Whether no more work is begun. */
+  isStopped = false;
+  readonly waitUntil: WaitUntil = new WaitUntil();
+  readonly lastAttempts: LastAttempts;
   readonly #settings: ReceiverSettings;
   readonly #verify: VerifyStage;
   readonly #handle: HandleStage;
   readonly #reporter: Reporter;
-  readonly #firstAttempts: FirstAttempts;
-  readonly #lastAttempts: LastAttempts;
   readonly #inboxFailed: Logger["error"];
   readonly #notPruned: Logger["error"];
   #opening: Promise<void> | undefined;
@@ -27,7 +32,6 @@ export class Consumers {
   #recorded = (): void => {};
   #prunedAt = Number.NEGATIVE_INFINITY;
   #note = { text: "", since: Number.NEGATIVE_INFINITY };
-  #isStopped = false;
   #stopping: Promise<unknown> = Promise.resolve();
 
   constructor(
@@ -35,15 +39,13 @@ export class Consumers {
     verify: VerifyStage,
     handle: HandleStage,
     reporter: Reporter,
-    firstAttempts: FirstAttempts,
   ) {
     const { clock, logger, time } = settings;
     this.#settings = settings;
     this.#verify = verify;
     this.#handle = handle;
     this.#reporter = reporter;
-    this.#firstAttempts = firstAttempts;
-    this.#lastAttempts = new LastAttempts(settings);
+    this.lastAttempts = new LastAttempts(settings);
     this.#inboxFailed = oncePerMinuteEach(clock, logger.error, "error");
     this.#notPruned = oncePerMinute(clock, logger.error);
     time.onError = this.#failed;
@@ -59,18 +61,19 @@ export class Consumers {
     return this.#consumers.length > 0;
   }
 
-  /** Whether no more work is begun. */
-  get isStopped(): boolean {
-    return this.#isStopped;
-  }
-
   /** That this process stood still, for 10 minutes. */
   get note(): string | null {
     const { text, since } = this.#note;
     return performance.now() - since < noteMs ? text : null;
   }
 
-  /** Opens the inbox and begins both stages. Idempotent; rejects when the inbox can't be opened, and may be called again. */
+  /** Called once, before the inbox is opened. */
+  begin(): void {
+    this.#handle.begin();
+    this.#reporter.begin();
+  }
+
+  /** Opens the inbox and has both stages work. Idempotent; rejects when the inbox can't be opened, and may be called again. */
   open(): Promise<void> {
     this.#opening ??= this.#open().catch((error: unknown) => {
       this.#opening = undefined;
@@ -84,7 +87,7 @@ export class Consumers {
     if (ack === "handled") return;
     await inbox.open();
     await time.join();
-    if (this.#isStopped) return;
+    if (this.isStopped) return;
     time.begin();
     this.#consumers = [this.#consume("verify"), this.#consume("handle")];
     void this.prune();
@@ -115,9 +118,9 @@ export class Consumers {
   #onRecorded(job: Job, outcome: Outcome): void {
     this.#reporter.settled(job, outcome);
     const goesOn = outcome.to === "verified" || outcome.to === "retry";
-    if (job.stage === "handle" || !goesOn) this.#firstAttempts.settle(job.id);
+    if (job.stage === "handle" || !goesOn) this.waitUntil.settle(job.id);
     void this.prune();
-    this.#lastAttempts.recorded(job, outcome);
+    this.lastAttempts.recorded(job, outcome);
     this.#recorded();
   }
 
@@ -138,7 +141,7 @@ export class Consumers {
   prune(everyMs = 60_000): Promise<void> {
     const { ack, clock, time } = this.#settings;
     const now = clock.now();
-    if (ack !== "stored" || this.#isStopped || now - this.#prunedAt < everyMs) {
+    if (ack !== "stored" || this.isStopped || now - this.#prunedAt < everyMs) {
       return Promise.resolve();
     }
     this.#prunedAt = now;
@@ -150,19 +153,14 @@ export class Consumers {
     try {
       this.#reporter.pruned(await inbox.prune(new Date(now)), now);
     } catch (error) {
-      if (this.#isStopped) return;
+      if (this.isStopped) return;
       this.#notPruned({ error: describe(error, redact) }, messages.notPruned);
     }
   }
 
-  /** Has each delivery that ends with the process tried once more, from now on; resolves once those that wait are due. */
-  hurry(): Promise<void> {
-    return this.#lastAttempts.begin();
-  }
-
   /** The number of deliveries that wait here for their last attempt. */
   get left(): number {
-    return this.isWorking && !this.#isStopped ? this.#lastAttempts.left : 0;
+    return this.isWorking && !this.isStopped ? this.lastAttempts.left : 0;
   }
 
   /** Resolves once nothing is left, or the running jobs have ended after {@link stop}. */
@@ -178,8 +176,8 @@ export class Consumers {
 
   /** Begins no more work; resolves when the running jobs have ended. */
   stop(): Promise<unknown> {
-    if (!this.#isStopped) {
-      this.#isStopped = true;
+    if (!this.isStopped) {
+      this.isStopped = true;
       this.#verify.stop();
       this.#handle.stop();
       const { unexpected } = this.#reporter;
