@@ -1,7 +1,6 @@
 // What the tests of other packages, and those in test/, reach into. Not published.
 export { alertDefaults } from "./src/alerts/alerts.ts";
-export type { Parse } from "./src/events/recognize.ts";
-export { Recognizer } from "./src/events/recognizer.ts";
+export { type Parse, Recognizer } from "./src/events/recognize.ts";
 export { type HandleOptions, HandleStage } from "./src/handle/handle-stage.ts";
 export type { Registration } from "./src/handle/handlers.ts";
 export { type Job, keyRefused } from "./src/inbox/delivery.ts";

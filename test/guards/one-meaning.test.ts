@@ -11,7 +11,6 @@ const shared: Readonly<Record<string, string>> = {
   KoaContext: "Each package declares the members of Koa's context that it uses.",
   ReportStatus: "The emulator imports nothing of core.",
   Verdict: "The emulator imports nothing of core.",
-  untraced: "The emulator imports nothing of core.",
 };
 
 const declaration =

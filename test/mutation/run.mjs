@@ -21,7 +21,7 @@ const others = {
     "client/call-service-broken,client/call-service-time,client/client,client/report-request",
     ...["client/call-service", "client/read-response"],
   ),
-  ...of("client/client,client/call-service", "client/client-options", "client/untraced"),
+  ...of("client/client,client/call-service", "client/client-options"),
   ...of(`lib/time/timeout,lib/time/deadline,run/runner,${life}`, "lib/time/clock"),
   ...of(`receiver-handle,receiver-verify,${life}`, "inbox/delivery"),
   ...of("handle/handlers,handle/to-event,receiver-handle", "events/events"),

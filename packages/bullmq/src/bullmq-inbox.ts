@@ -121,8 +121,10 @@ class BullmqInbox implements Inbox {
   consume(stage: Stage, processor: Processor, options: ConsumeOptions): Consumer {
     const { leaseMs, place, prefix } = this.#settings;
     const source = {
-      ...{ meter: this.#meter(options.receiver), notices: this.#notices },
-      ...{ leaseMs, shown: this.#shown },
+      meter: this.#meter(options.receiver),
+      notices: this.#notices,
+      leaseMs,
+      shown: this.#shown,
       // New work can't use a connection that is closing.
       closed: async () => await this.#closing,
       explained: (error: unknown) => serverErrorOf(error, place, prefix),

@@ -1,6 +1,6 @@
 import { type Callbacks, createCallbacks } from "./callback-urls/callback-url.ts";
 import type { NoSchemas, Schemas } from "./events/events.ts";
-import { Recognizer } from "./events/recognizer.ts";
+import { Recognizer } from "./events/recognize.ts";
 import { HandleStage } from "./handle/handle-stage.ts";
 import {
   type AnyHandler,

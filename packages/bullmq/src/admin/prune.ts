@@ -126,7 +126,10 @@ interface Shelf {
 
 function shelvesOf(queues: ReceiverQueues): Shelf[] {
   const shelf = (place: Place, priority: number, ids: Shelf["ids"]): Shelf => ({
-    ...{ queues, place, priority, ids },
+    queues,
+    place,
+    priority,
+    ids,
     async at(index) {
       const [id] = await ids(index, 1);
       return id === undefined ? null : queues.findIn(place, id);

@@ -58,7 +58,11 @@ export class QueueConsumer implements Consumer {
     parts.notices.add(options);
     const { meter, shown } = parts;
     this.#host = {
-      ...{ processor, options, meter, locks: this.#locks, sleep: this.#sleep },
+      processor,
+      options,
+      meter,
+      locks: this.#locks,
+      sleep: this.#sleep,
       apply({ stored }, outcome, startedAt, now) {
         const { wallOffset } = options.clock;
         applyOutcome(stored, outcome, startedAt, { now, wallOffset });

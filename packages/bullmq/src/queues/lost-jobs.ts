@@ -34,17 +34,16 @@ export function remainsOf({ id, receiver, state, data, timestamp }: Remains): {
   const text = isLost ? "" : JSON.stringify({ record: data });
   const delivery = {
     id: isId(id) ? id : idOf(id, receivedAt),
-    ...{
-      receiver,
-      receivedAt,
-      arrivedAt: receivedAt,
-      key: null,
-      signature: null,
-      url: "",
-      context: null,
-      ackMs: 0,
-    },
-    ...{ headers: {}, body: new TextEncoder().encode(text) },
+    receiver,
+    receivedAt,
+    arrivedAt: receivedAt,
+    key: null,
+    signature: null,
+    url: "",
+    context: null,
+    ackMs: 0,
+    headers: {},
+    body: new TextEncoder().encode(text),
   };
   const stored = newStoredDelivery(delivery, { to: "received" }, null);
   const stage = state === "received" ? "verify" : "handle";

@@ -23,9 +23,18 @@ export function handlePriority(verification: Verification | null): number {
 
 // The order must never change: parked jobs were stored with it.
 const reasons: readonly ReasonCode[] = [
-  ...(["unsigned", "expired", "reused_signature", "not_verified", "no_handler"] as const),
-  ...(["invalid_signature", "not_understood", "schema_mismatch", "do_not_retry"] as const),
-  ...(["attempts_used_up", "poison", "no_token"] as const),
+  "unsigned",
+  "expired",
+  "reused_signature",
+  "not_verified",
+  "no_handler",
+  "invalid_signature",
+  "not_understood",
+  "schema_mismatch",
+  "do_not_retry",
+  "attempts_used_up",
+  "poison",
+  "no_token",
 ];
 
 /** The priority of each reason: parked deliveries are counted, listed and released by it. */

@@ -148,8 +148,11 @@ export function takenFrom(place: Place, job: DeliveryJob): Found {
     read?.stored.id === job.id && read !== null
       ? { jobState: read, damage: null }
       : remainsOf({
-          ...{ id: job.id ?? "", data: job.data, timestamp: job.timestamp },
-          ...{ state: stateIn(place, job), receiver: receiverOf(job.queueName, place) },
+          id: job.id ?? "",
+          data: job.data,
+          timestamp: job.timestamp,
+          state: stateIn(place, job),
+          receiver: receiverOf(job.queueName, place),
         });
   const { stored } = jobState;
   const state = ended ? (rejected ? "rejected" : "handled") : stored.state;

@@ -24,11 +24,17 @@ const cluster =
 const refusedOfRedis: Options = {
   keyPrefix: "can't work, for BullMQ's scripts name keys without it: use the option prefix instead",
   socket: "is an option of node-redis: give host and port, or path",
-  ...{ redisOptions: cluster, rootNodes: cluster, clusterNodes: cluster },
-  ...{ client: unknown, redis: unknown, connection: unknown, options: unknown },
-  ...{ uri: unknown, hostname: unknown },
-  ...{ database: 'is for PostgreSQL: add backend: "postgres", or give db' },
-  ...{ user: 'is for PostgreSQL: add backend: "postgres", or give username' },
+  redisOptions: cluster,
+  rootNodes: cluster,
+  clusterNodes: cluster,
+  client: unknown,
+  redis: unknown,
+  connection: unknown,
+  options: unknown,
+  uri: unknown,
+  hostname: unknown,
+  database: 'is for PostgreSQL: add backend: "postgres", or give db',
+  user: 'is for PostgreSQL: add backend: "postgres", or give username',
 };
 
 /** Checks the option `connection`; throws a TypeError that says what to give instead, and no password. */

@@ -47,11 +47,9 @@ export function bullmqSettingsOf(options: BullmqInboxOptions): BullmqSettings {
   }
   return {
     ...targetOf(connection, backend),
-    ...{
-      prefix,
-      logger: loggerOf(null, options.logger === false ? {} : options.logger),
-      leaseMs: Math.ceil(positive(leaseMs, "leaseMs")),
-    },
+    prefix,
+    logger: loggerOf(null, options.logger === false ? {} : options.logger),
+    leaseMs: Math.ceil(positive(leaseMs, "leaseMs")),
     retention: retentionOf("bullmqInbox", retention),
   };
 }

@@ -1,6 +1,6 @@
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
-import { eventTypeOf, type JsonObject, recognize, toObject } from "./recognize.ts";
+import { describe, expect, it, vi } from "vitest";
+import { eventTypeOf, type JsonObject, Recognizer, recognize, toObject } from "./recognize.ts";
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 const unknown = { type: "unknown", reportId: null };
@@ -174,5 +174,72 @@ describe("recognition", () => {
         },
       ),
     );
+  });
+});
+
+let last = 0;
+const sourceOf = (text: string) => ({
+  id: String(++last),
+  body: new TextEncoder().encode(text),
+  headers: {},
+});
+const completeText = '{"status":"complete","report_id":"r-1"}';
+
+function make() {
+  const parse = vi.fn(() => null);
+  return { parse, recognizer: new Recognizer(parse) };
+}
+
+describe("Recognizer", () => {
+  it("recognizes a body once for the verdict and the handlers", () => {
+    const { parse, recognizer } = make();
+    const source = sourceOf(completeText);
+    const read = recognizer.recognize(source);
+    expect(read?.recognition).toMatchObject({ type: "report.complete", reportId: "r-1" });
+    expect(recognizer.take(source)).toBe(read);
+    expect(parse).toHaveBeenCalledTimes(1);
+  });
+
+  it("gives each attempt an object of its own", () => {
+    const { recognizer } = make();
+    const source = sourceOf(completeText);
+    recognizer.recognize(source);
+    const first = recognizer.take(source);
+    const second = recognizer.take(source);
+    expect(second).toEqual(first);
+    expect(second?.object).not.toBe(first?.object);
+  });
+
+  it("does not share an object between equal bodies", () => {
+    const { recognizer } = make();
+    const first = recognizer.recognize(sourceOf(completeText));
+    expect(recognizer.take(sourceOf(completeText))?.object).not.toBe(first?.object);
+  });
+
+  it("gives null for a body that is no JSON object", () => {
+    for (const text of ["", "[]", "{"])
+      expect(make().recognizer.recognize(sourceOf(text))).toBeNull();
+  });
+
+  it.each([
+    ["the latest 32", completeText, 32],
+    ["none over 16 KiB", completeText.padEnd(16_385), 0],
+  ])("keeps %s", (_name, text, kept) => {
+    const { parse, recognizer } = make();
+    const sources = Array.from({ length: 40 }, () => sourceOf(text));
+    for (const source of sources) recognizer.recognize(source);
+    parse.mockClear();
+    for (const source of sources.reverse()) recognizer.take(source);
+    expect(parse).toHaveBeenCalledTimes(40 - kept);
+  });
+
+  it("throws what parse throws, and keeps nothing", () => {
+    const parse = vi.fn(() => {
+      throw new RangeError("no");
+    });
+    const recognizer = new Recognizer(parse);
+    const source = sourceOf(completeText);
+    expect(() => recognizer.recognize(source)).toThrow(RangeError);
+    expect(() => recognizer.take(source)).toThrow(RangeError);
   });
 });

@@ -1,7 +1,6 @@
 import { ReporthookError } from "../errors.ts";
 import type { EventOf } from "../events/events.ts";
-import { toObject } from "../events/recognize.ts";
-import type { Recognizer } from "../events/recognizer.ts";
+import { type Recognizer, toObject } from "../events/recognize.ts";
 import { type Job, type Outcome, park, type Recognized, stopped } from "../inbox/delivery.ts";
 import type { Lease } from "../inbox/inbox.ts";
 import type { StopSignal } from "../lib/abort.ts";

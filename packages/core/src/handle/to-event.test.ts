@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { SchemaResult, Schemas } from "../events/events.ts";
 import type { Parse } from "../events/recognize.ts";
-import { Recognizer } from "../events/recognizer.ts";
+import { Recognizer } from "../events/recognize.ts";
 import type { Job } from "../inbox/delivery.ts";
 import { toEvent } from "./to-event.ts";
 

@@ -1,8 +1,12 @@
 import { contextOf } from "../callback-urls/callback-url.ts";
 import { ReporthookError } from "../errors.ts";
 import type { EventOf, SchemaIssue, Schemas } from "../events/events.ts";
-import { eventTypeOf, type JsonObject, type Recognition } from "../events/recognize.ts";
-import type { Recognizer } from "../events/recognizer.ts";
+import {
+  eventTypeOf,
+  type JsonObject,
+  type Recognition,
+  type Recognizer,
+} from "../events/recognize.ts";
 import type { Job } from "../inbox/delivery.ts";
 
 /**

@@ -77,7 +77,8 @@ export function summarize(
   }
   const inOrder = [...minutes].sort(([one], [other]) => one - other);
   return {
-    ...{ parked, oldest },
+    parked,
+    oldest,
     parkedChangedAt: Number.isFinite(parkedChangedAt) ? new Date(parkedChangedAt) : null,
     minutes: inOrder.map(([at, { counts, ackMs }]) => minuteOf(at, counts, ackMs)),
   };

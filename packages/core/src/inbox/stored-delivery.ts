@@ -107,7 +107,9 @@ export function detailsOf(stored: StoredDelivery, wallOffset: number): EntryDeta
   const { body, headers, history, verification } = stored;
   return {
     ...entryOf(stored, wallOffset),
-    ...{ headers, verification, history: [...history] },
+    headers,
+    verification,
+    history: [...history],
     body: body === null ? null : new TextDecoder().decode(body),
   };
 }

@@ -1,7 +1,7 @@
 import { withoutToken } from "../callback-urls/callback-url.ts";
 import type { Authorization } from "../client/authorizer.ts";
 import type { Verdict } from "../client/client.ts";
-import type { Recognizer } from "../events/recognizer.ts";
+import type { Recognizer } from "../events/recognize.ts";
 import {
   type Job,
   keyRefused,

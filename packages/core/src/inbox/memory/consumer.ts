@@ -6,18 +6,12 @@ import { realTimers } from "../../lib/time/real-timers.ts";
 import { stopped as cutOff, type Job, type Outcome, retryIn } from "../delivery.ts";
 import type { ConsumeOptions, Consumer, Lease, Processor } from "../inbox.ts";
 import { jobOf, type StoredDelivery } from "../stored-delivery.ts";
-import { applyOutcome } from "../transitions.ts";
 import type { MemoryQueue } from "./queue.ts";
 
 const inARow = 100;
 
-/** The changes that a consumer makes to the deliveries of its inbox. */
-export interface DeliveryChanges<T extends StoredDelivery> {
-  /** Changes a delivery, and the counts. */
-  change(stored: T, change: () => void): void;
-  /** Queues a delivery by its state. */
-  place(stored: T, now: number): void;
-}
+/** Records the outcome of an attempt that began at `startedAt`: the delivery goes where that says. */
+export type RecordOutcome<T> = (stored: T, outcome: Outcome, startedAt: number) => void;
 
 /** A job that runs. */
 interface Run<T> extends InFlightItem {
@@ -32,7 +26,7 @@ interface Run<T> extends InFlightItem {
  */
 export class MemoryConsumer<T extends StoredDelivery> implements Consumer {
   readonly #queue: MemoryQueue<T>;
-  readonly #deliveries: DeliveryChanges<T>;
+  readonly #record: RecordOutcome<T>;
   readonly #processor: Processor;
   readonly #options: ConsumeOptions;
   readonly #concurrency: number;
@@ -48,12 +42,12 @@ export class MemoryConsumer<T extends StoredDelivery> implements Consumer {
 
   constructor(
     queue: MemoryQueue<T>,
-    deliveries: DeliveryChanges<T>,
+    record: RecordOutcome<T>,
     processor: Processor,
     options: ConsumeOptions,
   ) {
     this.#queue = queue;
-    this.#deliveries = deliveries;
+    this.#record = record;
     this.#processor = processor;
     this.#options = options;
     // Read once: there are no leases that others could use, and the receiver bounds its handlers itself.
@@ -139,15 +133,10 @@ export class MemoryConsumer<T extends StoredDelivery> implements Consumer {
   #end(run: Run<T>, outcome: Outcome): void {
     // False once it is aborted.
     if (!this.#running.delete(run)) return;
-    const { stored, job, startedAt } = run;
-    const { clock } = this.#options;
-    const now = clock.now();
-    const moment = { now, wallOffset: clock.wallOffset };
-    this.#deliveries.change(stored, () => applyOutcome(stored, outcome, startedAt, moment));
     // Before it is told: who is told of a parked one may release it at once.
-    this.#deliveries.place(stored, now);
+    this.#record(run.stored, outcome, run.startedAt);
     try {
-      this.#options.onRecorded?.(job, outcome);
+      this.#options.onRecorded?.(run.job, outcome);
     } finally {
       if (this.#running.size === 0) for (const resolve of this.#whenEnded.splice(0)) resolve();
       this.#wake();

@@ -1,3 +1,5 @@
+import { addCounts } from "../../lib/add-counts.ts";
+import { isParked, type ReasonCode, type State } from "../delivery.ts";
 import { isUnsigned, maxUnsigned } from "../retention.ts";
 import type { StoredDelivery } from "../stored-delivery.ts";
 
@@ -14,34 +16,58 @@ const endedMax = {
 type Kind = keyof typeof endedMax;
 
 /** The kinds that make room for new deliveries, and those that make room for parked ones: the first of them first. */
-const makeRoom = {
+const makingRoom = {
   new: ["unsignedHandled", "handled", "unsignedDead", "notVerified"],
   parked: ["unsignedDead", "notVerified", "parked"],
 } as const;
 
 /** The deliveries at the end of their way: the latest of each kind. */
 export class EndedDeliveries<T extends StoredDelivery> {
+  /** The parked ones that were dropped, by reason. */
+  madeRoom: Partial<Record<ReasonCode | State, number>> = {};
   // In the order in which they ended.
   readonly #kinds = new Map<Kind, Set<T>>(
     (Object.keys(endedMax) as Kind[]).map((kind) => [kind, new Set<T>()]),
   );
+  readonly #delete: (stored: T) => void;
 
-  /** Adds a delivery; calls `drop` with the oldest of its kind if there are too many. */
-  add(stored: T, drop: (oldest: T) => void): void {
+  /** `onDrop` deletes one. */
+  constructor(onDrop: (stored: T) => void) {
+    this.#delete = onDrop;
+  }
+
+  /** Adds a delivery; the oldest of its kind is dropped if there are too many. */
+  add(stored: T): void {
     const kind = kindOf(stored);
     const all = this.#kinds.get(kind)?.add(stored);
     if (all === undefined || all.size <= endedMax[kind]) return;
     const [oldest] = all;
-    if (oldest !== undefined) drop(oldest);
+    if (oldest !== undefined) this.#drop(oldest);
   }
 
   delete(stored: T): void {
     for (const kind of this.#kinds.values()) kind.delete(stored);
   }
 
-  /** The deliveries that may be dropped to make room for new or for parked ones, the oldest of each kind first. */
-  *oldest(room: keyof typeof makeRoom): Generator<T> {
-    for (const kind of makeRoom[room]) yield* this.#kinds.get(kind) ?? [];
+  /** Drops those that make room for new or for parked ones, the oldest of each kind first, until it fits; false: it doesn't. */
+  makeRoom(room: keyof typeof makingRoom, fits: () => boolean): boolean {
+    if (fits()) return true;
+    for (const kind of makingRoom[room]) {
+      for (const stored of this.#kinds.get(kind) ?? []) {
+        this.#drop(stored);
+        if (fits()) return true;
+      }
+    }
+    return false;
+  }
+
+  /** The latest of the dead unsigned ones are kept: only these are not told. */
+  #drop(stored: T): void {
+    const { state, reason } = stored;
+    if (isParked(state) && !(state === "dead" && isUnsigned(stored))) {
+      addCounts(this.madeRoom, { [reason?.code ?? state]: 1 });
+    }
+    this.#delete(stored);
   }
 }
 

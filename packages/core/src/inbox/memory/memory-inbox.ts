@@ -2,12 +2,19 @@ import { ReporthookError } from "../../errors.ts";
 import { addCounts } from "../../lib/add-counts.ts";
 import { endOfTick } from "../../lib/time/real-timers.ts";
 import { laterMark, noMark } from "../../lib/time/timekeeper.ts";
+import { assertKnownKeys, assertOption, assertPositive } from "../../lib/validate.ts";
 import { ActCount, selectorOf } from "../acting.ts";
-import { isParked, isWaiting } from "../delivery.ts";
+import { isWaiting } from "../delivery.ts";
 import type { Consumer, Inbox } from "../inbox.ts";
 import { filterEntries, summarize, zeroCounts } from "../query.ts";
-import { isUnsigned, PruneCount, type Retention, retentionStep } from "../retention.ts";
-import type { ActQuery, ActStep, ReasonCounts } from "../selection.ts";
+import {
+  PruneCount,
+  type Retention,
+  type RetentionOptions,
+  retentionOf,
+  retentionStep,
+} from "../retention.ts";
+import type { ActQuery, ActStep } from "../selection.ts";
 import {
   detailsOf,
   entryOf,
@@ -15,14 +22,21 @@ import {
   ShownChanges,
   type StoredDelivery,
 } from "../stored-delivery.ts";
-import { hasten, reopen } from "../transitions.ts";
-import { type DeliveryChanges, MemoryConsumer } from "./consumer.ts";
+import { applyOutcome, hasten, reopen } from "../transitions.ts";
+import { MemoryConsumer, type RecordOutcome } from "./consumer.ts";
 import { type DedupeKey, keyText, MemoryDedupeWindow } from "./dedupe-window.ts";
 import { bytesOf, EndedDeliveries } from "./limits.ts";
-import { checkedOptions, type MemoryInboxOptions } from "./options.ts";
 import { WaitingDeliveries } from "./waiting.ts";
 
-export type { MemoryInboxOptions } from "./options.ts";
+/** Options of `memoryInbox`. */
+export interface MemoryInboxOptions {
+  /** How long entries are kept, in milliseconds: handled 7 days, held and dead 30 days. */
+  readonly retention?: RetentionOptions | undefined;
+  /** Maximum bytes kept at once: bodies, long addresses, long signatures; beyond it `add` rejects `overloaded`. 256 MiB. */
+  readonly maxBytes?: number | undefined;
+  /** Accepts the loss of deliveries: required where an instance may end after the answer (Workers, Lambda). */
+  readonly acceptLoss?: boolean | undefined;
+}
 
 /**
  * An inbox in this process' memory: fast, but a crash loses acknowledged deliveries. Keeps the last 1,000 handled.
@@ -50,24 +64,29 @@ class MemoryInbox implements Inbox {
   readonly #retention: Retention;
   readonly #maxBytes: number;
   readonly #stored = new Map<string, MemoryDelivery>();
-  readonly #ended = new EndedDeliveries<MemoryDelivery>();
+  readonly #ended = new EndedDeliveries<MemoryDelivery>((stored) => this.#delete(stored));
   readonly #window = new MemoryDedupeWindow();
   readonly #waiting = new WaitingDeliveries<MemoryDelivery>();
   readonly #consumers: Consumer[] = [];
   readonly #shown = new ShownChanges();
   #time = noMark;
-  /** The parked ones that made room since the last `prune`, by reason. */
-  #madeRoom: { -readonly [Kind in keyof ReasonCounts]: number } = {};
 
   constructor(options: MemoryInboxOptions) {
-    const { retention, maxBytes, acceptLoss } = checkedOptions(options);
+    assertKnownKeys("memoryInbox", options, ["retention", "maxBytes", "acceptLoss"]);
+    const { retention, maxBytes = 268_435_456, acceptLoss = false } = options;
+    const isSaid = typeof acceptLoss === "boolean";
+    assertOption("memoryInbox: acceptLoss", "true or false", acceptLoss, isSaid);
+    assertPositive("memoryInbox: maxBytes", "", maxBytes);
+    this.#maxBytes = maxBytes;
+    this.#retention = retentionOf("memoryInbox", retention);
     this.guarantees = {
-      ...{ durability: "process", noticesReuse: true, clock: "given", order: "exact" },
+      durability: "process",
+      noticesReuse: true,
+      clock: "given",
+      order: "exact",
       finds: "everything",
       ...(acceptLoss && { lossAccepted: true }),
     };
-    this.#retention = retention;
-    this.#maxBytes = maxBytes;
   }
 
   readonly open: Inbox["open"] = async () => {};
@@ -87,7 +106,7 @@ class MemoryInbox implements Inbox {
     const key = delivery.key && keyText(delivery.key);
     const { duplicateOf, sameSignatureAs = null } = this.#window.find(key, arrivedAt);
     if (duplicateOf !== undefined) return { status: "duplicate", id: duplicateOf };
-    this.#makeRoom(bytesOf(delivery));
+    this.#makeRoomFor(bytesOf(delivery));
     const stored: MemoryDelivery = newStoredDelivery(delivery, arrival, sameSignatureAs);
     if (key !== null) stored.dedupeKey = this.#window.add(key, id, arrivedAt);
     this.#stored.set(id, stored);
@@ -105,11 +124,13 @@ class MemoryInbox implements Inbox {
     const queue = this.#waiting.queue(policy.receiver, stage);
     // Nobody knows how much of a delay has passed between two receivers.
     if (stage === "verify") queue.hasten(policy.clock.now() + hastenedMs);
-    const deliveries: DeliveryChanges<MemoryDelivery> = {
-      change: (stored, change) => this.#change(stored, change),
-      place: (stored, now) => this.#place(stored, now),
+    const record: RecordOutcome<MemoryDelivery> = (stored, outcome, startedAt) => {
+      const { wallOffset } = policy.clock;
+      const now = policy.clock.now();
+      this.#change(stored, () => applyOutcome(stored, outcome, startedAt, { now, wallOffset }));
+      this.#place(stored, now);
     };
-    const consumer = new MemoryConsumer(queue, deliveries, work, policy);
+    const consumer = new MemoryConsumer(queue, record, work, policy);
     this.#consumers.push(consumer);
     return consumer;
   };
@@ -174,8 +195,8 @@ class MemoryInbox implements Inbox {
         if (!dryRun) this.#delete(stored);
       }
     }
-    addCounts(pruned.madeRoom, this.#madeRoom);
-    if (!dryRun) this.#madeRoom = {};
+    addCounts(pruned.madeRoom, this.#ended.madeRoom);
+    if (!dryRun) this.#ended.madeRoom = {};
     return pruned;
   };
 
@@ -195,17 +216,8 @@ class MemoryInbox implements Inbox {
   #place(stored: MemoryDelivery, now: number): void {
     if (isWaiting(stored.state))
       this.#waiting.queue(stored.receiver, stored.stage).push(stored, now);
-    else this.#ended.add(stored, (oldest) => this.#drop(oldest));
-    if (this.#waiting.parkedBytes > this.#maxBytes / 2) this.#makeRoomForParked();
-  }
-
-  /** Deletes one to make room. The latest of the dead unsigned ones are kept: only these are not told. */
-  #drop(stored: MemoryDelivery): void {
-    const { state, reason } = stored;
-    if (isParked(state) && !(state === "dead" && isUnsigned(stored))) {
-      addCounts(this.#madeRoom, { [reason?.code ?? state]: 1 });
-    }
-    this.#delete(stored);
+    else this.#ended.add(stored);
+    this.#ended.makeRoom("parked", this.#doParkedFit);
   }
 
   #delete(stored: MemoryDelivery): void {
@@ -216,23 +228,13 @@ class MemoryInbox implements Inbox {
     this.#stored.delete(stored.id);
   }
 
-  #makeRoom(bytes: number): void {
-    const fits = (): boolean => this.#waiting.bytes + bytes <= this.#maxBytes;
-    if (fits()) return;
-    for (const stored of this.#ended.oldest("new")) {
-      this.#drop(stored);
-      if (fits()) return;
-    }
+  /** Whether parked deliveries take at most half of the bytes, so that new ones have room. */
+  readonly #doParkedFit = (): boolean => this.#waiting.parkedBytes <= this.#maxBytes / 2;
+
+  #makeRoomFor(bytes: number): void {
+    if (this.#ended.makeRoom("new", () => this.#waiting.bytes + bytes <= this.#maxBytes)) return;
     const message = `The deliveries waiting in memory are over maxBytes (${this.#maxBytes})`;
     throw new ReporthookError("overloaded", message);
-  }
-
-  /** Parked deliveries take at most half of the bytes, so that new ones have room. */
-  #makeRoomForParked(): void {
-    for (const stored of this.#ended.oldest("parked")) {
-      this.#drop(stored);
-      if (this.#waiting.parkedBytes <= this.#maxBytes / 2) return;
-    }
   }
 
   *#of(receiver: string | undefined): Generator<MemoryDelivery> {
