@@ -1,21 +1,21 @@
 import type { Database, Statement, Value } from "../database/driver.ts";
 
 const rowsPerStatement = 8;
-const valuesPerRow = 6;
+const valuesPerRow = 7;
 
 /**
  * The statement that inserts deliveries. `OR FAIL`, because a failure rolls back the whole transaction: SQLite need not prepare to
  * undo the statement alone.
  */
 const insertOf = (rows: number): string => `
-  WITH own (seq, id, arrived_at, ack_ms, signature, body)
-    AS (VALUES ${new Array<string>(rows).fill("(?, ?, ?, ?, ?, ?)").join(", ")}),
-  shared (receiver, same_signature_as, url, context, headers, queue, worker)
-    AS (VALUES (?, ?, ?, ?, ?, ?, ?))
-  INSERT OR FAIL INTO delivery (seq, id, arrived_at, ack_ms, signature, body,
-    receiver, same_signature_as, url, context, headers, queue, state, rank, starts)
-  SELECT seq, id, arrived_at, ack_ms, signature, body,
-    receiver, same_signature_as, url, context, headers, queue,
+  WITH own (seq, id, arrived_at, ack_ms, key, signature, body)
+    AS (VALUES ${new Array<string>(rows).fill("(?, ?, ?, ?, ?, ?, ?)").join(", ")}),
+  shared (receiver, is_reused, same_signature_as, url, context, headers, queue, worker)
+    AS (VALUES (?, ?, ?, ?, ?, ?, ?, ?))
+  INSERT OR FAIL INTO delivery (seq, id, arrived_at, ack_ms, key, signature, body,
+    receiver, is_reused, same_signature_as, url, context, headers, queue, state, rank, starts)
+  SELECT seq, id, arrived_at, ack_ms, key, signature, body,
+    receiver, is_reused, same_signature_as, url, context, headers, queue,
     0, ifnull(worker, arrived_at), worker IS NOT NULL
   FROM own CROSS JOIN shared`;
 

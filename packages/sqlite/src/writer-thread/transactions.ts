@@ -24,7 +24,6 @@ export class Transactions {
     this.#seenVersion = this.#currentVersion();
     // Again: others may have committed since it was read.
     this.#reload();
-    deliveries.tables.window.catchUp();
   }
 
   /** Whether other processes have changed the file since the last transaction. */
@@ -56,7 +55,6 @@ export class Transactions {
     try {
       if (this.#catchUp()) window.begin();
       const result = step();
-      window.write();
       const hasWritten = counters.write();
       if (hasWritten) this.#countsChanged = true;
       this.#file.prepareCommit();
