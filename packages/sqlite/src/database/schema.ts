@@ -1,6 +1,5 @@
 import { randomInt } from "node:crypto";
-import { ReporthookError } from "@reporthook/core";
-import { type Database, rollBack } from "./driver.ts";
+import { type Database, rollBack, unusable } from "./driver.ts";
 import { applicationId, marks, schemaIn, userVersionOf } from "./header.ts";
 
 /** The version of the schema: a file of any other one is refused. */
@@ -107,10 +106,10 @@ export function hasSchema(database: Database, path: string, mayMake: boolean): b
   const { application, version, tables } = database.prepare(whatItIs).get() ?? {};
   if (application === 0 && version === 0 && tables === 0) {
     if (mayMake) return false;
-    throw refused(`${path} is no inbox yet: let the app open it first`);
+    throw unusable(`${path} is no inbox yet: let the app open it first`);
   }
   if (application !== applicationId) {
-    throw refused(`${path} is the SQLite file of another application: name another file`);
+    throw unusable(`${path} is the SQLite file of another application: name another file`);
   }
   const found = schemaIn(Number(version));
   if (found === schemaVersion) return true;
@@ -118,7 +117,7 @@ export function hasSchema(database: Database, path: string, mayMake: boolean): b
     found > schemaVersion
       ? ["a newer", "update the package"]
       : ["an older", "let the older one work off what waits in it, then name a new file"];
-  throw refused(
+  throw unusable(
     `${path} was written by ${written} version of @reporthook/sqlite (${found}, this one knows ${schemaVersion}): ${wayOut}`,
   );
 }
@@ -152,7 +151,3 @@ const whatItIs = `
     (SELECT user_version FROM pragma_user_version) AS version,
     (SELECT count(*) FROM sqlite_master) AS tables
 `;
-
-function refused(message: string): ReporthookError {
-  return new ReporthookError("inbox_failed", message);
-}

@@ -53,7 +53,7 @@ export class Transactions {
     window.begin();
     let isCommitted = false;
     try {
-      if (this.#catchUp()) window.begin();
+      this.#catchUp();
       const result = step();
       const hasWritten = counters.write();
       if (hasWritten) this.#countsChanged = true;
@@ -86,15 +86,14 @@ export class Transactions {
     }
   }
 
-  /** Reads the changes of other processes; returns whether there were any. */
-  #catchUp(): boolean {
+  /** Reads the changes of other processes, if there are any. */
+  #catchUp(): void {
     const version = this.#currentVersion();
-    if (version === this.#seenVersion) return false;
+    if (version === this.#seenVersion) return;
     this.#reload();
     this.#deliveries.tables.window.catchUp();
     this.#seenVersion = version;
     this.#onForeign();
-    return true;
   }
 
   #reload(): void {
