@@ -6,7 +6,11 @@ CREATE TABLE delivery (
     receiver INTEGER NOT NULL REFERENCES receiver,
     arrived_at INTEGER NOT NULL,
     ack_ms REAL NOT NULL,
-    -- 0 received, 1 verified, 2 handled, 3 held, 4 rejected, 5 dead.
+    -- Of a signed one: stands for its signature, and for the signed content.
+    key BLOB,
+    -- 1 if another delivery with this signature came, before it or after it.
+    is_reused INTEGER,
+    -- 0 received, 1 verified, 2 handled, 3 held, 4 rejected, 5 dead, 6 deleted but for its key.
     state INTEGER NOT NULL,
     -- To be verified: 0 later, 1 next, 2 next but of low priority, 6 leased. To be handled: 3 later, 4 next, 5 next but of low
     -- priority, 7 leased. Null at the end of its way.
@@ -29,7 +33,7 @@ CREATE TABLE delivery (
     -- Null until its first attempt has ended.
     changed_at INTEGER,
     -- How long it is kept from changed_at on: 0 rejected, 1 unsigned and held, 2 handled, 3 parked, 4 unsigned and handled,
-    -- 5 unsigned and dead, 6 parked and its end announced.
+    -- 5 unsigned and dead, 6 parked and its end announced, 7 deleted but for its key.
     kept_as INTEGER,
     -- When its end was announced: only read in the class 6 of kept_as.
     announced_at INTEGER,
@@ -46,11 +50,15 @@ CREATE TABLE delivery (
 
 CREATE INDEX delivery_ended ON delivery (kept_as, changed_at) WHERE kept_as IS NOT NULL;
 
+CREATE INDEX delivery_key ON delivery (seq, arrived_at, key) WHERE key IS NOT NULL;
+
 CREATE INDEX delivery_queue ON delivery (receiver, queue, rank) WHERE queue IS NOT NULL;
 
 CREATE INDEX delivery_reason ON delivery (receiver, reason, id) WHERE reason IS NOT NULL;
 
 CREATE INDEX delivery_report ON delivery (receiver, report, id) WHERE report IS NOT NULL;
+
+CREATE INDEX delivery_reused ON delivery (key, arrived_at) WHERE is_reused IS NOT NULL;
 
 CREATE INDEX delivery_state ON delivery (receiver, state, id);
 
@@ -81,20 +89,6 @@ CREATE TABLE retention (
     handled_ms REAL NOT NULL,
     parked_ms REAL NOT NULL
   );
-
-CREATE TABLE seen (
-    last INTEGER PRIMARY KEY,
-    number INTEGER NOT NULL,
-    seqs TEXT NOT NULL,
-    ids TEXT NOT NULL,
-    times TEXT NOT NULL,
-    keys BLOB NOT NULL
-  );
-
-CREATE TABLE seen_before (
-    key BLOB PRIMARY KEY,
-    seq INTEGER NOT NULL
-  ) WITHOUT ROWID;
 
 CREATE TABLE tally (
     receiver INTEGER NOT NULL REFERENCES receiver,

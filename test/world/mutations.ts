@@ -109,9 +109,9 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "stores a copy as if it were new",
-    file: `${sqlite}/writer-thread/dedupe/window.ts`,
+    file: `${sqlite}/writer-thread/dedupe.ts`,
     of: "find",
-    becomes: "return {};",
+    becomes: "return nothingKnown;",
   },
   {
     name: "hands out again what is at the end of its way",

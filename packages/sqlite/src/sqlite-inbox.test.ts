@@ -674,6 +674,38 @@ describe.concurrent("files", () => {
     await tool.close();
   });
 
+  it("prune() keeps of a handled delivery only its key when its retention is over within 24 hours", async () => {
+    const [path, hourMs] = [join(folder, `${++files}.db`), dayMs / 24];
+    const { inbox, clock, make, add, put, work, end } = fixture(
+      sqliteInbox(path, { retention: { handledMs: hourMs } }),
+    );
+    const parts = { url: "/hook?private", signature: "private signature", body: '{"private":1}' };
+    const id = await put(parts);
+    await work("verify", valid);
+    await work("handle", handled);
+    const again = async () => add(await make(parts));
+    const prune = async () => (await inbox.prune(new Date(clock.now()))).deleted;
+    clock.advance(hourMs + 1);
+    expect(await prune()).toEqual({ handled: 1 });
+    expect(await prune()).toEqual({});
+    expect([await inbox.list(), await inbox.get(id), (await inbox.counts()).handled]).toEqual([
+      [],
+      null,
+      0,
+    ]);
+    expect(await again()).toEqual({ status: "duplicate", id });
+    const file = loadDriver().open(path);
+    const rows = () => file.prepare("SELECT * FROM delivery").all();
+    expect(rows()).toHaveLength(1);
+    expect(Object.values(rows()[0] ?? {}).join()).not.toMatch(/private|report/);
+    clock.advance(23 * hourMs);
+    expect(await prune()).toEqual({});
+    expect(rows()).toEqual([]);
+    file.close();
+    expect((await again()).status).toBe("added");
+    await end();
+  });
+
   it("sqliteInbox() takes a retention without an end", async () => {
     const retention = { handledMs: Number.POSITIVE_INFINITY, parkedMs: Number.POSITIVE_INFINITY };
     const { inbox, clock, put, work, end } = fixture(

@@ -1,8 +1,8 @@
 import { lstatSync, type Stats } from "node:fs";
 import { dirname } from "node:path";
-import { ReporthookError } from "@reporthook/core";
+import type { ReporthookError } from "@reporthook/core";
 import { describe } from "@reporthook/core/store";
-import type { Database } from "./driver.ts";
+import { type Database, unusable } from "./driver.ts";
 import type { FileContent } from "./file-content.ts";
 import type { LogContent } from "./log-content.ts";
 import { damagedPath, isDamage, setAside } from "./place.ts";
@@ -127,7 +127,7 @@ export class FileGuard {
   /** Notes damage for good, and sets the file aside; returns the error of all that comes. */
   latch(problem: string): ReporthookError {
     if (this.#damage === null) {
-      this.#damage = inboxFailed(
+      this.#damage = unusable(
         `${problem}: nothing is written to it any more. ${restart(this.#path)}`,
       );
       if (isSameFile(this.#seen(this.#path)[0], this.#file)) setAside(this.#path);
@@ -165,7 +165,7 @@ export class FileGuard {
     const wayOut = isInbox
       ? "put the file back. If it is gone, only this process still has its data: copy it before you end the app, as docs/operating.md says under When the inbox fails"
       : "put the file back, or restart the app";
-    throw inboxFailed(`${path} was ${what} while it was open${why}: ${wayOut}`);
+    throw unusable(`${path} was ${what} while it was open${why}: ${wayOut}`);
   }
 
   /** Looks for damage in a file that was moved: another process may have set it aside, or it was written over before. */
@@ -211,10 +211,6 @@ export class FileGuard {
 
 function restart(path: string): string {
   return `Restart the app, which checks it: until then it is ${damagedPath(path)}. docs/operating.md says more under When the inbox fails`;
-}
-
-function inboxFailed(message: string): ReporthookError {
-  return new ReporthookError("inbox_failed", message);
 }
 
 function isSameFile(one: Stats | undefined, other: Stats | undefined): boolean {

@@ -28,30 +28,17 @@ export interface FileHeader {
 /** The header of the file with this descriptor: `new` while it is in its log only, null if this is no inbox file in use. */
 export function readHeader(descriptor: number): FileHeader | "new" | null {
   const bytes = Buffer.alloc(headerBytes);
-  const read = bytes.subarray(0, readSync(descriptor, bytes, 0, headerBytes, 0));
-  if (!isInUse(read)) return null;
-  if (applicationIn(read) === 0 && read.readUInt32BE(versionAt) === 0) return "new";
-  return applicationIn(read) === applicationId ? headerIn(read) : null;
+  return headerIn(bytes.subarray(0, readSync(descriptor, bytes, 0, headerBytes, 0)));
 }
 
-/** The mark in the beginning of a file; null if it is no inbox file. */
-export function markInHeader(bytes: Buffer): number | null {
-  const isOurs = bytes.length === headerBytes && applicationIn(bytes) === applicationId;
-  return isOurs ? headerIn(bytes).mark : null;
-}
-
-function isInUse(bytes: Buffer): boolean {
+/** The same of the first bytes of a file. */
+export function headerIn(bytes: Buffer): FileHeader | "new" | null {
   const isFile = bytes.length === headerBytes && bytes.toString("latin1", 0, 16) === magic;
-  return isFile && bytes.readUInt16BE(formatAt) === walFormat;
-}
-
-function applicationIn(bytes: Buffer): number {
-  return bytes.readUInt32BE(applicationAt);
-}
-
-function headerIn(bytes: Buffer): FileHeader {
-  const schemaChange = bytes.readUInt32BE(schemaChangeAt);
-  return { mark: markIn(bytes.readUInt32BE(versionAt)), schemaChange };
+  if (!isFile || bytes.readUInt16BE(formatAt) !== walFormat) return null;
+  const [application, version] = [bytes.readUInt32BE(applicationAt), bytes.readUInt32BE(versionAt)];
+  if (application === 0 && version === 0) return "new";
+  if (application !== applicationId) return null;
+  return { mark: markIn(version), schemaChange: bytes.readUInt32BE(schemaChangeAt) };
 }
 
 /** The mark in a `user_version`. */

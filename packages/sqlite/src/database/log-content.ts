@@ -1,6 +1,6 @@
 import { closeSync, fstatSync, openSync, readSync, type Stats } from "node:fs";
 import { endianness } from "node:os";
-import { headerBytes as fileHeaderBytes, markInHeader } from "./header.ts";
+import { headerBytes as fileHeaderBytes, headerIn } from "./header.ts";
 
 const headerBytes = 32;
 const frameHeaderBytes = 24;
@@ -67,7 +67,8 @@ export function logMarksOf(path: string): LogMarks {
     const marks = frames.flatMap((page, index) => {
       if (page !== 1) return [];
       const at = frameAt(header, index + 1) + frameHeaderBytes;
-      return markInHeader(readLog(descriptor, at, fileHeaderBytes)) ?? [];
+      const found = headerIn(readLog(descriptor, at, fileHeaderBytes));
+      return found === null || found === "new" ? [] : found.mark;
     });
     return { isEmpty: frames.length === 0, marks };
   } finally {

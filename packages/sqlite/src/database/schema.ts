@@ -1,10 +1,9 @@
 import { randomInt } from "node:crypto";
-import { ReporthookError } from "@reporthook/core";
-import { type Database, rollBack } from "./driver.ts";
+import { type Database, rollBack, unusable } from "./driver.ts";
 import { applicationId, marks, schemaIn, userVersionOf } from "./header.ts";
 
 /** The version of the schema: a file of any other one is refused. */
-const schemaVersion = 7;
+const schemaVersion = 8;
 
 const schema = `
   CREATE TABLE receiver (
@@ -18,7 +17,11 @@ const schema = `
     receiver INTEGER NOT NULL REFERENCES receiver,
     arrived_at INTEGER NOT NULL,
     ack_ms REAL NOT NULL,
-    -- 0 received, 1 verified, 2 handled, 3 held, 4 rejected, 5 dead.
+    -- Of a signed one: stands for its signature, and for the signed content.
+    key BLOB,
+    -- 1 if another delivery with this signature came, before it or after it.
+    is_reused INTEGER,
+    -- 0 received, 1 verified, 2 handled, 3 held, 4 rejected, 5 dead, 6 deleted but for its key.
     state INTEGER NOT NULL,
     -- To be verified: 0 later, 1 next, 2 next but of low priority, 6 leased. To be handled: 3 later, 4 next, 5 next but of low
     -- priority, 7 leased. Null at the end of its way.
@@ -41,7 +44,7 @@ const schema = `
     -- Null until its first attempt has ended.
     changed_at INTEGER,
     -- How long it is kept from changed_at on: 0 rejected, 1 unsigned and held, 2 handled, 3 parked, 4 unsigned and handled,
-    -- 5 unsigned and dead, 6 parked and its end announced.
+    -- 5 unsigned and dead, 6 parked and its end announced, 7 deleted but for its key.
     kept_as INTEGER,
     -- When its end was announced: only read in the class 6 of kept_as.
     announced_at INTEGER,
@@ -61,20 +64,9 @@ const schema = `
   CREATE INDEX delivery_report ON delivery (receiver, report, id) WHERE report IS NOT NULL;
   CREATE INDEX delivery_reason ON delivery (receiver, reason, id) WHERE reason IS NOT NULL;
   CREATE INDEX delivery_ended ON delivery (kept_as, changed_at) WHERE kept_as IS NOT NULL;
-  -- The keys of the last 24 hours, in order of arrival. Those of one transaction are one row, in lists of the same order.
-  CREATE TABLE seen (
-    last INTEGER PRIMARY KEY,
-    number INTEGER NOT NULL,
-    seqs TEXT NOT NULL,
-    ids TEXT NOT NULL,
-    times TEXT NOT NULL,
-    keys BLOB NOT NULL
-  );
-  -- Those of them that are too many to be held in memory.
-  CREATE TABLE seen_before (
-    key BLOB PRIMARY KEY,
-    seq INTEGER NOT NULL
-  ) WITHOUT ROWID;
+  -- To read the keys without the rest, and to find one of a signature that several have.
+  CREATE INDEX delivery_key ON delivery (seq, arrived_at, key) WHERE key IS NOT NULL;
+  CREATE INDEX delivery_reused ON delivery (key, arrived_at) WHERE is_reused IS NOT NULL;
   -- How many there are of each kind, so that nobody has to scan: see protocol/counts.ts.
   CREATE TABLE tally (
     receiver INTEGER NOT NULL REFERENCES receiver,
@@ -114,10 +106,10 @@ export function hasSchema(database: Database, path: string, mayMake: boolean): b
   const { application, version, tables } = database.prepare(whatItIs).get() ?? {};
   if (application === 0 && version === 0 && tables === 0) {
     if (mayMake) return false;
-    throw refused(`${path} is no inbox yet: let the app open it first`);
+    throw unusable(`${path} is no inbox yet: let the app open it first`);
   }
   if (application !== applicationId) {
-    throw refused(`${path} is the SQLite file of another application: name another file`);
+    throw unusable(`${path} is the SQLite file of another application: name another file`);
   }
   const found = schemaIn(Number(version));
   if (found === schemaVersion) return true;
@@ -125,7 +117,7 @@ export function hasSchema(database: Database, path: string, mayMake: boolean): b
     found > schemaVersion
       ? ["a newer", "update the package"]
       : ["an older", "let the older one work off what waits in it, then name a new file"];
-  throw refused(
+  throw unusable(
     `${path} was written by ${written} version of @reporthook/sqlite (${found}, this one knows ${schemaVersion}): ${wayOut}`,
   );
 }
@@ -159,7 +151,3 @@ const whatItIs = `
     (SELECT user_version FROM pragma_user_version) AS version,
     (SELECT count(*) FROM sqlite_master) AS tables
 `;
-
-function refused(message: string): ReporthookError {
-  return new ReporthookError("inbox_failed", message);
-}

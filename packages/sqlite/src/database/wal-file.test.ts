@@ -1,4 +1,12 @@
-import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import {
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  unlinkSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, onTestFinished, test } from "vitest";
@@ -123,4 +131,18 @@ test("the log's file shrinks once a reader that held on to it is gone", () => {
   log.shrink(5_000, sound);
   expect(size()).toBeLessThanOrEqual(4 * 1_024 * 1_024);
   expect(database.prepare("SELECT count(*) AS number FROM owner").get()?.["number"]).toBe(0);
+});
+
+test("shrink() waits for a log that can't be looked at", () => {
+  const { path, database, add } = setUp();
+  const log = new WalFile(database, driver, path);
+  onTestFinished(() => log.close());
+  add(database, 10_000_000);
+  renameSync(`${path}-wal`, `${path}-gone`);
+  symlinkSync(`${path}-wal`, `${path}-wal`);
+  log.shrink(0, sound);
+  unlinkSync(`${path}-wal`);
+  renameSync(`${path}-gone`, `${path}-wal`);
+  log.shrink(5_000, sound);
+  expect(statSync(`${path}-wal`).size).toBeLessThanOrEqual(4 * 1_024 * 1_024);
 });

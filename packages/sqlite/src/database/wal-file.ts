@@ -50,9 +50,9 @@ export class WalFile {
   shrink(now: number, guard: CheckpointGuard): void {
     if (now - this.#lookedAt < shrinkMs) return;
     this.#lookedAt = now;
-    const log = statSync(`${this.#path}-wal`, { throwIfNoEntry: false });
-    if (log === undefined || log.size <= 2 * maxBytes || !this.#checkpoint(guard)) return;
     try {
+      const log = statSync(`${this.#path}-wal`, { throwIfNoEntry: false });
+      if (log === undefined || log.size <= 2 * maxBytes || !this.#checkpoint(guard)) return;
       // The next write restarts the log and truncates it.
       this.#database.exec("BEGIN IMMEDIATE; INSERT INTO owner (number, beat) VALUES (0, 0)");
       this.#database.exec("DELETE FROM owner WHERE number = 0; COMMIT");

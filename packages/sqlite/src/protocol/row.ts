@@ -86,7 +86,7 @@ export function dropsBody(changes: Changes): boolean {
 
 /**
  * The retention of a delivery at the end of its way. `unsigned` is held; `announced` is a parked one whose end was announced: a
- * change of the delivery ends that.
+ * change of the delivery ends that. Of `keyOnly`, a handled one, only the key is left, by which a copy is a duplicate.
  */
 export const retentionClass = {
   rejected: 0,
@@ -96,6 +96,7 @@ export const retentionClass = {
   unsignedHandled: 4,
   unsignedDead: 5,
   announced: 6,
+  keyOnly: 7,
 } as const;
 
 type StoredAttempt = [

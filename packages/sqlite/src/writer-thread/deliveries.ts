@@ -11,12 +11,19 @@ import {
   changesOf,
   dropsBody,
   leasedTo,
+  retentionClass,
   storedDeliveryOf,
 } from "../protocol/row.ts";
 import { Counters, lastNumber } from "./counters.ts";
-import { DedupeWindow } from "./dedupe/window.ts";
+import { DedupeWindow, nothingKnown } from "./dedupe.ts";
 import { ReceiverIds } from "./receiver-ids.ts";
 import { RowWriter } from "./row-writer.ts";
+
+/** The columns of a handled delivery that its key does not need. */
+const clearedColumns = [
+  ...["verification", "type", "report", "reason", "reason_message", "retry_state", "last_error"],
+  ...["announced_at", "history", "signature", "same_signature_as", "context", "body"],
+];
 
 /** The tables that change together with deliveries. */
 export interface Tables {
@@ -26,7 +33,7 @@ export interface Tables {
   readonly window: DedupeWindow;
 }
 
-const own = ["seq", "id", "receiver", "arrived_at", "ack_ms", "signature", "url", "body"];
+const own = ["seq", "id", "receiver", "arrived_at", "ack_ms", "key", "signature", "url", "body"];
 
 /**
  * The statement that inserts deliveries. `OR FAIL`, because a failure rolls back the whole transaction: SQLite need not prepare to
@@ -34,11 +41,13 @@ const own = ["seq", "id", "receiver", "arrived_at", "ack_ms", "signature", "url"
  */
 const insertOf = (rows: string): string => `
   WITH own (${own}) AS (VALUES ${rows}),
-  shared (same_signature_as, context, headers, queue, worker) AS (VALUES (?, ?, ?, ?, ?))
+  shared (is_reused, same_signature_as, context, headers, queue, worker)
+    AS (VALUES (?, ?, ?, ?, ?, ?))
   INSERT OR FAIL INTO delivery (${own},
-    same_signature_as, context, headers, queue, state, rank, starts)
+    is_reused, same_signature_as, context, headers, queue, state, rank, starts)
   SELECT ${own},
-    same_signature_as, context, headers, queue, 0, ifnull(worker, arrived_at), worker IS NOT NULL
+    is_reused, same_signature_as, context, headers, queue,
+    0, ifnull(worker, arrived_at), worker IS NOT NULL
   FROM own CROSS JOIN shared`;
 
 /** The only writer of deliveries; it counts each change. */
@@ -50,6 +59,7 @@ export class Deliveries {
   readonly #drop: Statement;
   readonly #forgetStarts: Statement;
   readonly #delete: Statement;
+  readonly #clear: Statement;
   #nextSeq = 1;
   /** Changes of new deliveries that do not begin as received. */
   #changes: { readonly seq: number; readonly changes: Changes }[] = [];
@@ -59,7 +69,7 @@ export class Deliveries {
       database,
       receivers: new ReceiverIds(database),
       counters: new Counters(database),
-      window: new DedupeWindow(database),
+      window: new DedupeWindow(database, () => this.write()),
     };
     this.#new = new RowWriter(database, own.length, insertOf);
     const changes = changedColumns.map((column) => `${column} = ?`).join(", ");
@@ -70,6 +80,11 @@ export class Deliveries {
     this.#drop = database.prepare("UPDATE delivery SET body = NULL, url = '' WHERE seq = ?");
     this.#forgetStarts = database.prepare("UPDATE delivery SET starts = 0 WHERE seq = ?");
     this.#delete = database.prepare("DELETE FROM delivery WHERE seq = ?");
+    const cleared = clearedColumns.map((column) => `${column} = NULL`).join(", ");
+    this.#clear = database.prepare(
+      `UPDATE delivery SET state = ${states.length}, kept_as = ${retentionClass.keyOnly}, changed_at = arrived_at,
+         url = '', headers = '', ${cleared} WHERE seq = ?`,
+    );
     this.renumber();
   }
 
@@ -89,17 +104,18 @@ export class Deliveries {
     const { receivers, counters, window } = this.tables;
     const { url, context, headers, kind, changes } = origin;
     const { id, arrivedAt, ackMs, signature, body, key } = addition;
-    const known = key === null ? {} : window.find(key, arrivedAt);
-    if (known.duplicateOf !== undefined) return { duplicateOf: known.duplicateOf };
-    const { sameSignatureAs } = known;
+    const known = key === null ? nothingKnown : window.find(key, arrivedAt);
+    const { duplicateOf, sameSignatureAs, unindexed } = known;
+    if (duplicateOf !== undefined) return { duplicateOf };
     const receiver = receivers.idOf(origin.receiver);
     const seq = this.#nextSeq++;
     const queue = workerId === null ? queues.verify.first : queues.verify.leased;
+    const isReused = unindexed.length > 0 ? 1 : null;
     const earlier = sameSignatureAs ?? null;
-    this.#new.share(earlier, context, headers, queue, workerId);
-    this.#new.add(seq, id, receiver, arrivedAt, ackMs, signature, url, body);
+    this.#new.share(isReused, earlier, context, headers, queue, workerId);
+    this.#new.add(seq, id, receiver, arrivedAt, ackMs, key, signature, url, body);
     if (changes !== null) this.#changes.push({ seq, changes });
-    if (key !== null) window.add(seq, id, arrivedAt, key);
+    if (key !== null) window.add(seq, key, known);
     counters.add(receiver, kind, 1);
     counters.add(everReceiver, everKind, 1);
     return sameSignatureAs === undefined ? seq : { seq, sameSignatureAs };
@@ -141,13 +157,14 @@ export class Deliveries {
     if (starts !== 0) this.#forgetStarts.run(seq);
   }
 
-  /** Deletes a delivery; of its row, the columns seq, receiver, state, verification and context are needed. */
-  remove(row: Row): void {
+  /**
+   * Deletes a delivery, so that a copy of it is new; all but its key, if told so. Of its row, the columns seq, receiver, state,
+   * verification and context are needed.
+   */
+  remove(row: Row, keepsKey = false): void {
     const seq = Number(row["seq"]);
     const state = states[Number(row["state"])] as State;
-    this.#delete.run(seq);
-    // A handled delivery stays known as a duplicate; any other that is deleted must not hide its copy.
-    if (state !== "handled") this.tables.window.forget(seq);
+    (keepsKey ? this.#clear : this.#delete).run(seq);
     const kind = kindOf({ ...(row as unknown as Countable), state, lowPriority: false });
     this.tables.counters.add(Number(row["receiver"]), kind, -1);
   }

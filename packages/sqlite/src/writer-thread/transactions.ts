@@ -23,7 +23,6 @@ export class Transactions {
     this.#seenVersion = this.#currentVersion();
     // Again: others may have committed since it was read.
     this.#reload();
-    deliveries.tables.window.catchUp();
   }
 
   /** Whether other processes have changed the file since the last transaction. */
@@ -47,9 +46,8 @@ export class Transactions {
     window.begin();
     let isCommitted = false;
     try {
-      if (this.#catchUp()) window.begin();
+      this.#catchUp();
       const result = step();
-      window.write();
       const hasWritten = counters.write();
       this.#file.prepareCommit();
       database.exec("COMMIT");
@@ -80,15 +78,14 @@ export class Transactions {
     }
   }
 
-  /** Reads the changes of other processes; returns whether there were any. */
-  #catchUp(): boolean {
+  /** Reads the changes of other processes, if there are any. */
+  #catchUp(): void {
     const version = this.#currentVersion();
-    if (version === this.#seenVersion) return false;
+    if (version === this.#seenVersion) return;
     this.#reload();
     this.#deliveries.tables.window.catchUp();
     this.#seenVersion = version;
     this.#onForeign();
-    return true;
   }
 
   #reload(): void {

@@ -314,31 +314,29 @@ describe("batches", () => {
     writer.close();
   });
 
-  it.each([
-    "SELECT sum(number) AS last",
-    "SELECT last FROM (SELECT",
-    "SELECT last, number, seqs",
-    "PRAGMA data_version",
-  ])("a writer knows what another process stores before %s", (first) => {
-    const path = newPath();
-    const other = open(path);
-    const key = Buffer.alloc(24, 7);
-    let hasStored = false;
-    const { writer, commit } = open(path, { ms: 0 }, (sql) => {
-      if (hasStored || !sql.trimStart().startsWith(first)) return false;
-      hasStored = true;
-      other.commit(addsOf(["1"], { key }));
-      return false;
-    });
-    expect(hasStored).toBe(true);
-    expect(writer.takeCounts().get("a")?.[0]).toBe(1);
-    const [found] = commit({ calls: [{ ask: "get", id: "1", receiver: "a" }] }).calls;
-    expect(found).toMatchObject({ value: { id: "1" } });
-    expect(commit(addsOf(["copy"], { key })).adds).toEqual([{ duplicateOf: "1" }]);
-    expect(commit(adds("2")).adds).toEqual([2]);
-    writer.close();
-    other.writer.close();
-  });
+  it.each(["SELECT sum(number) AS last", "PRAGMA data_version"])(
+    "a writer knows what another process stores before %s",
+    (first) => {
+      const path = newPath();
+      const other = open(path);
+      const key = Buffer.alloc(24, 7);
+      let hasStored = false;
+      const { writer, commit } = open(path, { ms: 0 }, (sql) => {
+        if (hasStored || !sql.trimStart().startsWith(first)) return false;
+        hasStored = true;
+        other.commit(addsOf(["1"], { key }));
+        return false;
+      });
+      expect(hasStored).toBe(true);
+      expect(writer.takeCounts().get("a")?.[0]).toBe(1);
+      const [found] = commit({ calls: [{ ask: "get", id: "1", receiver: "a" }] }).calls;
+      expect(found).toMatchObject({ value: { id: "1" } });
+      expect(commit(addsOf(["copy"], { key })).adds).toEqual([{ duplicateOf: "1" }]);
+      expect(commit(adds("2")).adds).toEqual([2]);
+      writer.close();
+      other.writer.close();
+    },
+  );
 
   it("commitBatch() tells that its leases are lost when the file is gone right after a commit", () => {
     const path = newPath();

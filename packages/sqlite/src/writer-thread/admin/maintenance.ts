@@ -33,6 +33,7 @@ export class Maintenance {
   readonly #countParked: Statement;
   readonly #beyond: Statement;
   readonly #leased: Statement;
+  readonly #deleteKeys: Statement;
 
   /** `retention` is written into the file; null keeps to the one that is there. */
   constructor(deliveries: Deliveries, retention: Retention | null) {
@@ -40,7 +41,7 @@ export class Maintenance {
     this.#retention = new StoredRetention(deliveries.tables.database, retention);
     const prepare = (sql: string): Statement => deliveries.tables.database.prepare(sql);
     const ended =
-      "SELECT seq, receiver, state, verification, reason, context FROM delivery WHERE kept_as";
+      "SELECT seq, arrived_at, receiver, state, verification, reason, context FROM delivery WHERE kept_as";
     this.#over = prepare(`${ended} = ? AND changed_at < ? ORDER BY changed_at LIMIT ?`);
     this.#overAnnounced = prepare(
       `${ended} = ${retentionClass.announced} AND changed_at < ? AND announced_at <= ? ORDER BY changed_at LIMIT ?`,
@@ -55,6 +56,10 @@ export class Maintenance {
       "SELECT state, reason, count(*) AS number FROM delivery WHERE kept_as = ? AND changed_at < ? AND ifnull(announced_at, 0) <= ? GROUP BY state, reason",
     );
     this.#beyond = prepare(`${ended} = ? ORDER BY changed_at DESC LIMIT ${rowsPerStep} OFFSET ?`);
+    this.#deleteKeys = prepare(
+      `DELETE FROM delivery WHERE seq IN (SELECT seq FROM delivery
+         WHERE kept_as = ${retentionClass.keyOnly} AND changed_at <= ? LIMIT ${rowsPerStep})`,
+    );
     this.#leased = prepare("SELECT * FROM delivery WHERE receiver = ? AND queue = ? AND rank = ?");
   }
 
@@ -73,7 +78,8 @@ export class Maintenance {
     };
     for (const [stored, , before] of endedBefore) {
       each(this.#over.all(stored, before, left), (row) => {
-        this.#deliveries.remove(row);
+        const keepsKey = stored === retentionClass.handled && isOfToday(row, now);
+        this.#deliveries.remove(row, keepsKey);
         pruned.delete(countedOf(row), false);
       });
     }
@@ -85,8 +91,8 @@ export class Maintenance {
       this.#announce.run(now, Number(row["seq"]));
       pruned.announce(countedOf(row));
     });
-    const more = this.#deliveries.tables.window.prune(now, rowsPerStep);
-    return { pruned, more: more || left === 0 };
+    left -= Number(this.#deleteKeys.run(now - dayMs).changes);
+    return { pruned, more: left <= 0 };
   }
 
   /** Counts what all steps of pruning would do. */
@@ -195,6 +201,11 @@ function momentsOf(retention: Retention, now: number) {
     announceBefore: now - parkedMs + noticeMs,
     announcedBefore: now - noticeMs,
   };
+}
+
+/** Whether copies of a delivery may still be duplicates. */
+function isOfToday({ arrived_at }: Row, now: number): boolean {
+  return now - Number(arrived_at) < dayMs;
 }
 
 /** The parts of a row by which it is counted. */
