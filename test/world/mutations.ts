@@ -127,7 +127,7 @@ export const mutations: readonly Mutation[] = [
     file: `${sqlite}/writer-thread/claim/consumers.ts`,
     of: "rollBack",
     becomes: "",
-    seed: 133,
+    seed: 117,
   },
   {
     name: "keeps counting what was rolled back",
