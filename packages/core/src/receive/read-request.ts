@@ -44,7 +44,7 @@ const refusals: Record<BodyFailure | "late", ProblemCode> = {
   late: "body_timeout",
 };
 
-/** What most deliveries of a receiver have in common: it is in memory once, not for each that waits. */
+/** The parts that most deliveries of a receiver have in common: in memory once, not for each that waits. */
 export class Repeated {
   #url = "";
   #headers: KeptHeaders = {};

@@ -3,10 +3,10 @@ import type { Backlog, ReporthookError } from "@reporthook/core";
 import { describe, ShownChanges } from "@reporthook/core/store";
 import { backlogOf, type CountsByKind } from "../protocol/counts.ts";
 import type { StoreOptions } from "../protocol/protocol.ts";
-import { Connection } from "./connection.ts";
 import { ConsumerGroup } from "./consumer-group.ts";
 import type { ConsumerSource, Recording } from "./recording.ts";
 import { inboxFailed } from "./spawn.ts";
+import { ThreadConnection } from "./thread-connection.ts";
 
 const reopenMs = 1_000;
 
@@ -17,7 +17,7 @@ export class ThreadClient implements ConsumerSource {
   /** As in the last message of a thread. */
   counts: Map<string, CountsByKind> = new Map();
   readonly #options: StoreOptions;
-  #connection: Connection | null = null;
+  #connection: ThreadConnection | null = null;
   #closing: Promise<void> | null = null;
   #failure: { readonly error: unknown; readonly at: number } | null = null;
 
@@ -33,12 +33,12 @@ export class ThreadClient implements ConsumerSource {
   }
 
   /** The connection with the thread, which is started if needed. Throws for a moment after it has failed. */
-  connect(): Connection {
+  connect(): ThreadConnection {
     if (this.#connection !== null) return this.#connection;
     const failed = this.#failure;
     if (failed !== null && performance.now() - failed.at < reopenMs / 2) throw failed.error;
     try {
-      this.#connection = new Connection(this.#options, this);
+      this.#connection = new ThreadConnection(this.#options, this);
     } catch (thrown) {
       const error = inboxFailed(`The inbox's thread can't be started: ${describe(thrown)}`, thrown);
       this.ended(error);

@@ -47,7 +47,7 @@ export interface Takeover {
   readonly silentMs: number;
 }
 
-/** What several deliveries have in common. */
+/** The properties that several deliveries have in common. */
 export interface Origin {
   readonly receiver: string;
   readonly url: string;

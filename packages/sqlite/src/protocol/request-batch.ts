@@ -10,7 +10,7 @@ import type {
 } from "./protocol.ts";
 import { changesOf, headersText } from "./row.ts";
 
-/** What a delivery has beside its {@link Origin}. */
+/** The parts of a delivery beside its {@link Origin}. */
 export interface Addition {
   readonly id: string;
   readonly arrivedAt: number;

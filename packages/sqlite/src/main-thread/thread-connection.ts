@@ -44,7 +44,7 @@ const addsPerRequest = 16;
 const sureMs = leaseLostAfterMs - heartbeatMs;
 
 /** The connection with one writer's thread, as long as that runs: sends everything requested in one tick as one request. */
-export class Connection {
+export class ThreadConnection {
   /** Resolves when the file can be written. */
   readonly opened: Promise<void>;
   readonly pending: Pending = new Pending();
