@@ -191,7 +191,7 @@ function make() {
 }
 
 describe("Recognizer", () => {
-  it("recognizes a body once for the verdict and the handlers", () => {
+  it("a recognizer reads a body once for the verdict and the handlers", () => {
     const { parse, recognizer } = make();
     const source = sourceOf(completeText);
     const read = recognizer.recognize(source);
@@ -200,7 +200,7 @@ describe("Recognizer", () => {
     expect(parse).toHaveBeenCalledTimes(1);
   });
 
-  it("gives each attempt an object of its own", () => {
+  it("a recognizer gives each attempt an object of its own", () => {
     const { recognizer } = make();
     const source = sourceOf(completeText);
     recognizer.recognize(source);
@@ -210,13 +210,13 @@ describe("Recognizer", () => {
     expect(second?.object).not.toBe(first?.object);
   });
 
-  it("does not share an object between equal bodies", () => {
+  it("a recognizer does not share an object between equal bodies", () => {
     const { recognizer } = make();
     const first = recognizer.recognize(sourceOf(completeText));
     expect(recognizer.take(sourceOf(completeText))?.object).not.toBe(first?.object);
   });
 
-  it("gives null for a body that is no JSON object", () => {
+  it("a recognizer gives null for a body that is no JSON object", () => {
     for (const text of ["", "[]", "{"])
       expect(make().recognizer.recognize(sourceOf(text))).toBeNull();
   });
@@ -224,7 +224,7 @@ describe("Recognizer", () => {
   it.each([
     ["the latest 32", completeText, 32],
     ["none over 16 KiB", completeText.padEnd(16_385), 0],
-  ])("keeps %s", (_name, text, kept) => {
+  ])("a recognizer keeps %s", (_name, text, kept) => {
     const { parse, recognizer } = make();
     const sources = Array.from({ length: 40 }, () => sourceOf(text));
     for (const source of sources) recognizer.recognize(source);
@@ -233,7 +233,7 @@ describe("Recognizer", () => {
     expect(parse).toHaveBeenCalledTimes(40 - kept);
   });
 
-  it("throws what parse throws, and keeps nothing", () => {
+  it("a recognizer throws what parse throws, and keeps nothing", () => {
     const parse = vi.fn(() => {
       throw new RangeError("no");
     });

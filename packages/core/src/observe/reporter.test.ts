@@ -18,7 +18,7 @@ function reporterOf(outer: Instrumentation, inner: Instrumentation): Reporter {
 }
 
 describe("Reporter", () => {
-  it("calls the wrapper of an instrument inside those before it", async () => {
+  it("a reporter calls the wrapper of an instrument inside those before it", async () => {
     const order: string[] = [];
     const named = (name: string): Instrumentation => ({
       async verify(_job, run) {
@@ -37,7 +37,7 @@ describe("Reporter", () => {
     expect(order).toEqual(["outer begins", "inner begins", "asked", "inner ends", "outer ends"]);
   });
 
-  it("ends every instrument, even if one fails", async () => {
+  it("a reporter ends every instrument, even if one fails", async () => {
     let ended = false;
     const failing: Instrumentation = {
       end() {

@@ -31,12 +31,12 @@ export function createPipeline(
   runner: Runner,
   reporter: Reporter,
 ): Pipeline {
-  const { clock, inbox, logger, name, time } = settings;
+  const { inbox, name, time } = settings;
   const repeated = new Repeated();
   const admission = new Admission(settings, runner);
   const unsigned = admitUnsigned(settings);
   const tokenless = admitWithoutToken(settings);
-  const reused = oncePerMinute(clock, logger.warn);
+  const warnOfReuse = warningOfReuse(settings);
   const notStarted = warningOfNoStart(settings, runner);
 
   return async (incoming, id, deadline) => {
@@ -87,8 +87,7 @@ export function createPipeline(
     const stored = await admission.store(delivery, arrival, deadline);
     if ("refused" in stored) return stored;
     if (stored.status === "duplicate") return { status: "duplicate", id: stored.id };
-    const { sameSignatureAs } = stored;
-    if (sameSignatureAs !== undefined) reused({ id, sameSignatureAs }, messages.reusedSignature);
+    if (stored.sameSignatureAs !== undefined) warnOfReuse(id, stored.sameSignatureAs);
     if (arrival.to === "held") runner.work.waitUntil.settle(id);
     reporter.stored(delivery, arrival, outcome);
     notStarted(id);
@@ -116,4 +115,10 @@ async function inTime<T>(deadline: Deadline, step: Promise<T>): Promise<T> {
   throw new Error(
     `The runtime's cryptography gave no answer within ${deadline.ms} ms: its threads are busy, maybe with file system calls of handlers`,
   );
+}
+
+/** Warns, once a minute, of a delivery that has the signature of an earlier one and other bytes. */
+function warningOfReuse({ clock, logger }: ReceiverSettings): (id: string, earlier: string) => void {
+  const warn = oncePerMinute(clock, logger.warn);
+  return (id, sameSignatureAs) => warn({ id, sameSignatureAs }, messages.reusedSignature);
 }

@@ -26,7 +26,7 @@ describe("entries", () => {
     );
   });
 
-  it("keeps the last numbers, and room for hardly more", () => {
+  it("a hash table keeps the last numbers, and room for hardly more", () => {
     const keys = new HashTable(1_000);
     for (let number = 1; number <= 100_000; number++) keys.set([number, 7 * number], number);
     for (let number = 99_001; number <= 100_000; number++) {
@@ -40,7 +40,7 @@ describe("entries", () => {
     expect(left).toBeLessThan(2_000);
   });
 
-  it("holds numbers of any size, however far they are from those before", () => {
+  it("a hash table holds numbers of any size, however far they are from those before", () => {
     const keys = new HashTable(10);
     for (const number of [1, 2 ** 32 + 5, 2 ** 40]) {
       keys.set([number % 7, 1], number);

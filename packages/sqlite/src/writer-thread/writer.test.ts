@@ -481,7 +481,7 @@ describe("commitBatch() for many receivers", () => {
     return cost;
   }
 
-  it("inserts and counts them together, and tells no consumer what it knows", () => {
+  it("a writer inserts and counts the deliveries of many receivers together, and tells no consumer what it knows", () => {
     const [one, ten, all] = [costOf(1), costOf(10), costOf(64)];
     expect(ten.statements).toBeLessThanOrEqual(one.statements + 64 / 8);
     expect(all.statements).toBeLessThanOrEqual(one.statements + 64 / 2);
