@@ -118,7 +118,10 @@ async function inTime<T>(deadline: Deadline, step: Promise<T>): Promise<T> {
 }
 
 /** Warns, once a minute, of a delivery that has the signature of an earlier one and other bytes. */
-function warningOfReuse({ clock, logger }: ReceiverSettings): (id: string, earlier: string) => void {
+function warningOfReuse({
+  clock,
+  logger,
+}: ReceiverSettings): (id: string, earlier: string) => void {
   const warn = oncePerMinute(clock, logger.warn);
   return (id, sameSignatureAs) => warn({ id, sameSignatureAs }, messages.reusedSignature);
 }
