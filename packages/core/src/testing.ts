@@ -3,8 +3,8 @@ export {
   type InboxContractOptions,
   inboxContract,
 } from "./testing/inbox/contract.ts";
-export type { StandingProcess, StandstillReport } from "./testing/inbox/standing-process.ts";
-export { standStillOn } from "./testing/inbox/standing-still.ts";
+export type { StandingProcess, StandstillReport } from "./testing/inbox/time/standing-process.ts";
+export { standStillOn } from "./testing/inbox/time/standing-still.ts";
 export { mountContract } from "./testing/mount/contract.ts";
 export type {
   MountCase,

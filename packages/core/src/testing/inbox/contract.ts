@@ -1,9 +1,11 @@
 import type { Guarantees, Inbox } from "../../inbox/inbox.ts";
 import { isTiedToRequests } from "../../lib/platform.ts";
 import { patiently, same } from "../assert.ts";
-import { acting } from "./acting.ts";
+import { acting } from "./acts/acting.ts";
+import { announcing } from "./acts/announcing.ts";
+import { releasing } from "./acts/releasing.ts";
+import { retaining } from "./acts/retaining.ts";
 import { adding } from "./adding.ts";
-import { announcing } from "./announcing.ts";
 import { claiming } from "./claiming.ts";
 import { closing } from "./closing.ts";
 import { context } from "./context.ts";
@@ -11,14 +13,12 @@ import { damaged } from "./damage.ts";
 import { duplicates } from "./duplicates.ts";
 import { createInboxFixture, type Need } from "./fixture.ts";
 import { handlingAtOnce } from "./handling-at-once.ts";
-import { keepingTime } from "./keeping-time.ts";
 import { querying } from "./querying.ts";
 import { recording } from "./recording.ts";
-import { releasing } from "./releasing.ts";
-import { retaining } from "./retaining.ts";
-import type { StandingProcess } from "./standing-process.ts";
-import { standingStill } from "./standing-still.ts";
-import { time } from "./time.ts";
+import { keepingTime } from "./time/keeping-time.ts";
+import type { StandingProcess } from "./time/standing-process.ts";
+import { standingStill } from "./time/standing-still.ts";
+import { time } from "./time/time.ts";
 
 /** A store to be held to the contract of {@link Inbox}. */
 export interface InboxContractOptions {

@@ -7,7 +7,7 @@ import type { Selection } from "../../inbox/selection.ts";
 import { eventually, patiently, same } from "../assert.ts";
 import { type ManualClock, manualClock } from "../manual-clock.ts";
 import { type AddOptions, deliveryMaker, ownClock, type Parts } from "./made.ts";
-import type { StandingProcess } from "./standing-process.ts";
+import type { StandingProcess } from "./time/standing-process.ts";
 
 /** A feature of a store beyond the port that a case needs. */
 export type Need = "clock" | "order" | "reuse" | "search" | "damage" | "process" | "ticks";

@@ -1,8 +1,8 @@
 import type { NewDelivery } from "../../inbox/delivery.ts";
 import type { InboxQuery } from "../../inbox/selection.ts";
 import { rejects, same } from "../assert.ts";
+import { oneInEachState } from "./acts/retaining.ts";
 import { endedAs, handled, type InboxCase, type InboxFixture, later, valid } from "./fixture.ts";
-import { oneInEachState } from "./retaining.ts";
 
 const minute = 60_000;
 

@@ -1,6 +1,6 @@
-import type { Pruned } from "../../inbox/inbox.ts";
-import { same } from "../assert.ts";
-import { endedAs, type InboxCase, type InboxFixture, valid } from "./fixture.ts";
+import type { Pruned } from "../../../inbox/inbox.ts";
+import { same } from "../../assert.ts";
+import { endedAs, type InboxCase, type InboxFixture, valid } from "../fixture.ts";
 
 const dayMs = 86_400_000;
 

@@ -1,7 +1,7 @@
-import { withoutToken } from "../../callback-urls/callback-url.ts";
-import type { Arrival } from "../../inbox/delivery.ts";
-import { rejects, same } from "../assert.ts";
-import { endedAs, handled, type InboxCase, later, valid } from "./fixture.ts";
+import { withoutToken } from "../../../callback-urls/callback-url.ts";
+import type { Arrival } from "../../../inbox/delivery.ts";
+import { rejects, same } from "../../assert.ts";
+import { endedAs, handled, type InboxCase, later, valid } from "../fixture.ts";
 import { oneInEachState, unsigned, unsignedTest } from "./retaining.ts";
 
 /** Held at its arrival: genuine, and without the token that is required. */

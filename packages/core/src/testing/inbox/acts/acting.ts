@@ -1,8 +1,8 @@
-import { unvouchedReasons } from "../../inbox/acting.ts";
-import type { ReasonCode } from "../../inbox/delivery.ts";
-import type { Selection } from "../../inbox/selection.ts";
-import { same } from "../assert.ts";
-import { endedAs, handled, type InboxCase, type InboxFixture, later, valid } from "./fixture.ts";
+import { unvouchedReasons } from "../../../inbox/acting.ts";
+import type { ReasonCode } from "../../../inbox/delivery.ts";
+import type { Selection } from "../../../inbox/selection.ts";
+import { same } from "../../assert.ts";
+import { endedAs, handled, type InboxCase, type InboxFixture, later, valid } from "../fixture.ts";
 import { oneInEachState } from "./retaining.ts";
 
 const minuteMs = 60_000;

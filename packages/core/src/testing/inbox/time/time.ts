@@ -1,10 +1,10 @@
-import { DoNotRetry } from "../../errors.ts";
-import type { Inbox } from "../../inbox/inbox.ts";
-import { createReceiver } from "../../receiver.ts";
-import type { Receiver } from "../../receiver-type.ts";
-import { same } from "../assert.ts";
-import { type ManualClock, manualClock } from "../manual-clock.ts";
-import type { InboxCase, InboxFixture } from "./fixture.ts";
+import { DoNotRetry } from "../../../errors.ts";
+import type { Inbox } from "../../../inbox/inbox.ts";
+import { createReceiver } from "../../../receiver.ts";
+import type { Receiver } from "../../../receiver-type.ts";
+import { same } from "../../assert.ts";
+import { type ManualClock, manualClock } from "../../manual-clock.ts";
+import type { InboxCase, InboxFixture } from "../fixture.ts";
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;

@@ -1,6 +1,6 @@
-import { noMark } from "../../lib/time/timekeeper.ts";
-import { same } from "../assert.ts";
-import { endedAs, type InboxCase, later, valid } from "./fixture.ts";
+import { noMark } from "../../../lib/time/timekeeper.ts";
+import { same } from "../../assert.ts";
+import { endedAs, type InboxCase, later, valid } from "../fixture.ts";
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;

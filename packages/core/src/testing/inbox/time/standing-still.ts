@@ -1,8 +1,8 @@
-import type { Inbox, InboxNotice } from "../../inbox/inbox.ts";
-import { systemClock } from "../../lib/time/clock.ts";
-import { LivedClock } from "../../lib/time/lived-clock.ts";
-import { same, truly } from "../assert.ts";
-import { type InboxCase, valid } from "./fixture.ts";
+import type { Inbox, InboxNotice } from "../../../inbox/inbox.ts";
+import { systemClock } from "../../../lib/time/clock.ts";
+import { LivedClock } from "../../../lib/time/lived-clock.ts";
+import { same, truly } from "../../assert.ts";
+import { type InboxCase, valid } from "../fixture.ts";
 import type { StandstillReport } from "./standing-process.ts";
 
 const pauseMs = 5;

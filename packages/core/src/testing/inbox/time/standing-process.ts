@@ -1,4 +1,4 @@
-import type { InboxNotice } from "../../inbox/inbox.ts";
+import type { InboxNotice } from "../../../inbox/inbox.ts";
 
 /** The report of a process that stood still. */
 export interface StandstillReport {

@@ -1,7 +1,7 @@
-import { type Arrival, states } from "../../inbox/delivery.ts";
-import { noBacklog } from "../../inbox/query.ts";
-import { maxUnsigned } from "../../inbox/retention.ts";
-import { rejects, same } from "../assert.ts";
+import { type Arrival, states } from "../../../inbox/delivery.ts";
+import { noBacklog } from "../../../inbox/query.ts";
+import { maxUnsigned } from "../../../inbox/retention.ts";
+import { rejects, same } from "../../assert.ts";
 import {
   endedAs,
   handled,
@@ -10,8 +10,8 @@ import {
   later,
   type Step,
   valid,
-} from "./fixture.ts";
-import type { Parts } from "./made.ts";
+} from "../fixture.ts";
+import type { Parts } from "../made.ts";
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
