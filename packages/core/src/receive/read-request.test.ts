@@ -11,6 +11,7 @@ const options: ReceiverSettings = receiverSettingsOf({
   limits: { bodyBytes: 10_000, bodyMs: 1_000 },
 });
 const url = "/hook";
+const repeated = new Repeated();
 
 /** Reads a request whose body is there already. */
 function read(
@@ -22,7 +23,7 @@ function read(
   const init = { method: "POST", headers, body: new TextEncoder().encode(body) };
   const incoming = incomingFromRequest(new Request(`https://app.example${at}`, init));
   const deadline = new Deadline(manualClock(), 5_000);
-  return receive(incoming, at, { ...options, ...given }, new Repeated(), deadline);
+  return receive(incoming, at, { ...options, ...given }, repeated, deadline);
 }
 
 async function accepted(...of: Parameters<typeof read>): Promise<ReceivedNotification> {
