@@ -21,7 +21,13 @@ const maxFileLines = 250;
 const maxAdapterLines = 60;
 const maxFunctionLines = 70;
 /** All that a reader has to read, without suites: a feature that raises one of these does so where everybody sees it. */
-const maxLines = { "core/src": 11_450, "core/src/inbox/memory": 700, "sqlite/src": 6_400 };
+const maxLines = {
+  "core/src": 11_430,
+  "core/src/inbox/memory": 690,
+  "sqlite/src": 6_160,
+  "cli/src": 4_400,
+  "dashboard/src": 1_400,
+};
 
 const api = new API({ cwd: root });
 afterAll(() => api.close());
