@@ -122,6 +122,6 @@ function warningOfReuse({
   clock,
   logger,
 }: ReceiverSettings): (id: string, earlier: string) => void {
-  const warn = oncePerMinute(clock, logger.warn);
-  return (id, sameSignatureAs) => warn({ id, sameSignatureAs }, messages.reusedSignature);
+  const reused = oncePerMinute(clock, logger.warn);
+  return (id, sameSignatureAs) => reused({ id, sameSignatureAs }, messages.reusedSignature);
 }
