@@ -108,6 +108,22 @@ describe("folders", () => {
     expect(circleIn(foldersOf(name))).toBeNull();
   });
 
+  it("the folders of core import from those after them in ARCHITECTURE.md only", () => {
+    const order = [
+      ...["receive", "run", "handle", "verify", "options", "alerts", "observe", "inbox"],
+      ...["client", "http", "events", "callback-urls", "lib"],
+    ];
+    const folders = foldersOf("core");
+    expect([...folders.keys()].sort()).toEqual([...order].sort());
+    const up = [...folders].flatMap(([folder, below]) =>
+      [...below]
+        .filter((other) => order.indexOf(other) < order.indexOf(folder))
+        .map((other) => `${folder} imports from ${other}`),
+    );
+    expect(up).toEqual([]);
+    expect(folders.get("handle")).not.toContain("verify");
+  });
+
   it("the folders of sqlite's two threads share a protocol, and import nothing from each other", () => {
     const folders = foldersOf("sqlite");
     const threads = ["main-thread", "writer-thread"];

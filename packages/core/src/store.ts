@@ -4,6 +4,7 @@ export { withoutToken } from "./callback-urls/callback-url.ts";
 export { isLoopback } from "./client/client-options.ts";
 export { ActCount, actOn, selectorOf, statesOf, unvouchedReasons } from "./inbox/acting.ts";
 export {
+  cutOff,
   isKeyRefused,
   isParked,
   park,
@@ -12,7 +13,6 @@ export {
   retryIn,
   signatureLifetimeMs,
   states,
-  stopped,
 } from "./inbox/delivery.ts";
 export { watchHealth } from "./inbox/health.ts";
 export { idAt, timeOf } from "./inbox/id.ts";

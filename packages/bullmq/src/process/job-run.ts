@@ -1,7 +1,7 @@
 import { clearTimeout, setImmediate, setTimeout } from "node:timers";
 import { isDeepStrictEqual } from "node:util";
 import type { Backlog, ConsumeOptions, Job, Lease, Outcome, Processor } from "@reporthook/core";
-import { describe, jobOf, park, retryIn, stopped } from "@reporthook/core/store";
+import { cutOff, describe, jobOf, park, retryIn } from "@reporthook/core/store";
 import { asKept, dataOf, type JobData, type JobState } from "../queues/job-state.ts";
 import type { DeliveryJob, ReceiverQueues } from "../queues/queues.ts";
 import { type BacklogMeter, backlogShareOf } from "./backlog.ts";
@@ -153,8 +153,8 @@ export class JobRun implements RunningJob, Lease {
     const { options, isAborted, apply } = this.#host;
     const startedAt = options.clock.now();
     const outcome = await new Promise<Outcome>((resolve) => {
-      this.#endEarly = () => resolve(stopped);
-      if (isAborted()) resolve(stopped);
+      this.#endEarly = () => resolve(cutOff);
+      if (isAborted()) resolve(cutOff);
       work().then(resolve, (error: unknown) => {
         if (!this.signal.aborted) options.onError(error);
         resolve(retryIn(againMs, describe(error), { countsAsAttempt: true }));

@@ -1,7 +1,7 @@
 import { ReporthookError } from "../errors.ts";
 import type { EventOf } from "../events/events.ts";
 import { type Recognizer, toObject } from "../events/recognize.ts";
-import { type Job, type Outcome, park, type Recognized, stopped } from "../inbox/delivery.ts";
+import { cutOff, type Job, type Outcome, park, type Recognized } from "../inbox/delivery.ts";
 import type { Lease } from "../inbox/inbox.ts";
 import type { StopSignal } from "../lib/abort.ts";
 import { describe } from "../lib/describe.ts";
@@ -91,10 +91,10 @@ export class HandleStage {
     try {
       // After a wait, for this process may have stood still and lost the job.
       const mayBegin = hasSlot && (!waits || (!this.#stopped && (await lease.isHeld())));
-      if (!mayBegin) return stopped;
+      if (!mayBegin) return cutOff;
       return await this.#attempt(job, signal);
     } catch (error) {
-      return signal.aborted ? stopped : afterFailure(job, [error], this.#options);
+      return signal.aborted ? cutOff : afterFailure(job, [error], this.#options);
     } finally {
       this.#atOnce -= atOnce;
       if (hasSlot) {
@@ -133,7 +133,7 @@ export class HandleStage {
     const run = () => dispatch(handlers, event, bounds);
     return reporter.handle(job, run).then((failures) => {
       if (failures.length === 0) return { to: "handled", ...recognized };
-      if (signal.aborted) return stopped;
+      if (signal.aborted) return cutOff;
       return { ...afterFailure(job, failures, this.#options), ...recognized };
     });
   }
@@ -145,7 +145,7 @@ export class HandleStage {
   }
 
   #notUnderstood(error: unknown, signal: StopSignal): Outcome {
-    if (signal.aborted) return stopped;
+    if (signal.aborted) return cutOff;
     const { redact } = this.#options;
     const text = describe(error, redact);
     const isMismatch = error instanceof ReporthookError && error.code === "schema_mismatch";

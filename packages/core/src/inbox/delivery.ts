@@ -222,7 +222,7 @@ export function retryIn(
 }
 
 /** The outcome of work that a shutdown cut off. */
-export const stopped: Retry = /* @__PURE__ */ retryIn(0, "stopped", { countsAsAttempt: false });
+export const cutOff: Retry = /* @__PURE__ */ retryIn(0, "stopped", { countsAsAttempt: false });
 
 /** Makes the outcome that parks a delivery for a reason. */
 export function park<To extends "held" | "dead">(

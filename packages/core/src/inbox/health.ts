@@ -4,7 +4,8 @@ import { Timekeeper } from "../lib/time/timekeeper.ts";
 import { settlesWithin, withTimeout } from "../lib/time/timeout.ts";
 import type { Counts, InboxHealth } from "./inbox.ts";
 import { zeroCounts } from "./query.ts";
-import { type Life, type OfReceiver, outside } from "./receiver-inbox.ts";
+import type { OfReceiver } from "./receiver-inbox.ts";
+import { type Life, outside } from "./receivers.ts";
 
 /** The health of a receiver. */
 export interface Health {

@@ -7,6 +7,7 @@ import type { Act } from "./act.ts";
 import { type ActCount, actOn } from "./acting.ts";
 import { type Entry, type EntryDetails, states } from "./delivery.ts";
 import type { Counts, Inbox, Summary, SummaryQuery } from "./inbox.ts";
+import { type Life, outside } from "./receivers.ts";
 import type { InboxFilters, InboxQuery, ReasonCounts, Selection } from "./selection.ts";
 
 /** The options of an act. */
@@ -56,19 +57,6 @@ export interface OfReceiver {
   /** A receiver's; a tool has none. */
   readonly time?: Timekeeper;
 }
-
-/** How far the life of a receiver has come: once it is `closed`, nothing more is stored. */
-export type Phase = "new" | "working" | "closing" | "closed";
-
-/** The life of a receiver, as it knows it. */
-export interface Life {
-  readonly phase: Phase;
-  /** A note for the health of its inbox. */
-  readonly note: string | null;
-}
-
-/** The life of a tool, which has no receiver. */
-export const outside: Life = { phase: "working", note: null };
 
 /** Makes that view of an inbox; `prune` comes before every query. */
 export function receiverInbox(

@@ -7,6 +7,19 @@ import { settlesWithin } from "../lib/time/timeout.ts";
 import { messages } from "../log-messages.ts";
 import type { Inbox } from "./inbox.ts";
 
+/** How far the life of a receiver has come: once it is `closed`, nothing more is stored. */
+export type Phase = "new" | "working" | "closing" | "closed";
+
+/** The life of a receiver, as it knows it. */
+export interface Life {
+  readonly phase: Phase;
+  /** A note for the health of its inbox. */
+  readonly note: string | null;
+}
+
+/** The life of a tool, which has no receiver. */
+export const outside: Life = { phase: "working", note: null };
+
 /** A receiver, as its successor sees it. */
 export interface Holder {
   readonly inbox: Pick<Inbox, "identity" | "guarantees">;

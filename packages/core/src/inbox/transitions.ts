@@ -1,3 +1,4 @@
+import type { ActRecord } from "./act.ts";
 // The states of a delivery, and the transitions between them:
 //
 //   received   to verified, held or rejected by the verify stage; stays while there is no verdict
@@ -9,7 +10,7 @@
 //
 // A delivery begins as received, as verified (verify: "before-ack", unsigned tests) or as held (unsigned).
 // Retention deletes handled, held, dead and rejected ones.
-import type { ActRecord } from "./act.ts";
+
 import type { Attempt, Outcome } from "./delivery.ts";
 import { isUnsigned } from "./retention.ts";
 import type { ActQuery } from "./selection.ts";

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { NewDelivery } from "../inbox/delivery.ts";
 import type { Inbox } from "../inbox/inbox.ts";
 import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
-import { outside } from "../inbox/receiver-inbox.ts";
+import { outside } from "../inbox/receivers.ts";
 import { Deadline } from "../lib/time/deadline.ts";
 import { messages } from "../log-messages.ts";
 import { receiverSettingsOf } from "../options/receiver-settings.ts";

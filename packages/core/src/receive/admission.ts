@@ -2,7 +2,7 @@ import { ReporthookError } from "../errors.ts";
 import type { Refusal } from "../http/answer.ts";
 import type { Arrival, NewDelivery } from "../inbox/delivery.ts";
 import type { AddResult } from "../inbox/inbox.ts";
-import type { Life } from "../inbox/receiver-inbox.ts";
+import type { Life } from "../inbox/receivers.ts";
 import { describe } from "../lib/describe.ts";
 import { type Logger, oncePerMinute } from "../lib/log.ts";
 import type { Deadline } from "../lib/time/deadline.ts";
@@ -25,6 +25,7 @@ export class Admission {
   /** The refusal of a request at this moment; null if it is admitted. */
   refusal(): Refusal | null {
     const { ack, inbox, limits, name } = this.#settings;
+    // While it is closing, it stores: a sender is refused only when nothing is left that could work on it.
     if (this.#life.phase === "closed") return { refused: "closing" };
     if (ack === "handled") return null;
     const { waiting, unverified } = inbox.backlog(name);

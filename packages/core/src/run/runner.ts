@@ -1,6 +1,6 @@
 import { ReporthookError } from "../errors.ts";
 import type { Connections } from "../http/connections.ts";
-import type { Life, Phase } from "../inbox/receiver-inbox.ts";
+import type { Life, Phase } from "../inbox/receivers.ts";
 import { silentMs } from "../inbox/receivers.ts";
 import { StopController, type StopSignal } from "../lib/abort.ts";
 import { describe } from "../lib/describe.ts";
@@ -126,12 +126,17 @@ export class Runner implements Life {
     const connections = this.#connections;
     const isDurable = inbox.guarantees.durability !== "process";
     const isUnused = !work.isWorking && inbox.backlog(name).waiting === 0;
-    if (ack === "stored" && (isDurable || (isUnused && connections.isQuiet))) void work.stop();
+    // Whoever opens a durable inbox next goes on with what waits there.
+    const mayStop = ack === "stored" && (isDurable || (isUnused && connections.isQuiet));
+    if (mayStop) void work.stop();
     else await work.lastAttempts.begin();
     await connections.decided();
-    do await Promise.all([connections.quiet(), work.workOff()]);
-    while (!connections.isQuiet || work.left > 0);
+    // Each may bring something for the other.
+    do {
+      await Promise.all([connections.quiet(), work.workOff()]);
+    } while (!connections.isQuiet || work.left > 0);
     this.phase = "closed";
+    // A request that was admitted before that may still store.
     await connections.decided();
     await work.workOff();
     await work.stop();

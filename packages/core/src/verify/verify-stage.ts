@@ -3,6 +3,7 @@ import type { Authorization } from "../client/authorizer.ts";
 import type { Verdict } from "../client/client.ts";
 import type { Recognizer } from "../events/recognize.ts";
 import {
+  cutOff,
   type Job,
   keyRefused,
   type Outcome,
@@ -10,7 +11,6 @@ import {
   type Recognized,
   reject,
   signatureLifetimeMs,
-  stopped,
 } from "../inbox/delivery.ts";
 import type { Health } from "../inbox/health.ts";
 import type { Lease } from "../inbox/inbox.ts";
@@ -87,7 +87,7 @@ export class VerifyStage {
       const permit = signal.aborted ? null : this.#breaker.permit();
       if (permit === null) return this.#notAsked(job, signal);
       const acquiring = this.#calls.acquire(this.#rankOf(job), signal);
-      if (!(isPromise(acquiring) ? await acquiring : acquiring)) return stopped;
+      if (!(isPromise(acquiring) ? await acquiring : acquiring)) return cutOff;
       if (this.#breaker.isStale(permit)) {
         this.#calls.release();
         continue;
@@ -174,7 +174,7 @@ export class VerifyStage {
     permit: Permit,
     signal: StopSignal,
   ): Outcome {
-    if (why !== "unauthorized" && signal.aborted) return stopped;
+    if (why !== "unauthorized" && signal.aborted) return cutOff;
     if (why === "bad_request") this.#breaker.answered(permit);
     else if (why === "unavailable") this.#breaker.unavailable(permit, retryAfterMs);
     else if (why === "unauthorized")
@@ -197,7 +197,7 @@ export class VerifyStage {
 
   #notAsked(job: Job, signal: StopSignal): Outcome {
     const { open } = this.#breaker;
-    if (signal.aborted || open === null) return stopped;
+    if (signal.aborted || open === null) return cutOff;
     const isKey = open === "unauthorized";
     const why = isKey ? `${keyRefused}: not asked` : "Not asked: the service does not answer";
     // The error of its last call says more.

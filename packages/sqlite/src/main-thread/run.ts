@@ -9,11 +9,11 @@ import type {
 } from "@reporthook/core";
 import {
   applyOutcome,
+  cutOff,
   describe,
   type InFlightItem,
   jobOf,
   retryIn,
-  stopped,
 } from "@reporthook/core/store";
 import { kindOf } from "../protocol/counts.ts";
 import type { Completion } from "../protocol/protocol.ts";
@@ -117,7 +117,7 @@ export class Run implements InFlightItem, Lease {
   /** Runs the stage if the lease is still held: while this process was blocked, another one may have taken it. */
   async #work(job: Job): Promise<Outcome> {
     const isHeld = this.isHeld();
-    if (!(isHeld === true || (await isHeld)) || this.signal.aborted) return stopped;
+    if (!(isHeld === true || (await isHeld)) || this.signal.aborted) return cutOff;
     return this.#host.processor(job, this);
   }
 
@@ -163,7 +163,7 @@ export class Run implements InFlightItem, Lease {
       stored.changedAt = this.#host.source.shown.after(stored.changedAt);
       then({ job, outcome });
     };
-    const endEarly = (): void => end(stopped);
+    const endEarly = (): void => end(cutOff);
     this.#endEarly = endEarly;
     work.then(end, (error: unknown) => {
       if (!this.signal.aborted) this.#host.failed(error);

@@ -3,7 +3,7 @@ import { describe } from "../../lib/describe.ts";
 import { InFlight, type InFlightItem } from "../../lib/in-flight.ts";
 import { setUnrefTimeout } from "../../lib/time/clock.ts";
 import { realTimers } from "../../lib/time/real-timers.ts";
-import { stopped as cutOff, type Job, type Outcome, retryIn } from "../delivery.ts";
+import { cutOff, type Job, type Outcome, retryIn } from "../delivery.ts";
 import type { ConsumeOptions, Consumer, Lease, Processor } from "../inbox.ts";
 import { jobOf, type StoredDelivery } from "../stored-delivery.ts";
 import type { MemoryQueue } from "./queue.ts";

@@ -123,7 +123,7 @@ class MemoryInbox implements Inbox {
   readonly consume: Inbox["consume"] = (stage, work, policy) => {
     const queue = this.#waiting.queue(policy.receiver, stage);
     // Nobody knows how much of a delay has passed between two receivers.
-    if (stage === "verify") queue.hasten(policy.clock.now() + hastenedMs);
+    if (stage === "verify") queue.bringForward(policy.clock.now() + hastenedMs);
     const record: RecordOutcome<MemoryDelivery> = (stored, outcome, startedAt) => {
       const { wallOffset } = policy.clock;
       const now = policy.clock.now();

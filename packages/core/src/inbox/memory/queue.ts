@@ -30,7 +30,7 @@ export class MemoryQueue<T extends Pick<StoredDelivery, "arrivedAt" | "dueAt" | 
   }
 
   /** Has all come due at this moment at the latest. */
-  hasten(at: number): void {
+  bringForward(at: number): void {
     const late: T[] = [];
     for (let next = this.#later.pop(); next !== undefined; next = this.#later.pop())
       late.push(next);

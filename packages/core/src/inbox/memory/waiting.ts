@@ -6,18 +6,16 @@ import { bytesOf } from "./limits.ts";
 import { MemoryQueue } from "./queue.ts";
 
 /** The deliveries of one receiver that wait, by stage, and their numbers. */
-interface OfReceiver<T extends StoredDelivery> {
+interface WaitingOfReceiver<T extends StoredDelivery> {
   readonly queues: Readonly<Record<Stage, MemoryQueue<T>>>;
   backlog: Backlog;
 }
 
-/** The queues of all receivers, and the numbers that limits are compared with. */
+/** The queues of all receivers, and the bytes that limits are compared with: of all deliveries, also of those that wait no longer. */
 export class WaitingDeliveries<T extends StoredDelivery> {
-  /** The bytes of all deliveries, also of those that wait no longer. */
   bytes = 0;
-  /** The bytes of parked ones. */
   parkedBytes = 0;
-  readonly #receivers = new Map<string, OfReceiver<T>>();
+  readonly #receivers = new Map<string, WaitingOfReceiver<T>>();
 
   queue(receiver: string, stage: Stage): MemoryQueue<T> {
     return this.#of(receiver).queues[stage];
@@ -44,10 +42,10 @@ export class WaitingDeliveries<T extends StoredDelivery> {
     if (isParked(stored.state)) this.parkedBytes += bytes;
   }
 
-  #of(receiver: string): OfReceiver<T> {
+  #of(receiver: string): WaitingOfReceiver<T> {
     const known = this.#receivers.get(receiver);
     if (known !== undefined) return known;
-    const made: OfReceiver<T> = {
+    const made: WaitingOfReceiver<T> = {
       queues: { verify: new MemoryQueue("verify"), handle: new MemoryQueue("handle") },
       backlog: noBacklog,
     };
