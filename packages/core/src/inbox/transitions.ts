@@ -1,7 +1,7 @@
 import type { ActRecord } from "./act.ts";
 // The states of a delivery, and the transitions between them:
 //
-//   received   to verified, held or rejected by the verify stage; stays while there is no verdict
+//   received   to verified, held or rejected by the verify stage; stays while there is no verdict; to dead as poison
 //   verified   to handled, held or dead by the handle stage; stays while handlers fail and attempts are left
 //   handled    to verified by release
 //   held       to received or verified by release; deleted by discard

@@ -126,7 +126,7 @@ export class Runner implements Life {
     const connections = this.#connections;
     const isDurable = inbox.guarantees.durability !== "process";
     const isUnused = !work.isWorking && inbox.backlog(name).waiting === 0;
-    // Whoever opens a durable inbox next goes on with what waits there.
+    // The next process goes on with what waits in a durable inbox.
     const mayStop = ack === "stored" && (isDurable || (isUnused && connections.isQuiet));
     if (mayStop) void work.stop();
     else await work.lastAttempts.begin();
