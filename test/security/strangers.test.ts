@@ -72,7 +72,7 @@ describe.each(["memory", "sqlite"])(
       ["five a second", 5, 0],
       ["one a second, with a long Retry-After", 1, 3_600_000],
     ])("a 403 for junk, %s, stops no rare other", async (_name, rate, retryAfterMs) => {
-      const { post, rest, seen, advanceUntil } = scene(kind, (signature) => {
+      const { post, rest, seen, advanceUntil, emulator } = scene(kind, (signature) => {
         if (!signature.startsWith("junk")) return "valid";
         throw new ServiceError("service_refused", "403", {
           ...{ serviceStatus: 403, retryable: false, retryAfterMs },
@@ -83,6 +83,8 @@ describe.each(["memory", "sqlite"])(
       await advanceUntil(() => seen.length === 1);
       for (let second = 0; second < 300; second++) {
         for (let junk = 0; junk < rate; junk++) await post(`junk-${second}-${junk}`);
+        // At the same millisecond chance alone would decide which of them is the newest.
+        emulator.clock.advance(1);
         if (second % 30 === 29) await post(`genuine-${second}`);
         await rest(1);
       }
