@@ -163,6 +163,10 @@ export class Realm implements Owner {
     const ofRealm = { ...allTimers, performance, crypto, Date: DateHere, Math: MathHere, process };
     // Defined, not assigned: some of them have setters, which would replace the real ones.
     const global = Object.create(globalThis);
+    // Receivers of the test's own process are none of this one.
+    for (const name of ["reporthook.receivers", "reporthook.inboxes"]) {
+      Object.defineProperty(global, Symbol.for(name), { value: undefined, writable: true });
+    }
     for (const [name, value] of Object.entries(ofRealm)) {
       Object.defineProperty(global, name, { value, writable: true });
     }
