@@ -1,4 +1,4 @@
-import { appendFileSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -108,7 +108,7 @@ async function handle(event: EventOf, { attempt, signal }: HandlerContext): Prom
   note("start");
   signal.addEventListener("abort", () => note("aborted"));
   const [what, ms] = reportId.split("-");
-  if (what === "busy") blockOnce(Number(ms));
+  if (what === "blocking") blockUntilOther(event.id);
   else if (what === "gated") while (!existsSync(join(folder, "open"))) await sleep(20);
   else await sleep(Number(ms));
   if (what === "deadly" && !existsSync(join(folder, "mended"))) {
@@ -121,12 +121,16 @@ async function handle(event: EventOf, { attempt, signal }: HandlerContext): Prom
   note("end");
 }
 
-function blockOnce(ms: number): void {
-  const mark = join(folder, "blocked");
-  if (existsSync(mark)) return;
-  writeFileSync(mark, "");
-  const until = performance.now() + ms;
-  while (performance.now() < until);
+/** The first process to come here blocks its event loop until another one has begun the same work. */
+function blockUntilOther(id: string): void {
+  const others = (): boolean => {
+    const runs = readFileSync(join(folder, "runs.jsonl"), "utf8").trim().split("\n");
+    return runs
+      .map((line) => JSON.parse(line) as Run)
+      .some((run) => run.at === "start" && run.id === id && run.pid !== process.pid);
+  };
+  const still = new Int32Array(new SharedArrayBuffer(4));
+  while (!others()) Atomics.wait(still, 0, 0, 50);
 }
 
 /** "Insert or ignore": however many processes try, one of them makes the file. */

@@ -52,7 +52,7 @@ describe.concurrent("killed", () => {
 });
 
 if (!isQuick) {
-  describe.concurrent("two apps on one file", () => sharing(long));
+  describe.concurrent("two apps on one file", () => sharing());
   describe.concurrent("told to end", closing);
 }
 
