@@ -5,6 +5,7 @@ const packages = new URL("../packages/", import.meta.url);
 const entries = readdirSync(packages).flatMap((name) => {
   const { exports } = JSON.parse(readFileSync(new URL(`${name}/package.json`, packages), "utf8"));
   return Object.values(exports)
+    .filter((entry) => entry.default)
     .map((entry) => entry["@reporthook/source"])
     .filter(Boolean)
     .map((file) => `../packages/${name}/${file.slice(2)}`);
