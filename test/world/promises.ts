@@ -26,7 +26,7 @@ export function brokenPromises(world: World, { entries, counts }: Contents): str
       const own = stored.filter((one) => one.notification === notification);
       // To a process that begins with a wrong clock, a day may have passed.
       const twice = setup.hasWrongClocks ? [] : ofNumber(notification, own);
-      return [...ofAnswers(notification, byId), ...twice];
+      return [...ofAnswers(world, notification, byId), ...twice];
     }),
     ...stored.flatMap((one) => ofState(world, one).map((broken) => `${nameOf(one)} ${broken}`)),
     ...states.flatMap((state) => {
@@ -49,9 +49,19 @@ function storedOf({ ledger }: World, entry: EntryDetails): Stored[] {
   return found === undefined ? [] : [{ notification: found, entry }];
 }
 
-/** Acknowledged: it is there. */
-function ofAnswers({ n, kind, ids }: Notification, byId: ReadonlyMap<string, unknown>): string[] {
-  const lost = [...ids].filter((id) => !byId.has(id));
+/** Acknowledged: it is there, or its retention is over. To a process that begins with a wrong clock, that may be at once. */
+function ofAnswers(
+  world: World,
+  notification: Notification,
+  byId: ReadonlyMap<string, unknown>,
+): string[] {
+  const { n, kind, ids } = notification;
+  const isOver = (id: string): boolean => {
+    const runs = world.ledger.runs.filter((run) => run.id === id);
+    return kind === "forged" || succeeded(world, notification, runs).length > 0;
+  };
+  const gone = [...ids].filter((id) => !byId.has(id));
+  const lost = world.setup.hasWrongClocks ? gone.filter((id) => !isOver(id)) : gone;
   return lost.map((id) => `n=${n} (${kind}) was acknowledged as ${id} and is lost`);
 }
 
