@@ -11,8 +11,8 @@ import { sqliteInbox } from "@reporthook/sqlite";
 import { freePort } from "@reporthook/test-support/free-port";
 import { missingProgram } from "@reporthook/test-support/needs";
 import { patient } from "@reporthook/test-support/patient";
-import { usualPorts } from "reporthook/internals";
 import { afterAll, describe, expect, it, vi } from "vitest";
+import { usualPorts } from "#cli";
 import { cli, type OnTerminal, startCli, startOnTerminal, widest } from "./process.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reporthook-keys-"));

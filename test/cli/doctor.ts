@@ -10,9 +10,9 @@ import { createEmulator, type Emulator } from "@reporthook/emulator";
 import { reporthook } from "@reporthook/express";
 import { sqliteEngine } from "@reporthook/sqlite";
 import express, { type RequestHandler } from "express";
-import type { Check, Times } from "reporthook/internals";
-import { checkEngine, checkIgnored, checkKey } from "reporthook/internals";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import type { Check, Times } from "#cli";
+import { checkEngine, checkIgnored, checkKey } from "#cli";
 import { cli, cliJson, widest } from "./process.ts";
 
 let emulator: Emulator;

@@ -21,9 +21,9 @@ import { sqliteInbox } from "@reporthook/sqlite";
 import { loadDriver } from "@reporthook/sqlite/internals";
 import { freePort } from "@reporthook/test-support/free-port";
 import { patient } from "@reporthook/test-support/patient";
-import type { Terminal } from "reporthook/internals";
-import { createProgram, releasedSingly } from "reporthook/internals";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import type { Terminal } from "#cli";
+import { createProgram, releasedSingly } from "#cli";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const page = await readFile(join(root, "docs/operating.md"), "utf8");
