@@ -9,10 +9,12 @@ import type {
   Counts,
   Entry,
   EntryDetails,
+  Facts,
   Inbox,
   InboxHealth,
   InboxQuery,
   NewDelivery,
+  Notes,
   Processor,
   Pruned,
   Stage,
@@ -28,8 +30,9 @@ import {
   states,
 } from "@reporthook/core/store";
 import { actOnSome, candidatesOf, stepsOf } from "./admin/act.ts";
+import { factsOfQueues } from "./admin/facts.ts";
 import { foresee, prune } from "./admin/prune.ts";
-import { list, oldestWaiting } from "./admin/query.ts";
+import { list } from "./admin/query.ts";
 import { summary } from "./admin/summary.ts";
 import { bullmqMessages } from "./log-messages.ts";
 import {
@@ -173,8 +176,19 @@ class BullmqInbox implements Inbox {
     return this.#meter(receiver).read();
   }
 
-  oldestWaiting(receiver: string): Promise<Date | null> {
-    return this.#session.ask(({ receivers }) => oldestWaiting(receivers.queuesOf(receiver)));
+  facts(receiver: string): Promise<Facts> {
+    return this.#session.ask(async ({ receivers }) => {
+      const retention = (await receivers.retention()) ?? this.#settings.retention;
+      return factsOfQueues(receivers.queuesOf(receiver), retention);
+    });
+  }
+
+  notes(receiver: string, prefix: string): Promise<Notes> {
+    return this.#session.ask(({ receivers }) => receivers.notes.find(receiver, prefix));
+  }
+
+  keepNotes(receiver: string, notes: Readonly<Record<string, string | null>>): Promise<void> {
+    return this.#session.ask(({ receivers }) => receivers.notes.keep(receiver, notes));
   }
 
   async *act(given: ActQuery): AsyncGenerator<ActStep> {

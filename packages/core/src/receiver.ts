@@ -8,9 +8,12 @@ import {
   type Registration,
   register,
 } from "./handle/handlers.ts";
+import { Counters, type Numbers, numbersOf } from "./health/counters.ts";
+import { type Health, Lookout } from "./health/health.ts";
+import { NewsDesk } from "./health/news.ts";
+import { Presence } from "./health/presence.ts";
 import { type CloseOptions, Connections, serverEnd } from "./http/connections.ts";
 import { incomingFromRequest, toResponse } from "./http/fetch.ts";
-import { type Health, watchHealth } from "./inbox/health.ts";
 import { type ReceiverInbox, receiverInbox } from "./inbox/receiver-inbox.ts";
 import {
   type Holder,
@@ -19,6 +22,7 @@ import {
   reserveName,
 } from "./inbox/receivers.ts";
 import { assertMs } from "./lib/validate.ts";
+import { watch } from "./observe/instrumentation.ts";
 import { Reporter } from "./observe/reporter.ts";
 import type { ReceiverOptions } from "./options/receiver-options.ts";
 import {
@@ -64,6 +68,7 @@ class OwnReceiver implements Receiver {
   readonly #reporter: Reporter;
   readonly #runner: Runner;
   readonly health: () => Promise<Health>;
+  readonly [numbersOf]: () => Numbers;
   readonly inbox: ReceiverInbox;
   readonly #requests: Requests;
   #closing: Promise<void> | undefined;
@@ -85,11 +90,18 @@ class OwnReceiver implements Receiver {
     const verify = new VerifyStage({ ...settings, recognizer, reporter });
     const registrations = this.#registrations;
     const handle = new HandleStage({ ...settings, recognizer, reporter, registrations });
-    const work = new Work(settings, verify, handle, reporter);
+    const desk = new NewsDesk(clock, callback?.require === true);
+    desk.alerts = settings.observe[watch] !== undefined;
+    const counters = new Counters();
+    const presence = new Presence(settings, desk, counters);
+    const work = new Work(settings, verify, handle, reporter, presence);
     const runner = new Runner(settings, work, this.#connections);
     this.#runner = runner;
-    this.health = watchHealth(settings, runner, verify);
-    reporter.instrument(this.health);
+    const lookout = new Lookout(settings, runner, presence);
+    presence.lookout = lookout;
+    this.health = lookout.health;
+    this[numbersOf] = () => counters.numbers;
+    reporter.instrument({ lookout, numbers: this[numbersOf] }, [desk, counters]);
     this.inbox = receiverInbox(settings, () => work.prune(pruneForListsMs), runner);
     const inside = new InsideRequest(settings, verify, handle, reporter, runner.signal);
     const pipeline = createPipeline(settings, this.#callbacks, inside, runner, reporter);

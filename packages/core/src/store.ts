@@ -2,6 +2,15 @@
 
 export { withoutToken } from "./callback-urls/callback-url.ts";
 export { isLoopback } from "./client/client-options.ts";
+export {
+  answerBounds,
+  type Hour,
+  type Numbers,
+  numbersOf,
+  samplesOf,
+} from "./health/counters.ts";
+export { watchHealth } from "./health/health.ts";
+export { keyOf, problemKinds, titleOf } from "./health/problem.ts";
 export { ActCount, actOn, selectorOf, statesOf, unvouchedReasons } from "./inbox/acting.ts";
 export {
   cutOff,
@@ -14,7 +23,14 @@ export {
   signatureLifetimeMs,
   states,
 } from "./inbox/delivery.ts";
-export { watchHealth } from "./inbox/health.ts";
+export {
+  comparedErrors,
+  deletedFromOf,
+  factsOf,
+  isFailing,
+  mostFrequent,
+} from "./inbox/finding-facts.ts";
+
 export { idAt, timeOf } from "./inbox/id.ts";
 export {
   backlogShareOf,

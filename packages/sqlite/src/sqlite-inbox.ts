@@ -9,10 +9,12 @@ import type {
   Counts,
   Entry,
   EntryDetails,
+  Facts,
   Inbox,
   InboxHealth,
   InboxQuery,
   NewDelivery,
+  Notes,
   Processor,
   Pruned,
   Stage,
@@ -24,7 +26,7 @@ import { describe, PruneCount, type Retention } from "@reporthook/core/store";
 import { type SqliteInboxOptions, storeOptionsOf } from "./main-thread/options.ts";
 import { ThreadClient } from "./main-thread/thread-client.ts";
 import { countsByState, sumOfCounts } from "./protocol/counts.ts";
-import type { PruneStep, StepOfAct } from "./protocol/protocol.ts";
+import type { KeptNotes, PruneStep, StepOfAct } from "./protocol/protocol.ts";
 
 export type { SqliteInboxOptions } from "./main-thread/options.ts";
 
@@ -100,8 +102,16 @@ class SqliteInbox implements Inbox {
     return this.#client.backlog(receiver);
   }
 
-  async oldestWaiting(receiver: string): Promise<Date | null> {
-    return (await this.#client.connect().call({ ask: "oldestWaiting", receiver })) as Date | null;
+  async facts(receiver: string): Promise<Facts> {
+    return (await this.#client.connect().call({ ask: "facts", receiver })) as Facts;
+  }
+
+  async notes(receiver: string, prefix: string): Promise<Notes> {
+    return (await this.#client.connect().call({ ask: "notes", receiver, prefix })) as Notes;
+  }
+
+  async keepNotes(receiver: string, notes: KeptNotes): Promise<void> {
+    await this.#client.connect().call({ ask: "keepNotes", receiver, notes });
   }
 
   async *act(given: ActQuery): AsyncGenerator<ActStep> {

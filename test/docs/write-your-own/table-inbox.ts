@@ -9,9 +9,11 @@ import type {
   Counts,
   Entry,
   EntryDetails,
+  Facts,
   Inbox,
   InboxQuery,
   NewDelivery,
+  Notes,
   Outcome,
   Processor,
   Pruned,
@@ -22,9 +24,9 @@ import type {
 } from "@reporthook/core";
 import * as parts from "@reporthook/core/store";
 
-const retention = { handledMs: 7 * parts.dayMs, parkedMs: 30 * parts.dayMs };
 const waits = ({ state }: parts.StoredDelivery): boolean =>
   state === "received" || state === "verified";
+const retention = { handledMs: 7 * parts.dayMs, parkedMs: 30 * parts.dayMs };
 
 /** An inbox with a `Map` as its table: comments mark the parts that a database does for you. */
 export class TableInbox implements Inbox {
@@ -43,6 +45,7 @@ export class TableInbox implements Inbox {
   readonly #leased = new Set<parts.StoredDelivery>();
   readonly #consumers = new Set<{ wake(): void; abort(): Promise<void> }>();
   readonly #shown = new parts.ShownChanges();
+  readonly #notes = new Map<string, string>();
   // In a database: one row.
   #mark = parts.noMark;
 
@@ -173,11 +176,23 @@ export class TableInbox implements Inbox {
     );
   }
 
-  async oldestWaiting(receiver: string): Promise<Date | null> {
-    const times = this.#of(receiver)
-      .filter(waits)
-      .map(({ arrivedAt }) => arrivedAt);
-    return times.length === 0 ? null : new Date(Math.min(...times));
+  // In a database: counted as they change, and looked up through an index.
+  async facts(receiver: string): Promise<Facts> {
+    return parts.factsOf(this.#of(receiver), retention);
+  }
+
+  // In a database: a table of receiver, key and text.
+  async notes(receiver: string, prefix: string): Promise<Notes> {
+    const all = [...this.#notes].map(([key, text]) => [key.split(" "), text] as const);
+    const theirs = all.filter(([[of, key = ""]]) => of === receiver && key.startsWith(prefix));
+    return Object.fromEntries(theirs.map(([[, key], text]) => [key, text]));
+  }
+
+  async keepNotes(receiver: string, notes: Record<string, string | null>): Promise<void> {
+    for (const [key, text] of Object.entries(notes)) {
+      if (text === null) this.#notes.delete(`${receiver} ${key}`);
+      else this.#notes.set(`${receiver} ${key}`, text);
+    }
   }
 
   // In a database: in steps of some hundred, each in a transaction.

@@ -1,4 +1,4 @@
-import { type Callbacks, split, withoutToken } from "../callback-urls/callback-url.ts";
+import { type Callbacks, type Called, split, withoutToken } from "../callback-urls/callback-url.ts";
 import type { ReceiveResult } from "../http/answer.ts";
 import { type Incoming, plainHeaders } from "../http/incoming.ts";
 import { jobAt } from "../inbox/stored-delivery.ts";
@@ -33,17 +33,18 @@ export function createPipeline(
 ): Pipeline {
   const { inbox, name, time } = settings;
   const repeated = new Repeated();
-  const admission = new Admission(settings, runner);
+  const admission = new Admission(settings, runner, reporter);
   const unsigned = admitUnsigned(settings);
   const tokenless = admitWithoutToken(settings);
   const warnOfReuse = warningOfReuse(settings);
   const notStarted = warningOfNoStart(settings, runner);
 
-  return async (incoming, id, deadline) => {
-    runner.ensureStarted();
-    if (incoming.method !== "POST") return { refused: "method_not_allowed" };
-    const called =
-      callbacks === null ? undefined : await inTime(deadline, callbacks.verify(incoming.url));
+  const take = async (
+    incoming: Incoming,
+    id: string,
+    deadline: Deadline,
+    called: Called | undefined,
+  ): Promise<ReceiveResult> => {
     const turnedAway = admission.refusal();
     if (turnedAway !== null) return turnedAway;
     const lacksToken = called?.context === withoutToken;
@@ -65,7 +66,9 @@ export function createPipeline(
     const admitted =
       claims === null
         ? ({ to: "received" } as const)
-        : unsigned(claims, Object.keys(plainHeaders(incoming.headers)), inbox.backlog(name));
+        : unsigned(claims, namesIn(incoming), inbox.backlog(name));
+    if (claims !== null && admitted?.to !== "verified")
+      reporter.tell("unsigned", namesIn(incoming));
     if (admitted === null) return { refused: "missing_signature" };
     if (settings.ack === "handled") {
       return admission.refusal() ?? inside.handle(delivery, admitted, deadline);
@@ -93,6 +96,21 @@ export function createPipeline(
     notStarted(id);
     return { status: "accepted", id };
   };
+
+  return async (incoming, id, deadline) => {
+    runner.ensureStarted();
+    if (incoming.method !== "POST") return { refused: "method_not_allowed" };
+    const called =
+      callbacks === null ? undefined : await inTime(deadline, callbacks.verify(incoming.url));
+    const result = await take(incoming, id, deadline, called);
+    return "refused" in result && called?.token === "valid"
+      ? { ...result, hasToken: true }
+      : result;
+  };
+}
+
+function namesIn({ headers }: Incoming): string[] {
+  return Object.keys(plainHeaders(headers));
 }
 
 /** Warns once of a stored delivery that nothing handles, because `start()` was not called. */

@@ -1,5 +1,6 @@
 import { expect, it, vi } from "vitest";
 import type { HandleStage } from "../handle/handle-stage.ts";
+import type { Presence } from "../health/presence.ts";
 import type { Pruned } from "../inbox/inbox.ts";
 import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
 import { PruneCount } from "../inbox/retention.ts";
@@ -35,6 +36,7 @@ function make(
     { stop() {} } as VerifyStage,
     { stop() {} } as HandleStage,
     reporter as unknown as Reporter,
+    {} as Presence,
   );
   return { work, clock, time, pruned, reporter, logger };
 }

@@ -1,11 +1,5 @@
 import type { Health, Inbox, Receiver } from "@reporthook/core";
-import {
-  assertKnownKeys,
-  isKeyRefused,
-  receiverInbox,
-  systemClock,
-  watchHealth,
-} from "@reporthook/core/store";
+import { assertKnownKeys, receiverInbox, systemClock, watchHealth } from "@reporthook/core/store";
 
 /** The source of a dashboard: a receiver, or an inbox with {@link ofInbox}. */
 export interface Source {
@@ -54,17 +48,9 @@ export function ofInbox(inbox: Inbox, options: InboxOptions = {}): Source {
   assertKnownKeys("ofInbox", options, ["receiver"]);
   const { receiver = "reports" } = options;
   const of = { inbox, name: receiver, clock: systemClock };
-  const watch = watchHealth(of);
-  const deliveries = receiverInbox(of, async () => {});
   return {
-    async health() {
-      const health = await watch();
-      if (!health.inbox.ok || health.counts.received === 0) return health;
-      // The app asks the service; the results are in the waiting entries.
-      const waiting = await deliveries.list({ state: "received", limit: 20 });
-      return waiting.some(isKeyRefused) ? { ...health, service: "refused" } : health;
-    },
-    inbox: deliveries,
+    health: watchHealth(of),
+    inbox: receiverInbox(of, async () => {}),
     name: receiver,
   };
 }

@@ -3,7 +3,7 @@ import { type Database, rollBack, unusable } from "./driver.ts";
 import { applicationId, marks, schemaIn, userVersionOf } from "./header.ts";
 
 /** The version of the schema: a file of any other one is refused. */
-const schemaVersion = 8;
+const schemaVersion = 9;
 
 const schema = `
   CREATE TABLE receiver (
@@ -90,6 +90,13 @@ const schema = `
     -- The number and the host of its process, for people.
     process TEXT
   );
+  -- Texts of a receiver: its processes, the problems that were told, the numbers of hours.
+  CREATE TABLE note (
+    receiver TEXT NOT NULL,
+    key TEXT NOT NULL,
+    text TEXT NOT NULL,
+    PRIMARY KEY (receiver, key)
+  ) WITHOUT ROWID;
   -- How long the app keeps deliveries.
   CREATE TABLE retention (
     handled_ms REAL NOT NULL,

@@ -100,6 +100,9 @@ export interface ConsumerState extends LivedMoment {
   readonly hasEnded: boolean;
 }
 
+/** Texts to keep, by key; null deletes one. */
+export type KeptNotes = Readonly<Record<string, string | null>>;
+
 /** A query, or an action that runs once. */
 export type ThreadCall =
   | { readonly ask: "health" }
@@ -109,7 +112,9 @@ export type ThreadCall =
   | { readonly ask: "get"; readonly id: string; readonly receiver: string | undefined }
   | { readonly ask: "list"; readonly query: InboxQuery }
   | { readonly ask: "summary"; readonly query: SummaryQuery }
-  | { readonly ask: "oldestWaiting"; readonly receiver: string }
+  | { readonly ask: "facts"; readonly receiver: string }
+  | { readonly ask: "notes"; readonly receiver: string; readonly prefix: string }
+  | { readonly ask: "keepNotes"; readonly receiver: string; readonly notes: KeptNotes }
   /** One step of an act, on entries with ids beyond `after`. */
   | { readonly ask: "act"; readonly query: ActQuery; readonly after: string }
   | { readonly ask: "prune"; readonly now: number; readonly dryRun: boolean }

@@ -1,11 +1,13 @@
 import { ReporthookError } from "@reporthook/core";
 import type { CallResult, ThreadCall } from "../protocol/protocol.ts";
 import type { Admin } from "./admin/admin.ts";
+import type { StoredFacts } from "./admin/facts.ts";
 import type { Maintenance } from "./admin/maintenance.ts";
 import type { Query } from "./admin/query.ts";
 import type { Claimer } from "./claim/claimer.ts";
 import { failureOf } from "./errors.ts";
 import type { Lived } from "./lived.ts";
+import type { StoredNotes } from "./notes.ts";
 
 /** The parts of the writer that calls use. */
 export interface Callees {
@@ -14,6 +16,8 @@ export interface Callees {
   readonly maintenance: Maintenance;
   readonly claimer: Claimer;
   readonly lived: Lived;
+  readonly facts: StoredFacts;
+  readonly notes: StoredNotes;
   /** Checks that the file can be written. */
   probe(): void;
 }
@@ -37,8 +41,12 @@ function carryOut(call: ThreadCall, callees: Callees): unknown {
       return query.list(call.query);
     case "summary":
       return query.summary(call.query);
-    case "oldestWaiting":
-      return query.oldestWaiting(call.receiver);
+    case "facts":
+      return callees.facts.of(call.receiver);
+    case "notes":
+      return callees.notes.find(call.receiver, call.prefix);
+    case "keepNotes":
+      return callees.notes.keep(call.receiver, call.notes);
     case "act":
       claimer.invalidate();
       return admin.act(call.query, call.after);

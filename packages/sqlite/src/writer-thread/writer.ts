@@ -17,6 +17,7 @@ import {
 import { type Addition, eachAddition } from "../protocol/request-batch.ts";
 import { queuedAfter, retentionClassAfter } from "../protocol/row.ts";
 import { Admin } from "./admin/admin.ts";
+import { StoredFacts } from "./admin/facts.ts";
 import { Maintenance } from "./admin/maintenance.ts";
 import { Query } from "./admin/query.ts";
 import { answerTo, type Callees } from "./call.ts";
@@ -28,6 +29,7 @@ import { nothingRescued, rescue } from "./claim/rescue.ts";
 import { Deliveries } from "./deliveries.ts";
 import { failureOf, failureOfAll } from "./errors.ts";
 import { Lived } from "./lived.ts";
+import { StoredNotes } from "./notes.ts";
 import { Transactions } from "./transactions.ts";
 
 /** Runs a step as it is, or in a transaction that fails alone. */
@@ -72,7 +74,9 @@ export class Writer {
     const query = new Query(deliveries, lived);
     const admin = new Admin(deliveries, query, lived);
     const probe = (): void => this.#probe();
-    this.#callees = { admin, query, maintenance, claimer, lived, probe };
+    const facts = new StoredFacts(deliveries, maintenance);
+    const notes = new StoredNotes(database);
+    this.#callees = { admin, query, maintenance, claimer, lived, facts, notes, probe };
     this.#transactions = new Transactions(deliveries, leases, file, () =>
       claimer.consumers.invalidate(),
     );

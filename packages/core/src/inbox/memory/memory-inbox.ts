@@ -5,6 +5,7 @@ import { laterMark, noMark } from "../../lib/time/timekeeper.ts";
 import { assertKnownKeys, assertOption, assertPositive } from "../../lib/validate.ts";
 import { ActCount, selectorOf } from "../acting.ts";
 import { isWaiting } from "../delivery.ts";
+import { factsOf } from "../finding-facts.ts";
 import type { Consumer, Inbox } from "../inbox.ts";
 import { filterEntries, summarize, zeroCounts } from "../query.ts";
 import {
@@ -26,6 +27,7 @@ import { applyOutcome, hasten, reopen } from "../transitions.ts";
 import { MemoryConsumer, type RecordOutcome } from "./consumer.ts";
 import { type DedupeKey, keyText, MemoryDedupeWindow } from "./dedupe-window.ts";
 import { bytesOf, EndedDeliveries } from "./limits.ts";
+import { MemoryNotes } from "./notes.ts";
 import { WaitingDeliveries } from "./waiting.ts";
 
 /** Options of `memoryInbox`. */
@@ -69,6 +71,7 @@ class MemoryInbox implements Inbox {
   readonly #waiting = new WaitingDeliveries<MemoryDelivery>();
   readonly #consumers: Consumer[] = [];
   readonly #shown = new ShownChanges();
+  readonly #notes = new MemoryNotes();
   #time = noMark;
 
   constructor(options: MemoryInboxOptions) {
@@ -155,14 +158,10 @@ class MemoryInbox implements Inbox {
     return counts;
   };
 
-  readonly oldestWaiting: Inbox["oldestWaiting"] = async (receiver) => {
-    let oldest = Number.POSITIVE_INFINITY;
-    for (const { state, arrivedAt } of this.#of(receiver)) {
-      if (isWaiting(state)) oldest = Math.min(oldest, arrivedAt);
-    }
-    return Number.isFinite(oldest) ? new Date(oldest) : null;
-  };
-
+  readonly facts: Inbox["facts"] = async (receiver) => factsOf(this.#of(receiver), this.#retention);
+  readonly notes: Inbox["notes"] = async (receiver, prefix) => this.#notes.find(receiver, prefix);
+  readonly keepNotes: Inbox["keepNotes"] = async (receiver, notes) =>
+    this.#notes.keep(receiver, notes);
   readonly act: Inbox["act"] = (query) => this.#act(query);
 
   async *#act(query: ActQuery): AsyncGenerator<ActStep> {

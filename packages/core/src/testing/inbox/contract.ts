@@ -11,6 +11,7 @@ import { closing } from "./closing.ts";
 import { context } from "./context.ts";
 import { damaged } from "./damage.ts";
 import { duplicates } from "./duplicates.ts";
+import { facts } from "./facts.ts";
 import { createInboxFixture, type Need } from "./fixture.ts";
 import { handlingAtOnce } from "./handling-at-once.ts";
 import { querying } from "./querying.ts";
@@ -56,6 +57,7 @@ const cases = [
   ...retaining,
   ...announcing,
   ...querying,
+  ...facts,
   ...damaged,
   ...context,
   ...standingStill,

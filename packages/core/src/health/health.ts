@@ -1,0 +1,212 @@
+import type { Counts, InboxHealth } from "../inbox/inbox.ts";
+import { zeroCounts } from "../inbox/query.ts";
+import type { OfReceiver } from "../inbox/receiver-inbox.ts";
+import { type Life, outside } from "../inbox/receivers.ts";
+import { describe } from "../lib/describe.ts";
+import { LivedClock } from "../lib/time/lived-clock.ts";
+import { realClock } from "../lib/time/real-timers.ts";
+import { Timekeeper } from "../lib/time/timekeeper.ts";
+import { settlesWithin } from "../lib/time/timeout.ts";
+import type { NewsDesk, ServiceStatus } from "./news.ts";
+import { keyOf, type Problem } from "./problem.ts";
+import { problemsOf, type Report } from "./problems.ts";
+import { type Look, lookAt } from "./reports.ts";
+
+/** The health of a receiver. It names hosts and errors: show `ready` alone to the outside. */
+export interface Health {
+  /**
+   * Whether it accepts notifications: false while closing, when the inbox fails or says nothing for 4 seconds, and for 30 seconds
+   * after one could not be stored, unless one was since.
+   */
+  readonly ready: boolean;
+  readonly inbox: InboxHealth;
+  /** The last answer of the service; `failing`: it answers, with no verdict. */
+  readonly service: ServiceStatus;
+  /** Age of the oldest delivery that is neither handled nor parked, in milliseconds. */
+  readonly oldestWaitingMs: number | null;
+  /** When the newest notification was received. */
+  readonly newest: Date | null;
+  /** The last ones, all zero before the first. */
+  readonly counts: Counts;
+  /** When they were counted; null before the first time. */
+  readonly countedAt: Date | null;
+  /** What is wrong, worst first. */
+  readonly problems: readonly Problem[];
+}
+
+/** The part of a process in the reports. */
+export interface Reporting {
+  readonly desk: NewsDesk;
+  readonly report: () => Report;
+}
+
+const answerMs = 400;
+const silentMs = 4_000;
+/** Longer than a server is let count. */
+const forgottenMs = 60_000;
+const url = "https://www.npmjs.com/package/@reporthook/core#problems";
+
+/** Looks at a receiver and its inbox: the only place that knows how it is. */
+export class Lookout {
+  /** The last look at the inbox; null before the first. */
+  look: (Look & { readonly at: number }) | null = null;
+  readonly #of: OfReceiver & { readonly time: Timekeeper };
+  readonly #life: Life;
+  /** Null of a tool, which has no receiver. */
+  readonly #own: Reporting | null;
+  #inbox: InboxHealth = { ok: true };
+  readonly #asking: Question;
+  readonly #looking: Question;
+
+  constructor(of: OfReceiver, life: Life = outside, own: Reporting | null = null) {
+    const { clock, inbox, time = new Timekeeper(new LivedClock(clock), inbox) } = of;
+    this.#of = { ...of, time };
+    this.#life = life;
+    this.#own = own;
+    const running = (): number => time.clock.running();
+    this.#asking = new Question(running, () => this.#ask());
+    this.#looking = new Question(running, () => this.#look());
+  }
+
+  /** Resolves within 500 ms, whatever the inbox does. Never rejects. */
+  readonly health = async (): Promise<Health> => {
+    if (this.#life.phase !== "closed") await settlesWithin(realClock, answerMs, this.#lookNow());
+    return this.#healthNow();
+  };
+
+  async #lookNow(): Promise<void> {
+    await this.#asking.answer();
+    // A query would open a closed inbox again.
+    if (this.#inbox.ok && this.#life.phase !== "closed") await this.#looking.answer();
+  }
+
+  async #ask(): Promise<void> {
+    this.#says(await this.#of.inbox.health().catch(failed));
+  }
+
+  async #look(): Promise<void> {
+    const { inbox, name, time } = this.#of;
+    try {
+      await time.join();
+      const at = time.clock.now();
+      this.look = { at, ...(await lookAt(inbox, name)) };
+    } catch (error) {
+      this.#says(failed(error));
+    }
+  }
+
+  #says(inbox: InboxHealth): void {
+    this.#inbox = inbox;
+    this.#own?.desk.inboxSays(inbox.ok ? null : (inbox.error ?? ""));
+  }
+
+  #healthNow(): Health {
+    const { clock } = this.#of.time;
+    const { look } = this;
+    const { phase } = this.#life;
+    const isClosed = phase === "closed";
+    if (!isClosed && this.#asking.silentMs >= silentMs) {
+      this.#says({ ok: false, error: `The inbox gave no answer within ${silentMs} ms` });
+    }
+    const reports = this.reports;
+    const fails = isClosed ? null : (reports.find(this.#isOwn)?.news.fails ?? null);
+    const inbox =
+      fails === null || !this.#inbox.ok ? this.#inbox : { ok: false, error: fails.error };
+    const { oldestWaiting = null, newest = null, counts = zeroCounts() } = look?.facts ?? {};
+    const dateOf = (at: number | null): Date | null =>
+      at === null ? null : new Date(at + clock.wallOffset);
+    return {
+      ready: phase !== "closing" && !isClosed && inbox.ok,
+      inbox,
+      service: serviceIn(reports, this.#isOwn),
+      oldestWaitingMs:
+        oldestWaiting === null || isClosed ? null : Math.max(0, clock.now() - oldestWaiting),
+      newest: newest === null ? null : new Date(newest),
+      counts,
+      countedAt: dateOf(look?.at ?? null),
+      problems: isClosed ? [] : this.#problems(reports),
+    };
+  }
+
+  readonly #isOwn = ({ id }: Report): boolean => id === this.#own?.report().id;
+
+  /** Of this process, and of others. */
+  get reports(): readonly Report[] {
+    const others = this.look?.reports ?? [];
+    if (this.#own === null) return others;
+    const own = this.#own.report();
+    return [own, ...others.filter(({ id }) => id !== own.id)];
+  }
+
+  #problems(reports: readonly Report[]): Problem[] {
+    const { clock } = this.#of.time;
+    const { look } = this;
+    const { desk } = this.#own ?? {};
+    const known = {
+      reports,
+      facts: this.#inbox.ok ? (look?.facts ?? null) : null,
+      everValid: look?.everValid ?? false,
+      watchedSince: desk?.awakeSince ?? Number.NEGATIVE_INFINITY,
+    };
+    const found = problemsOf(known, clock.now());
+    // Of an inbox that fails nothing else is known.
+    if (desk !== undefined && known.facts !== null) {
+      desk.open = Object.fromEntries(found.map((one) => [keyOf(one), one.since]));
+    }
+    const { name } = this.#of;
+    const of = name === "reports" ? "" : ` --receiver ${name}`;
+    return found.map(({ since, command, ...rest }) => ({
+      ...rest,
+      since: new Date(since + clock.wallOffset),
+      command: command === null ? null : `npx reporthook ${command}${of}`,
+      url,
+    }));
+  }
+}
+
+/** A question that is asked once at a time, and again when it was forgotten. */
+class Question {
+  readonly #running: () => number;
+  readonly #ask: () => Promise<void>;
+  #asked: Promise<void> | null = null;
+  #askedAt = 0;
+  #silentSince: number | null = null;
+
+  constructor(running: () => number, ask: () => Promise<void>) {
+    this.#running = running;
+    this.#ask = ask;
+  }
+
+  /** Milliseconds without an answer. */
+  get silentMs(): number {
+    return this.#silentSince === null ? 0 : this.#running() - this.#silentSince;
+  }
+
+  answer(): Promise<void> {
+    const now = this.#running();
+    if (this.#asked !== null && now - this.#askedAt < forgottenMs) return this.#asked;
+    this.#askedAt = now;
+    this.#silentSince ??= now;
+    this.#asked = this.#ask().finally(() => {
+      this.#asked = null;
+      this.#silentSince = null;
+    });
+    return this.#asked;
+  }
+}
+
+function failed(error: unknown): InboxHealth {
+  return { ok: false, error: describe(error) };
+}
+
+/** How the service answered: this process, or the one that asked last. */
+function serviceIn(reports: readonly Report[], isOwn: (report: Report) => boolean): ServiceStatus {
+  const told = reports.filter(({ news }) => news.service !== "unknown");
+  const latest = told.toSorted((one, other) => other.at - one.at);
+  return (told.find(isOwn) ?? latest[0])?.news.service ?? "unknown";
+}
+
+/** Makes the health of an inbox for a tool, which has no receiver. */
+export function watchHealth(of: OfReceiver): () => Promise<Health> {
+  return new Lookout(of).health;
+}
