@@ -1,6 +1,6 @@
 import type { Guarantees, Inbox } from "@reporthook/core";
 import { patiently, same } from "../assert.ts";
-import { isTiedToRequests } from "../runtime.ts";
+import { isWorkers } from "../runtime.ts";
 import { acting } from "./acts/acting.ts";
 import { announcing } from "./acts/announcing.ts";
 import { releasing } from "./acts/releasing.ts";
@@ -103,7 +103,7 @@ function missing(
     return "how to start another process is not told";
   }
   if (need === "clock" && clock === "own") return "the store keeps its own time";
-  if (need === "ticks" && isTiedToRequests()) {
+  if (need === "ticks" && isWorkers()) {
     return "where work is tied to requests, nobody watches the clock";
   }
   if (need === "order" && order === "roughly") return "the store keeps the order only roughly";

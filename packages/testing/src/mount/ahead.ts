@@ -1,5 +1,5 @@
 import { patiently, same } from "../assert.ts";
-import { builtin } from "../runtime.ts";
+import { runtimeModule } from "../runtime.ts";
 import { completeReport, type Definition, type MountFixture, withMountFixture } from "./fixture.ts";
 
 /** The members used of a request of Node. */
@@ -139,7 +139,7 @@ async function onRequests(
   ahead: (req: NodeRequest) => void,
   send: (headers: Readonly<Record<string, string>>) => Promise<unknown>,
 ): Promise<void> {
-  const { subscribe, unsubscribe } = builtin<Channels>("node:diagnostics_channel");
+  const { subscribe, unsubscribe } = runtimeModule<Channels>("node:diagnostics_channel");
   const channel = "http.server.request.start";
   const mark = crypto.randomUUID();
   const listener = (message: object): void => {
@@ -156,7 +156,7 @@ async function onRequests(
 
 /** Bytes of another realm, or null where there is none. */
 function foreign(text: string): Uint8Array<ArrayBuffer> | null {
-  const { runInNewContext } = builtin<{ runInNewContext(code: string): unknown }>("node:vm");
+  const { runInNewContext } = runtimeModule<{ runInNewContext(code: string): unknown }>("node:vm");
   const bytes = [...new TextEncoder().encode(text)];
   try {
     const made = runInNewContext?.(`Uint8Array.of(${bytes.join()})`);
