@@ -22,7 +22,6 @@ export {
   idRange,
   isChosen,
   minuteMs,
-  minuteOf,
   noBacklog,
   summarize,
   sumOfBacklogs,
