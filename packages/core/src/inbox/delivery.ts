@@ -23,27 +23,23 @@ export interface Reason {
   readonly message: string;
 }
 
-/** The codes of {@link Reason}. */
-export type ReasonCode =
-  | "unsigned"
-  | "expired"
-  | "reused_signature"
-  | "not_verified"
-  | "no_handler"
-  | "no_token"
-  | "invalid_signature"
-  | "not_understood"
-  | "schema_mismatch"
-  | "do_not_retry"
-  | "attempts_used_up"
-  | "poison";
-
 /** The codes for which a delivery may be held or dead; for another it is rejected. */
-export const parkedReasons: readonly ReasonCode[] = [
-  ...(["unsigned", "expired", "reused_signature", "not_verified", "no_handler"] as const),
+export const parkedReasons = [
+  "unsigned",
+  "expired",
+  "reused_signature",
+  "not_verified",
+  "no_handler",
   "no_token",
-  ...(["not_understood", "schema_mismatch", "do_not_retry", "attempts_used_up", "poison"] as const),
-];
+  "not_understood",
+  "schema_mismatch",
+  "do_not_retry",
+  "attempts_used_up",
+  "poison",
+] as const;
+
+/** The codes of {@link Reason}. */
+export type ReasonCode = (typeof parkedReasons)[number] | "invalid_signature";
 
 /** The headers kept of a notification: content-type, user-agent, traceparent. */
 export type KeptHeaders = Readonly<Record<string, string>>;
