@@ -2,8 +2,9 @@
 export { type Parse, Recognizer } from "./src/events/recognize.ts";
 export { type HandleOptions, HandleStage } from "./src/handle/handle-stage.ts";
 export type { Registration } from "./src/handle/handlers.ts";
-export { Counters } from "./src/health/counters.ts";
-export { NewsDesk } from "./src/health/news.ts";
+export { EventCounters } from "./src/health/counters.ts";
+export { NewsDesk } from "./src/health/news-desk.ts";
+
 export { type Job, keyRefused } from "./src/inbox/delivery.ts";
 export { idAt } from "./src/inbox/id.ts";
 export type { Inbox } from "./src/inbox/inbox.ts";
@@ -14,21 +15,4 @@ export { LivedClock } from "./src/lib/time/lived-clock.ts";
 export { messages } from "./src/log-messages.ts";
 export { Reporter } from "./src/observe/reporter.ts";
 export { refusalWarnings } from "./src/receive/refusals.ts";
-export { unsigned, unsignedTest } from "./src/testing/inbox/acts/retaining.ts";
-export {
-  type Consuming,
-  createInboxFixture,
-  deferred,
-  endedAs,
-  handled,
-  type InboxFixture,
-  later,
-  valid,
-} from "./src/testing/inbox/fixture.ts";
-export type {
-  StandingProcess,
-  StandstillReport,
-} from "./src/testing/inbox/time/standing-process.ts";
-export { standStillOn } from "./src/testing/inbox/time/standing-still.ts";
-export { manualClock } from "./src/testing/manual-clock.ts";
 export { type VerifyOptions, VerifyStage } from "./src/verify/verify-stage.ts";

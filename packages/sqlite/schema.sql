@@ -5,7 +5,8 @@ CREATE TABLE delivery (
     id TEXT NOT NULL,
     receiver INTEGER NOT NULL REFERENCES receiver,
     arrived_at INTEGER NOT NULL,
-    ack_ms REAL NOT NULL,
+    -- By the token of its callback URL.
+    request TEXT,
     -- Of a signed one: stands for its signature, and for the signed content.
     key BLOB,
     -- 1 if another delivery with this signature came, before it or after it.
@@ -58,6 +59,8 @@ CREATE INDEX delivery_reason ON delivery (receiver, reason, id) WHERE reason IS 
 
 CREATE INDEX delivery_report ON delivery (receiver, report, id) WHERE report IS NOT NULL;
 
+CREATE INDEX delivery_request ON delivery (receiver, request, id) WHERE request IS NOT NULL;
+
 CREATE INDEX delivery_reused ON delivery (key, arrived_at) WHERE is_reused IS NOT NULL;
 
 CREATE INDEX delivery_state ON delivery (receiver, state, id);
@@ -72,6 +75,13 @@ CREATE TABLE lived (
     unseen_ms INTEGER NOT NULL,
     held_ms INTEGER NOT NULL
   );
+
+CREATE TABLE note (
+    receiver TEXT NOT NULL,
+    key TEXT NOT NULL,
+    text TEXT NOT NULL,
+    PRIMARY KEY (receiver, key)
+  ) WITHOUT ROWID;
 
 CREATE TABLE owner (
     number INTEGER PRIMARY KEY,

@@ -1,7 +1,7 @@
 import { memoryInbox } from "@reporthook/core";
 import type { Job, Parse, Registration } from "@reporthook/core/internals";
 import {
-  Counters,
+  EventCounters,
   type HandleOptions,
   HandleStage,
   LivedClock,
@@ -49,7 +49,7 @@ export function testStages(
   });
   const desk = new NewsDesk(seen.clock, false);
   const lookout = { health: () => Promise.reject(new Error("unused")), look: null, reports: [] };
-  const numbers = () => new Counters().numbers;
+  const numbers = () => new EventCounters().numbers;
   reporter.instrument({ lookout, numbers }, [desk]);
   const options: VerifyOptions & HandleOptions = {
     ...seen,
@@ -77,7 +77,7 @@ export function testStages(
     nextAttemptAt: null,
     lastError: null,
     changedAt: new Date(clock.now()),
-    ackMs: 0,
+    requestId: null,
     signature: "s",
     url: "/",
     context: null,

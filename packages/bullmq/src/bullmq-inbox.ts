@@ -22,15 +22,9 @@ import type {
   SummaryQuery,
   TimeMark,
 } from "@reporthook/core";
-import {
-  detailsOf,
-  newStoredDelivery,
-  PruneCount,
-  ShownChanges,
-  states,
-} from "@reporthook/core/store";
+import { detailsOf, newStoredDelivery, PruneCount, ShownChanges } from "@reporthook/core/store";
 import { actOnSome, candidatesOf, stepsOf } from "./admin/act.ts";
-import { factsOfQueues } from "./admin/facts.ts";
+import { queueFacts } from "./admin/facts.ts";
 import { foresee, prune } from "./admin/prune.ts";
 import { list } from "./admin/query.ts";
 import { summary } from "./admin/summary.ts";
@@ -39,7 +33,7 @@ import {
   BacklogMeter,
   backlogShareOf,
   type CountChange,
-  countDeliveries,
+  countAll,
   noBacklog,
 } from "./process/backlog.ts";
 import { QueueConsumer } from "./process/consumer.ts";
@@ -164,12 +158,7 @@ class BullmqInbox implements Inbox {
   }
 
   counts(receiver?: string): Promise<Counts> {
-    return this.#session.ask(async ({ receivers }) => {
-      const all = await Promise.all((await receivers.some(receiver)).map(countDeliveries));
-      const sum = (state: keyof Counts): number =>
-        all.reduce((total, counts) => total + counts[state], 0);
-      return Object.fromEntries(states.map((state) => [state, sum(state)])) as Counts;
-    });
+    return this.#session.ask(async ({ receivers }) => countAll(await receivers.some(receiver)));
   }
 
   backlog(receiver: string): Backlog {
@@ -177,17 +166,15 @@ class BullmqInbox implements Inbox {
   }
 
   facts(receiver: string): Promise<Facts> {
-    return this.#session.ask(async ({ receivers }) => {
-      const retention = (await receivers.retention()) ?? this.#settings.retention;
-      return factsOfQueues(receivers.queuesOf(receiver), retention);
-    });
+    const { retention } = this.#settings;
+    return this.#session.ask(({ receivers }) => queueFacts(receivers, receiver, retention));
   }
 
   notes(receiver: string, prefix: string): Promise<Notes> {
     return this.#session.ask(({ receivers }) => receivers.notes.find(receiver, prefix));
   }
 
-  keepNotes(receiver: string, notes: Readonly<Record<string, string | null>>): Promise<void> {
+  keepNotes(receiver: string, notes: Record<string, string | null>): Promise<void> {
     return this.#session.ask(({ receivers }) => receivers.notes.keep(receiver, notes));
   }
 

@@ -78,6 +78,7 @@ export type {
   State,
 } from "./inbox/delivery.ts";
 export type { Facts, Notes, ParkedFact } from "./inbox/facts.ts";
+export type { Hour } from "./inbox/hours.ts";
 export type {
   AddResult,
   Backlog,

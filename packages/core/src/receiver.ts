@@ -8,9 +8,9 @@ import {
   type Registration,
   register,
 } from "./handle/handlers.ts";
-import { Counters, type Numbers, numbersOf } from "./health/counters.ts";
+import { EventCounters, type Numbers, numbersOf } from "./health/counters.ts";
 import { type Health, Lookout } from "./health/health.ts";
-import { NewsDesk } from "./health/news.ts";
+import { NewsDesk } from "./health/news-desk.ts";
 import { Presence } from "./health/presence.ts";
 import { type CloseOptions, Connections, serverEnd } from "./http/connections.ts";
 import { incomingFromRequest, toResponse } from "./http/fetch.ts";
@@ -92,7 +92,7 @@ class OwnReceiver implements Receiver {
     const handle = new HandleStage({ ...settings, recognizer, reporter, registrations });
     const desk = new NewsDesk(clock, callback?.require === true);
     desk.alerts = settings.observe[watch] !== undefined;
-    const counters = new Counters();
+    const counters = new EventCounters();
     const presence = new Presence(settings, desk, counters);
     const work = new Work(settings, verify, handle, reporter, presence);
     const runner = new Runner(settings, work, this.#connections);

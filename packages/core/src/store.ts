@@ -4,14 +4,14 @@ export { withoutToken } from "./callback-urls/callback-url.ts";
 export { isLoopback } from "./client/client-options.ts";
 export {
   answerBounds,
-  type Hour,
   type Numbers,
   numbersOf,
   samplesOf,
 } from "./health/counters.ts";
 export { watchHealth } from "./health/health.ts";
-export { keyOf, problemKinds, titleOf } from "./health/problem.ts";
+export { problemKey, problemKinds, titleOf } from "./health/problem.ts";
 export { ActCount, actOn, selectorOf, statesOf, unvouchedReasons } from "./inbox/acting.ts";
+export { dedupeKey } from "./inbox/dedupe-key.ts";
 export {
   cutOff,
   isKeyRefused,
@@ -31,14 +31,13 @@ export {
   mostFrequent,
 } from "./inbox/finding-facts.ts";
 
-export { idAt, timeOf } from "./inbox/id.ts";
+export { idAt, newId, timeOf } from "./inbox/id.ts";
 export {
   backlogShareOf,
   filterEntries,
   idRange,
   isChosen,
   minuteMs,
-  minuteOf,
   noBacklog,
   summarize,
   sumOfBacklogs,

@@ -27,7 +27,7 @@ export function createMetrics(meter: Meter, receiver: Parameters<Instrument>[0])
   const attributesOfOutcome = cached((outcome) => ({ ...base, [names.outcome]: outcome }));
   const attributesOfVerdict = cached((verdict) => ({ ...base, [names.verdict]: verdict }));
   const attributesOfSuccess: Attributes = { ...base, [names.operation]: "process" };
-  // What the receiver has counted is added at each look: an SDK looks up the attributes of each call.
+  // The numbers of the receiver are added at each look: an SDK looks up the attributes of each call.
   const added = new Map<string, number>();
   const addCounted = (): void => {
     for (const { name, labels, value } of samplesOf(receiver.numbers())) {

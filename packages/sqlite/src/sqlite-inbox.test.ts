@@ -13,6 +13,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import type { Arrival, Inbox, Outcome, Stage } from "@reporthook/core";
+import { dayMs, states } from "@reporthook/core/store";
+import { standingProcess } from "@reporthook/test-support/standing-process";
+import { inboxContract } from "@reporthook/testing";
 import {
   type Consuming,
   createInboxFixture,
@@ -22,10 +25,7 @@ import {
   type InboxFixture,
   later,
   valid,
-} from "@reporthook/core/internals";
-import { dayMs, states } from "@reporthook/core/store";
-import { inboxContract } from "@reporthook/core/testing";
-import { standingProcess } from "@reporthook/test-support/standing-process";
+} from "@reporthook/testing/internals";
 import fc from "fast-check";
 import { afterAll, describe, expect, it, test, vi } from "vitest";
 import { loadDriver } from "./database/driver.ts";
@@ -611,7 +611,7 @@ describe.concurrent("files", () => {
       const inbox = sqliteInbox(${path});
       await inbox.open();
       const body = new Uint8Array(10);
-      const delivery = { id: "1", receiver: "a", receivedAt: 0, arrivedAt: 0, key: null, signature: "s", url: "/", context: null, headers: {}, ackMs: 0, body };
+      const delivery = { id: "1", receiver: "a", receivedAt: 0, arrivedAt: 0, key: null, signature: "s", url: "/", context: null, headers: {}, requestId: null, body };
       const added = inbox.add(delivery, { to: "received" });
       structuredClone(body.buffer, { transfer: [body.buffer] });
       await added.catch(({ code }) => console.log(code));

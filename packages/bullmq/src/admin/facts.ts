@@ -9,12 +9,19 @@ import {
 import { countDeliveries } from "../process/backlog.ts";
 import { parkedPriorities } from "../queues/priority.ts";
 import { foundIn, parkedQueues, type ReceiverQueues } from "../queues/queues.ts";
+import type { Receivers } from "../queues/receivers.ts";
 import { idsFor } from "./parked.ts";
 import { announcedOf } from "./prune.ts";
 import { newestOf, oldestOf } from "./query.ts";
 
 /** The facts of a receiver. Of those whose handlers failed, it knows the ones that are not due yet. */
-export async function factsOfQueues(queues: ReceiverQueues, retention: Retention): Promise<Facts> {
+export async function queueFacts(
+  receivers: Receivers,
+  receiver: string,
+  given: Retention,
+): Promise<Facts> {
+  const queues = receivers.queuesOf(receiver);
+  const retention = (await receivers.retention()) ?? given;
   const [counts, unverified, verified, newest, parked, announced, failing] = await Promise.all([
     countDeliveries(queues),
     arrivalOf(queues, "received"),

@@ -1,6 +1,6 @@
 import { type Problem, titleOf } from "../health/problem.ts";
-import type { Report } from "../health/problems.ts";
-import { counted, duration } from "../lib/duration.ts";
+import type { ProcessReport } from "../health/situation.ts";
+import { counted, inWords } from "../lib/in-words.ts";
 
 /** A message for the person who looks after a receiver: a problem that has begun, or is over. Nothing in it is secret. */
 export interface Alert extends Omit<Problem, "url"> {
@@ -33,7 +33,7 @@ export function firing(
 export function over(
   receiver: string,
   told: Told,
-  reports: readonly Report[],
+  reports: readonly ProcessReport[],
   now: number,
   wallOffset: number,
 ): Alert {
@@ -44,7 +44,7 @@ export function over(
     deleted > 0
       ? `${counted(deleted, "parked delivery was", "parked deliveries were")} deleted at the end of the retention`
       : endOf[told.code].replace("REASON", reason ?? "");
-  const title = `${receiver}: ${how} after ${duration(now - since)}: ${what}`;
+  const title = `${receiver}: ${how} after ${inWords(now - since)}: ${what}`;
   return {
     ...told,
     ...{ state: "resolved", receiver, title, text: `${title}.`, command: null },
@@ -53,7 +53,7 @@ export function over(
   };
 }
 
-function deletedSince({ code, reason, since }: Told, reports: readonly Report[]): number {
+function deletedSince({ code, reason, since }: Told, reports: readonly ProcessReport[]): number {
   const isMeant = (one: string): boolean =>
     code === "parked_expiring" || (code === "parked" && one === reason);
   return reports

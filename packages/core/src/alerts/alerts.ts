@@ -7,8 +7,8 @@ import { type AlertsOptions, AlertWatcher } from "./watcher.ts";
 export type { AlertsOptions } from "./watcher.ts";
 
 /**
- * Sends a message when a problem of `health()` begins, and one when it is over: once for an inbox, whatever the number of
- * processes and restarts.
+ * Sends a message when a problem of `health()` begins, and one when it is over: once for an inbox, also with several
+ * processes, and after restarts.
  *
  * @throws TypeError that names a wrong option
  * @example

@@ -1,6 +1,6 @@
-import { keyOf, type Problem, type ProblemKind } from "../health/problem.ts";
-import { livingOf } from "../health/problems.ts";
+import { type Problem, type ProblemKind, problemKey } from "../health/problem.ts";
 import { toldKey } from "../health/reports.ts";
+import { livingOf } from "../health/situation.ts";
 import type { Job, Outcome } from "../inbox/delivery.ts";
 import { describe } from "../lib/describe.ts";
 import { type Logger, oncePerMinute } from "../lib/log.ts";
@@ -97,7 +97,7 @@ export class AlertWatcher implements Instrumentation {
     if (isNew && !this.#isFirst()) return;
     const open = problems.filter(({ code }) => this.#options.on.includes(code));
     for (const problem of open) await this.#begun(problem);
-    const keys = new Set(open.map(keyOf));
+    const keys = new Set(open.map(problemKey));
     // Of an inbox that fails it is not known what is over.
     const ended = Object.entries(this.#told).filter(([key]) => isNew && !keys.has(key));
     for (const [key, told] of ended) await this.#over(key, told);
@@ -114,7 +114,7 @@ export class AlertWatcher implements Instrumentation {
 
   async #begun(problem: Problem): Promise<void> {
     const { name, clock } = this.#watched;
-    const key = keyOf(problem);
+    const key = problemKey(problem);
     const known = this.#told[key];
     if (known !== undefined && (known.severity === "critical" || problem.severity === "warning"))
       return;

@@ -1,5 +1,6 @@
 import { inspect } from "node:util";
 import { setUp, standStill, turns } from "@reporthook/test-support/receiver-setup";
+import { manualClock } from "@reporthook/testing/internals";
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import type { Authorizer } from "../client/authorizer.ts";
@@ -7,7 +8,6 @@ import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
 import { loggerOf } from "../lib/log.ts";
 import { messages } from "../log-messages.ts";
 import type { ReceiverOptions } from "../options/receiver-options.ts";
-import { manualClock } from "../testing/manual-clock.ts";
 import { createCallbacks } from "./callback-url.ts";
 
 const secret = "0123456789abcdef0123456789abcdef";
@@ -193,6 +193,24 @@ describe("receiving", () => {
     expect(lines).toMatchObject([{ fields: { token: "missing" } }]);
     const { status } = await sendTo(await receiver.callbackUrl(base, { context: customer }));
     expect(status).toBe(200);
+  });
+
+  it("a token made for a request is known from the receipt on, and is valid where one is required", async () => {
+    const callback = { secrets: [secret], require: true };
+    const { emulator, receiver, sendTo } = make({ callback });
+    const url = await callbacks([secret]).urlOfRequest(base, "01m7");
+    const forged = emulator.notification("report.complete", { signature: "invalid" });
+    for (const notification of [undefined, forged]) {
+      const { status, body } = await sendTo(url, notification);
+      expect(status).toBe(200);
+      expect(await receiver.inbox.get(body.id)).toMatchObject({
+        ...{ requestId: "01m7", context: null, url: "/webhooks/reports" },
+      });
+    }
+    const other = await callbacks([secret]).url(base, "01m7");
+    const { body } = await sendTo(other);
+    expect(await receiver.inbox.get(body.id)).toMatchObject({ requestId: null, context: "01m7" });
+    expect(await receiver.inbox.list({ requestId: "01m7" })).toHaveLength(2);
   });
 
   it("a callback URL gives no context to another receiver with the same secrets", async () => {

@@ -1,6 +1,7 @@
 import type { ReceiveResult } from "../http/answer.ts";
 import type { Job, Outcome } from "../inbox/delivery.ts";
 import type { Notes } from "../inbox/facts.ts";
+import { hourKey, hourMs } from "../inbox/hours.ts";
 import type { ReasonCounts } from "../inbox/selection.ts";
 
 /** The bounds of the histogram of answers, in seconds. */
@@ -8,7 +9,7 @@ export const answerBounds: readonly number[] = [
   ...[0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10],
 ];
 
-/** What a process has counted since its start. */
+/** The numbers of a process since its start. */
 export interface Numbers {
   /**
    * By name: `accepted`, `duplicate`, `refused/CODE`, `verdict/VERDICT`, `verified`, `handled`, `held/REASON`, `dead/REASON`,
@@ -21,14 +22,6 @@ export interface Numbers {
 
 /** The key under which a receiver has the numbers of its process: for the metrics of the dashboard. */
 export const numbersOf: unique symbol = Symbol.for("reporthook.numbers");
-
-/** The numbers of one hour. */
-export interface Hour {
-  /** The beginning of the hour. */
-  readonly at: Date;
-  /** As in {@link Numbers}. */
-  readonly counts: Readonly<Record<string, number>>;
-}
 
 /** One number, as the metric `reporthook.NAME` shows it. */
 export interface Sample {
@@ -50,13 +43,8 @@ export function samplesOf({ counts }: Pick<Numbers, "counts">): Sample[] {
   });
 }
 
-const hourMs = 3_600_000;
-/** The beginning of the keys of the numbers of hours. */
-export const hourKey = "hour/";
-const keptHours = 30 * 24;
-
 /** Counts what happens in this process: an instrument of its receiver. */
-export class Counters {
+export class EventCounters {
   readonly #total = new Map<string, number>();
   readonly #buckets = new Array<number>(answerBounds.length + 1).fill(0);
   #seconds = 0;
@@ -120,40 +108,5 @@ export class Counters {
     this.#total.set(name, (this.#total.get(name) ?? 0) + by);
     this.#hour.set(name, (this.#hour.get(name) ?? 0) + by);
     this.#isNew = true;
-  }
-}
-
-/** The hours in notes, oldest first, from the one of `from` on. */
-export function hoursIn(notes: Notes, from: Date): Hour[] {
-  const hours = new Map<number, Record<string, number>>();
-  for (const [key, text] of Object.entries(notes)) {
-    const number = numberIn(key);
-    if ((number + 1) * hourMs <= from.getTime()) continue;
-    const sum = hours.get(number) ?? {};
-    hours.set(number, sum);
-    for (const [name, count] of Object.entries(countsIn(text))) {
-      if (typeof count === "number") sum[name] = (sum[name] ?? 0) + count;
-    }
-  }
-  return [...hours]
-    .sort(([one], [other]) => one - other)
-    .map(([number, counts]) => ({ at: new Date(number * hourMs), counts }));
-}
-
-/** The keys of hours that are no longer kept at `wallAt`. */
-export function oldHours(notes: Notes, wallAt: number): string[] {
-  const oldest = Math.floor(wallAt / hourMs) - keptHours;
-  return Object.keys(notes).filter((key) => numberIn(key) < oldest);
-}
-
-function numberIn(key: string): number {
-  return Number(key.slice(hourKey.length).split("/")[0]);
-}
-
-function countsIn(text: string): Record<string, unknown> {
-  try {
-    return JSON.parse(text) as Record<string, unknown>;
-  } catch {
-    return {};
   }
 }

@@ -1,9 +1,9 @@
 import { gate, setUp, turns } from "@reporthook/test-support/receiver-setup";
+import { manualClock } from "@reporthook/testing/internals";
 import { describe, expect, it, vi } from "vitest";
 import type { Facts } from "../inbox/facts.ts";
 import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
 import { messages } from "../log-messages.ts";
-import { manualClock } from "../testing/manual-clock.ts";
 
 const never = (): Promise<never> => new Promise(() => {});
 

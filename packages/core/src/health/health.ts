@@ -7,10 +7,12 @@ import { LivedClock } from "../lib/time/lived-clock.ts";
 import { realClock } from "../lib/time/real-timers.ts";
 import { Timekeeper } from "../lib/time/timekeeper.ts";
 import { settlesWithin } from "../lib/time/timeout.ts";
-import type { NewsDesk, ServiceStatus } from "./news.ts";
-import { keyOf, type Problem } from "./problem.ts";
-import { problemsOf, type Report } from "./problems.ts";
+import type { ServiceStatus } from "./news.ts";
+import type { NewsDesk } from "./news-desk.ts";
+import { type Problem, problemKey } from "./problem.ts";
+import { problemsOf } from "./problems.ts";
 import { type Look, lookAt } from "./reports.ts";
+import type { ProcessReport } from "./situation.ts";
 
 /** The health of a receiver. It names hosts and errors: show `ready` alone to the outside. */
 export interface Health {
@@ -30,14 +32,14 @@ export interface Health {
   readonly counts: Counts;
   /** When they were counted; null before the first time. */
   readonly countedAt: Date | null;
-  /** What is wrong, worst first. */
+  /** The problems, worst first. */
   readonly problems: readonly Problem[];
 }
 
 /** The part of a process in the reports. */
 export interface Reporting {
   readonly desk: NewsDesk;
-  readonly report: () => Report;
+  readonly report: () => ProcessReport;
 }
 
 const answerMs = 400;
@@ -68,7 +70,7 @@ export class Lookout {
     this.#looking = new Question(running, () => this.#look());
   }
 
-  /** Resolves within 500 ms, whatever the inbox does. Never rejects. */
+  /** Resolves within 500 ms, also if the inbox gives no answer. Never rejects. */
   readonly health = async (): Promise<Health> => {
     if (this.#life.phase !== "closed") await settlesWithin(realClock, answerMs, this.#lookNow());
     return this.#healthNow();
@@ -128,17 +130,17 @@ export class Lookout {
     };
   }
 
-  readonly #isOwn = ({ id }: Report): boolean => id === this.#own?.report().id;
+  readonly #isOwn = ({ id }: ProcessReport): boolean => id === this.#own?.report().id;
 
   /** Of this process, and of others. */
-  get reports(): readonly Report[] {
+  get reports(): readonly ProcessReport[] {
     const others = this.look?.reports ?? [];
     if (this.#own === null) return others;
     const own = this.#own.report();
     return [own, ...others.filter(({ id }) => id !== own.id)];
   }
 
-  #problems(reports: readonly Report[]): Problem[] {
+  #problems(reports: readonly ProcessReport[]): Problem[] {
     const { clock } = this.#of.time;
     const { look } = this;
     const { desk } = this.#own ?? {};
@@ -151,7 +153,7 @@ export class Lookout {
     const found = problemsOf(known, clock.now());
     // Of an inbox that fails nothing else is known.
     if (desk !== undefined && known.facts !== null) {
-      desk.open = Object.fromEntries(found.map((one) => [keyOf(one), one.since]));
+      desk.open = Object.fromEntries(found.map((one) => [problemKey(one), one.since]));
     }
     const { name } = this.#of;
     const of = name === "reports" ? "" : ` --receiver ${name}`;
@@ -200,7 +202,10 @@ function failed(error: unknown): InboxHealth {
 }
 
 /** How the service answered: this process, or the one that asked last. */
-function serviceIn(reports: readonly Report[], isOwn: (report: Report) => boolean): ServiceStatus {
+function serviceIn(
+  reports: readonly ProcessReport[],
+  isOwn: (report: ProcessReport) => boolean,
+): ServiceStatus {
   const told = reports.filter(({ news }) => news.service !== "unknown");
   const latest = told.toSorted((one, other) => other.at - one.at);
   return (told.find(isOwn) ?? latest[0])?.news.service ?? "unknown";

@@ -1,3 +1,4 @@
+import { hourKey, hourMs, oldHours } from "../inbox/hours.ts";
 import { newId } from "../inbox/id.ts";
 import type { OfReceiver } from "../inbox/receiver-inbox.ts";
 import { isTiedToRequests, thisProcess } from "../lib/platform.ts";
@@ -5,13 +6,12 @@ import { setUnrefTimeout } from "../lib/time/clock.ts";
 import type { LivedClock } from "../lib/time/lived-clock.ts";
 import { settlesWithin } from "../lib/time/timeout.ts";
 import { version } from "../lib/version.ts";
-import { type Counters, hourKey, oldHours } from "./counters.ts";
+import type { EventCounters } from "./counters.ts";
 import type { Lookout } from "./health.ts";
-import type { NewsDesk } from "./news.ts";
-import type { Report } from "./problems.ts";
+import type { NewsDesk } from "./news-desk.ts";
 import { noteOf, validKey } from "./reports.ts";
+import type { ProcessReport } from "./situation.ts";
 
-const hourMs = 3_600_000;
 const endMs = 1_000;
 const signMs = 5_000;
 const maxEveryMs = 60_000;
@@ -29,7 +29,7 @@ export class Presence {
   readonly desk: NewsDesk;
   /** Looks at the inbox meanwhile: who is to be forgotten, and when problems began. */
   lookout: Lookout | undefined;
-  readonly #counters: Counters;
+  readonly #counters: EventCounters;
   readonly #id: string;
   #since: number;
   #timer: unknown;
@@ -43,7 +43,7 @@ export class Presence {
   constructor(
     of: OfReceiver & { readonly time: { readonly clock: LivedClock } },
     desk: NewsDesk,
-    counters: Counters,
+    counters: EventCounters,
   ) {
     this.#of = of;
     this.#clock = of.time.clock;
@@ -54,7 +54,7 @@ export class Presence {
   }
 
   /** The report of this process. */
-  readonly report = (hasEnded = false): Report => ({
+  readonly report = (hasEnded = false): ProcessReport => ({
     id: this.#id,
     ...thisProcess(),
     version,

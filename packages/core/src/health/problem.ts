@@ -23,7 +23,7 @@ export const problemKinds: readonly ProblemKind[] = [
 /** Something that is wrong with a receiver, or needs a person. */
 export interface Problem {
   readonly code: ProblemKind;
-  /** `critical`: notifications are or will be lost. What a stranger's requests cause alone is a warning. */
+  /** `critical`: notifications are or will be lost. A stranger alone can cause a warning. */
   readonly severity: "critical" | "warning";
   /** When it began. */
   readonly since: Date;
@@ -40,7 +40,7 @@ export interface Problem {
 }
 
 /** Names a problem among all of a receiver. */
-export function keyOf({ code, reason }: Pick<Problem, "code" | "reason">): string {
+export function problemKey({ code, reason }: Pick<Problem, "code" | "reason">): string {
   return reason === null ? code : `${code} ${reason}`;
 }
 

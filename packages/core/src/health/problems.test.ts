@@ -2,7 +2,8 @@ import { describe, expect, it } from "vitest";
 import type { Facts } from "../inbox/facts.ts";
 import { zeroCounts } from "../inbox/query.ts";
 import type { News } from "./news.ts";
-import { type Found, type Known, problemsOf, type Report } from "./problems.ts";
+import { problemsOf } from "./problems.ts";
+import type { FoundProblem, Knowledge, ProcessReport } from "./situation.ts";
 
 const second = 1_000;
 const minute = 60_000;
@@ -20,11 +21,15 @@ const quiet: News = {
 interface Case {
   readonly facts?: Partial<Omit<Facts, "counts">> & { readonly received?: number };
   readonly news?: Partial<News>;
-  readonly others?: readonly (Partial<Omit<Report, "news">> & { readonly news?: Partial<News> })[];
+  readonly others?: readonly (Partial<Omit<ProcessReport, "news">> & {
+    readonly news?: Partial<News>;
+  })[];
   readonly everValid?: boolean;
 }
 
-function report(given: Partial<Omit<Report, "news">> & { readonly news?: Partial<News> }): Report {
+function report(
+  given: Partial<Omit<ProcessReport, "news">> & { readonly news?: Partial<News> },
+): ProcessReport {
   return {
     ...{ id: "own", host: "web-1", pid: 1, version: "1", since: ago(hour), at: now },
     ...{ everyMs: 5 * second, hasEnded: false },
@@ -33,7 +38,7 @@ function report(given: Partial<Omit<Report, "news">> & { readonly news?: Partial
   };
 }
 
-function known({ facts = {}, news = {}, others = [], everValid = true }: Case): Known {
+function known({ facts = {}, news = {}, others = [], everValid = true }: Case): Knowledge {
   const { received = 0, ...rest } = facts;
   const none = { newest: null, oldestUnverified: null, oldestWaiting: null };
   return {
@@ -50,7 +55,7 @@ function known({ facts = {}, news = {}, others = [], everValid = true }: Case): 
   };
 }
 
-const found = (given: Case): readonly Found[] => problemsOf(known(given), now);
+const found = (given: Case): readonly FoundProblem[] => problemsOf(known(given), now);
 const told = (given: Case): string[] =>
   found(given).map(({ code, severity, reason }) =>
     [code, severity, reason].filter((part) => part !== null).join(" "),

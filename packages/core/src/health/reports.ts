@@ -1,6 +1,6 @@
 import type { Facts, Notes } from "../inbox/facts.ts";
 import type { Inbox } from "../inbox/inbox.ts";
-import type { Report } from "./problems.ts";
+import type { ProcessReport } from "./situation.ts";
 
 /** The beginning of the keys of all notes from which problems follow. */
 const now = "now/";
@@ -14,7 +14,7 @@ const processes = `${now}process/`;
 export interface Look {
   readonly facts: Facts;
   /** Of all processes that spoke in the last hour. */
-  readonly reports: readonly Report[];
+  readonly reports: readonly ProcessReport[];
   readonly everValid: boolean;
   /** The problems that alerts have told; null if none were. */
   readonly told: string | null;
@@ -31,14 +31,14 @@ export async function lookAt(inbox: Inbox, receiver: string): Promise<Look> {
 }
 
 /** The note of a report; of one that is to be forgotten, null. */
-export function noteOf(report: Report, isForgotten = false): Record<string, string | null> {
+export function noteOf(report: ProcessReport, isForgotten = false): Record<string, string | null> {
   return { [processes + report.id]: isForgotten ? null : JSON.stringify(report) };
 }
 
 /** A report of another version may be of another kind. */
-function reportIn(text: Notes[string]): Report[] {
+function reportIn(text: Notes[string]): ProcessReport[] {
   try {
-    const report = JSON.parse(text) as Report;
+    const report = JSON.parse(text) as ProcessReport;
     return typeof report.news === "object" && Number.isFinite(report.at) ? [report] : [];
   } catch {
     return [];

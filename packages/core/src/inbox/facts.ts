@@ -13,7 +13,7 @@ export interface Facts {
   readonly parked: readonly ParkedFact[];
   /** The parked ones whose end was announced, at most 10,000, and when the first is deleted at the earliest. */
   readonly expiring: { readonly count: number; readonly deletedFrom: number } | null;
-  /** Those that wait for another attempt because a handler failed, and the most frequent error of some of them. */
+  /** The number that wait for another attempt because a handler failed, and the most frequent error of some of them. */
   readonly failing: { readonly count: number; readonly error: string | null } | null;
   /** The requests that are overdue, and since when the first is; left out where none are kept. */
   readonly overdue?: { readonly count: number; readonly since: number } | null;

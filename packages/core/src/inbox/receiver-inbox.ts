@@ -6,6 +6,7 @@ import { assertKnownKeys, assertOption } from "../lib/validate.ts";
 import type { Act } from "./act.ts";
 import { type ActCount, actOn } from "./acting.ts";
 import { type Entry, type EntryDetails, states } from "./delivery.ts";
+import { type Hour, hourKey, hoursIn } from "./hours.ts";
 import type { Counts, Inbox, Summary, SummaryQuery } from "./inbox.ts";
 import { type Life, outside } from "./receivers.ts";
 import type { InboxFilters, InboxQuery, ReasonCounts, Selection } from "./selection.ts";
@@ -37,6 +38,8 @@ export interface ReceiverInbox {
    * without its two dates.
    */
   summary(query: Omit<SummaryQuery, "receiver">): Promise<Summary>;
+  /** The numbers of each hour from the one of `from` on, oldest first; kept for 30 days. Rejects with a TypeError without a date. */
+  hours(from: Date): Promise<Hour[]>;
   /**
    * Runs entries again, attempts from zero: held and dead ones; handled ones by id or with `state: "handled"`. A selection
    * without a reason leaves out what nobody vouches for: `unsigned`, `expired`, `not_verified`, `reused_signature`, `no_token`.
@@ -98,13 +101,18 @@ export function receiverInbox(
       checkDate("summary: until", query.until);
       return afterPrune(() => inbox.summary({ ...query, receiver: name }));
     },
+    hours: async (from) => {
+      checkDate("hours: from", from);
+      return ask(async () => hoursIn(await inbox.notes(name, hourKey), from));
+    },
     release: acting("release"),
     retry: acting("retry"),
     discard: acting("discard"),
   };
 }
 
-const filters = ["state", "type", "reportId", "reason", "from", "until", "idPrefix"] as const;
+const texts = ["type", "reportId", "requestId", "reason", "idPrefix"] as const;
+const filters = ["state", ...texts, "from", "until"] as const;
 const asked: readonly string[] = [...filters, "newestFirst", "limit", "after"];
 
 function checkList(query: Omit<InboxQuery, "receiver">): void {
@@ -140,7 +148,7 @@ function checkFilters(whose: string, query: InboxFilters): void {
   for (const date of ["from", "until"] as const) {
     if (query[date] !== undefined) checkDate(`${whose}: ${date}`, query[date]);
   }
-  for (const text of ["type", "reportId", "reason", "idPrefix"] as const) {
+  for (const text of texts) {
     checkText(`${whose}: ${text}`, query[text] ?? "");
   }
 }

@@ -1,6 +1,6 @@
+import { manualClock } from "@reporthook/testing/internals";
 import { describe, expect, it, vi } from "vitest";
 import { type Entry, type Job, type Outcome, park, reject } from "../inbox/delivery.ts";
-import { manualClock } from "../testing/manual-clock.ts";
 import { hooksOf } from "./hooks.ts";
 
 const job: Job = {
@@ -12,7 +12,7 @@ const job: Job = {
     attempts: 2,
     nextAttemptAt: null,
     lastError: "before",
-    ackMs: 1,
+    requestId: null,
   },
   ...{
     signature: null,

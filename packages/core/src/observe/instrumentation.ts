@@ -34,7 +34,7 @@ export interface Watched {
   readonly bind: Bind;
   /** Knows how the receiver is. */
   readonly lookout: Pick<Lookout, "health" | "look" | "reports">;
-  /** What this process has counted. */
+  /** The numbers of this process. */
   readonly numbers: () => Numbers;
 }
 

@@ -23,7 +23,7 @@ export type Pipeline = (
   deadline: Deadline,
 ) => Promise<ReceiveResult>;
 
-/** Makes the pipeline of a receiver: the order of a request up to its answer stands here, each step in a file of its name. */
+/** Makes the pipeline of a receiver: it begins with the token of the callback URL. */
 export function createPipeline(
   settings: ReceiverSettings,
   callbacks: Callbacks | null,
@@ -31,6 +31,26 @@ export function createPipeline(
   runner: Runner,
   reporter: Reporter,
 ): Pipeline {
+  const take = createSteps(settings, inside, runner, reporter);
+  return async (incoming, id, deadline) => {
+    runner.ensureStarted();
+    if (incoming.method !== "POST") return { refused: "method_not_allowed" };
+    const called =
+      callbacks === null ? undefined : await inTime(deadline, callbacks.verify(incoming.url));
+    const result = await take(incoming, id, deadline, called);
+    return "refused" in result && called?.token === "valid"
+      ? { ...result, hasToken: true }
+      : result;
+  };
+}
+
+/** Makes the rest of it: the order of a request up to its answer stands here, each step in a file of its name. */
+function createSteps(
+  settings: ReceiverSettings,
+  inside: InsideRequest,
+  runner: Runner,
+  reporter: Reporter,
+): (...request: [...Parameters<Pipeline>, called: Called | undefined]) => Promise<ReceiveResult> {
   const { inbox, name, time } = settings;
   const repeated = new Repeated();
   const admission = new Admission(settings, runner, reporter);
@@ -39,19 +59,14 @@ export function createPipeline(
   const warnOfReuse = warningOfReuse(settings);
   const notStarted = warningOfNoStart(settings, runner);
 
-  const take = async (
-    incoming: Incoming,
-    id: string,
-    deadline: Deadline,
-    called: Called | undefined,
-  ): Promise<ReceiveResult> => {
+  return async (incoming, id, deadline, called) => {
     const turnedAway = admission.refusal();
     if (turnedAway !== null) return turnedAway;
     const lacksToken = called?.context === withoutToken;
     if (lacksToken && !tokenless.mayBegin(incoming, called)) return { refused: "not_found" };
 
     // A token is never stored, even without the option.
-    const { url, context = null } = called ?? { url: split(incoming.url).rest };
+    const { url, context = null, requestId = null } = called ?? { url: split(incoming.url).rest };
     const notification = await receive(incoming, url, settings, repeated, deadline);
     if (typeof notification === "string") return { refused: notification };
     if (lacksToken && notification.signature === null) return { refused: "not_found" };
@@ -59,7 +74,7 @@ export function createPipeline(
     const key = isPromise(hashing) ? await inTime(deadline, hashing) : hashing;
     const unjoined = time.isJoined ? null : await admission.join(time, deadline);
     if (unjoined !== null) return unjoined;
-    const delivery = newDelivery(settings, notification, { id, key, context });
+    const delivery = newDelivery(settings, notification, { id, key, context, requestId });
 
     // Admitting and storing an unsigned notification must not be interrupted: the next one is counted against the stored ones.
     const { claims } = notification;
@@ -86,7 +101,6 @@ export function createPipeline(
     const turnedAwayMeanwhile = admission.refusal();
     if (turnedAwayMeanwhile !== null) return turnedAwayMeanwhile;
     if (lacksToken && !tokenless.mayStay()) return { refused: "not_found" };
-    delivery.ackMs = deadline.elapsedMs;
     const stored = await admission.store(delivery, arrival, deadline);
     if ("refused" in stored) return stored;
     if (stored.status === "duplicate") return { status: "duplicate", id: stored.id };
@@ -95,17 +109,6 @@ export function createPipeline(
     reporter.stored(delivery, arrival, outcome);
     notStarted(id);
     return { status: "accepted", id };
-  };
-
-  return async (incoming, id, deadline) => {
-    runner.ensureStarted();
-    if (incoming.method !== "POST") return { refused: "method_not_allowed" };
-    const called =
-      callbacks === null ? undefined : await inTime(deadline, callbacks.verify(incoming.url));
-    const result = await take(incoming, id, deadline, called);
-    return "refused" in result && called?.token === "valid"
-      ? { ...result, hasToken: true }
-      : result;
   };
 }
 

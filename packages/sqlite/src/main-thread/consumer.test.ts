@@ -1,6 +1,6 @@
 import type { Job } from "@reporthook/core";
-import { handled, manualClock, valid } from "@reporthook/core/internals";
 import { newStoredDelivery, ShownChanges } from "@reporthook/core/store";
+import { handled, manualClock, valid } from "@reporthook/testing/internals";
 import { expect, it, vi } from "vitest";
 import { SqliteConsumer } from "./consumer.ts";
 import type { Leased } from "./prefetch.ts";
@@ -17,7 +17,7 @@ function leased(seq: number): Leased {
       signature: "s",
       url: "/",
     },
-    ...{ context: null, headers: {}, body: new Uint8Array(), ackMs: 0 },
+    ...{ context: null, headers: {}, body: new Uint8Array(), requestId: null },
   };
   const stored = newStoredDelivery(delivery, { to: "received" }, null);
   return { seq, workerId: 1, stored, isFirstStart: true };

@@ -1,5 +1,5 @@
-import { manualClock } from "@reporthook/core/internals";
 import { newStoredDelivery } from "@reporthook/core/store";
+import { manualClock } from "@reporthook/testing/internals";
 import { describe, expect, it, vi } from "vitest";
 import { type Leased, PrefetchBuffer } from "./prefetch.ts";
 
@@ -26,7 +26,7 @@ function leased(bytes = 10): Leased {
       signature: null,
       url: "/",
     },
-    ...{ context: null, headers: {}, body: new Uint8Array(bytes), ackMs: 0 },
+    ...{ context: null, headers: {}, body: new Uint8Array(bytes), requestId: null },
   };
   return {
     seq,

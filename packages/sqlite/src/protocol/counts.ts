@@ -73,9 +73,13 @@ export function kindOf(stored: Countable): number {
   const lacksToken = context === withoutToken;
   const held = lacksToken ? kinds.withoutTokenHeld : unsigned ? kinds.unsignedHeld : null;
   const parked = (state === "held" ? held : null) ?? states.indexOf(state);
-  const number = reason === null ? -1 : parkedReasons.indexOf(reason.code);
+  const number = reason === null ? -1 : reasonNumber(reason.code);
   if (number < 0) return parked;
   return firstParked + number * parkedKinds.length + parkedKinds.indexOf(parked);
+}
+
+function reasonNumber(code: ParkedFact["reason"]): number {
+  return (parkedReasons as readonly string[]).indexOf(code);
 }
 
 /** The numbers of each kind, those of the parked ones without their reasons. */
@@ -92,7 +96,7 @@ function withoutReasons(counts: CountsByKind): (kind: number) => number {
 
 /** The number of parked deliveries for a reason. */
 export function parkedFor(counts: CountsByKind, reason: ParkedFact["reason"]): number {
-  const from = firstParked + parkedReasons.indexOf(reason) * parkedKinds.length;
+  const from = firstParked + reasonNumber(reason) * parkedKinds.length;
   return counts.slice(from, from + parkedKinds.length).reduce((sum, count) => sum + count, 0);
 }
 

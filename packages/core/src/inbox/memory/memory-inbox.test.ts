@@ -1,6 +1,4 @@
-import fc from "fast-check";
-import { describe, expect, it, test, vi } from "vitest";
-import { inboxContract } from "../../testing/inbox/contract.ts";
+import { inboxContract } from "@reporthook/testing";
 import {
   createInboxFixture,
   deferred,
@@ -9,7 +7,9 @@ import {
   later,
   type Step,
   valid,
-} from "../../testing/inbox/fixture.ts";
+} from "@reporthook/testing/internals";
+import fc from "fast-check";
+import { describe, expect, it, test, vi } from "vitest";
 import { type Outcome, type State, states } from "../delivery.ts";
 import type { Consumer } from "../inbox.ts";
 import { memoryInbox } from "./memory-inbox.ts";
@@ -109,7 +109,7 @@ describe("bounds", () => {
             key,
             body,
           },
-          ...{ signature: `${count}`, url: "/", context: null, headers: {}, ackMs: 1 },
+          ...{ signature: `${count}`, url: "/", context: null, headers: {}, requestId: null },
         },
         { to: "received" },
       );
@@ -143,7 +143,7 @@ describe("bounds", () => {
             context: null,
             headers: {},
             body: new Uint8Array(),
-            ackMs: 1,
+            requestId: null,
           },
         },
         { to: "received" },
