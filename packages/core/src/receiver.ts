@@ -8,8 +8,8 @@ import {
   type Registration,
   register,
 } from "./handle/handlers.ts";
-import { EventCounters, type Numbers, numbersOf } from "./health/counters.ts";
-import { type Health, Lookout } from "./health/health.ts";
+import { EventCounters } from "./health/counters.ts";
+import { type Health, type Inside, inside, Lookout } from "./health/health.ts";
 import { NewsDesk } from "./health/news-desk.ts";
 import { Presence } from "./health/presence.ts";
 import { type CloseOptions, Connections, serverEnd } from "./http/connections.ts";
@@ -68,7 +68,7 @@ class OwnReceiver implements Receiver {
   readonly #reporter: Reporter;
   readonly #runner: Runner;
   readonly health: () => Promise<Health>;
-  readonly [numbersOf]: () => Numbers;
+  readonly [inside]: Inside;
   readonly inbox: ReceiverInbox;
   readonly #requests: Requests;
   #closing: Promise<void> | undefined;
@@ -100,11 +100,12 @@ class OwnReceiver implements Receiver {
     const lookout = new Lookout(settings, runner, presence);
     presence.lookout = lookout;
     this.health = lookout.health;
-    this[numbersOf] = () => counters.numbers;
-    reporter.instrument({ lookout, numbers: this[numbersOf] }, [desk, counters]);
+    const numbers = () => counters.numbers;
+    this[inside] = { lookout, numbers };
+    reporter.instrument({ lookout, numbers }, [desk, counters]);
     this.inbox = receiverInbox(settings, () => work.prune(pruneForListsMs), runner);
-    const inside = new InsideRequest(settings, verify, handle, reporter, runner.signal);
-    const pipeline = createPipeline(settings, this.#callbacks, inside, runner, reporter);
+    const within = new InsideRequest(settings, verify, handle, reporter, runner.signal);
+    const pipeline = createPipeline(settings, this.#callbacks, within, runner, reporter);
     this.#requests = new Requests(settings, pipeline, runner, reporter, this.#connections);
   }
 

@@ -5,10 +5,9 @@ export { isLoopback } from "./client/client-options.ts";
 export {
   answerBounds,
   type Numbers,
-  numbersOf,
   samplesOf,
 } from "./health/counters.ts";
-export { watchHealth } from "./health/health.ts";
+export { type InboxProcess, type Inside, inside, Lookout } from "./health/health.ts";
 export { problemKey, problemKinds, titleOf } from "./health/problem.ts";
 export { ActCount, actOn, selectorOf, statesOf, unvouchedReasons } from "./inbox/acting.ts";
 export { dedupeKey } from "./inbox/dedupe-key.ts";

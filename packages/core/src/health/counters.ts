@@ -20,9 +20,6 @@ export interface Numbers {
   readonly answers: { readonly buckets: readonly number[]; readonly seconds: number };
 }
 
-/** The key under which a receiver has the numbers of its process: for the metrics of the dashboard. */
-export const numbersOf: unique symbol = Symbol.for("reporthook.numbers");
-
 /** One number, as the metric `reporthook.NAME` shows it. */
 export interface Sample {
   readonly name: "deliveries" | "deliveries.deleted" | "verdicts";

@@ -7,12 +7,13 @@ import { LivedClock } from "../lib/time/lived-clock.ts";
 import { realClock } from "../lib/time/real-timers.ts";
 import { Timekeeper } from "../lib/time/timekeeper.ts";
 import { settlesWithin } from "../lib/time/timeout.ts";
+import type { Numbers } from "./counters.ts";
 import type { ServiceStatus } from "./news.ts";
 import type { NewsDesk } from "./news-desk.ts";
 import { type Problem, problemKey } from "./problem.ts";
 import { problemsOf } from "./problems.ts";
 import { type Look, lookAt } from "./reports.ts";
-import type { ProcessReport } from "./situation.ts";
+import { livingOf, type ProcessReport } from "./situation.ts";
 
 /** The health of a receiver. It names hosts and errors: show `ready` alone to the outside. */
 export interface Health {
@@ -34,6 +35,30 @@ export interface Health {
   readonly countedAt: Date | null;
   /** The problems, worst first. */
   readonly problems: readonly Problem[];
+}
+
+/** A process on an inbox, of those that gave a sign of life in the last hour. */
+export interface InboxProcess {
+  readonly host: string;
+  readonly pid: number;
+  /** The version of this package. */
+  readonly version: string;
+  readonly since: Date;
+  /** Its last sign of life. */
+  readonly seenAt: Date;
+  readonly state: "running" | "silent" | "ended";
+}
+
+const order: readonly InboxProcess["state"][] = ["running", "silent", "ended"];
+
+/** The key under which a receiver has its {@link Inside}: for the dashboard. */
+export const inside: unique symbol = Symbol.for("reporthook.inside");
+
+/** What tools see of a receiver, or of an inbox without one, beside its health. */
+export interface Inside {
+  readonly lookout: Pick<Lookout, "processes">;
+  /** The numbers of the receiver's process; null without a receiver. */
+  readonly numbers: (() => Numbers) | null;
 }
 
 /** The part of a process in the reports. */
@@ -130,6 +155,23 @@ export class Lookout {
     };
   }
 
+  /** Resolves once it has looked again, however long that takes. Never rejects. */
+  readonly looked = (): Promise<void> => this.#lookNow();
+
+  /** The processes on the inbox, those that speak first. */
+  get processes(): InboxProcess[] {
+    const { clock } = this.#of.time;
+    const living = livingOf(this.reports, clock.now());
+    const dateOf = (at: number): Date => new Date(at + clock.wallOffset);
+    return this.reports
+      .map((one): InboxProcess => {
+        const { host, pid, version, since, at, hasEnded } = one;
+        const state = hasEnded ? "ended" : living.includes(one) ? "running" : "silent";
+        return { host, pid, version, since: dateOf(since), seenAt: dateOf(at), state };
+      })
+      .sort((one, other) => order.indexOf(one.state) - order.indexOf(other.state));
+  }
+
   readonly #isOwn = ({ id }: ProcessReport): boolean => id === this.#own?.report().id;
 
   /** Of this process, and of others. */
@@ -209,9 +251,4 @@ function serviceIn(
   const told = reports.filter(({ news }) => news.service !== "unknown");
   const latest = told.toSorted((one, other) => other.at - one.at);
   return (told.find(isOwn) ?? latest[0])?.news.service ?? "unknown";
-}
-
-/** Makes the health of an inbox for a tool, which has no receiver. */
-export function watchHealth(of: OfReceiver): () => Promise<Health> {
-  return new Lookout(of).health;
 }

@@ -1,14 +1,13 @@
 import {
   answerBounds,
   type Numbers,
-  numbersOf,
   parkedReasons,
   problemKinds,
   samplesOf,
   states,
 } from "@reporthook/core/store";
 import { throttle } from "./shared-views.ts";
-import type { Source } from "./source.ts";
+import { insideOf, type Source } from "./source.ts";
 import { noTime } from "./views.ts";
 
 /** The measures of a source at this moment. */
@@ -31,7 +30,7 @@ const counters = {
 /** Creates what measures a source, in the text format of Prometheus. Names and labels are those of @reporthook/opentelemetry. */
 export function createSourceMetrics(source: Source): () => Promise<Metrics> {
   const { inbox, health, name = "reports" } = source;
-  const { [numbersOf]: numbers } = source as { readonly [numbersOf]?: () => Numbers };
+  const seen = insideOf(source);
   const summed = throttle(() => inbox.summary(noTime));
   return async () => {
     const { ready, inbox: state, service, problems, ...known } = await health();
@@ -54,7 +53,16 @@ export function createSourceMetrics(source: Source): () => Promise<Metrics> {
         }),
       ),
     );
-    if (numbers !== undefined) measure(numbers());
+    const processes = seen?.lookout.processes.filter((one) => one.state !== "ended") ?? [];
+    write(
+      "process_silent_seconds",
+      "Time since the last sign of life of each process on the inbox",
+      processes.map(({ host, pid, version, seenAt }) => [
+        { host, pid: String(pid), version },
+        Math.max(0, Date.now() - seenAt.getTime()) / 1_000,
+      ]),
+    );
+    if (seen?.numbers) measure(seen.numbers());
     // An unknown count is not reported.
     if (!state.ok || known.countedAt === null) return await end();
     const { counts, oldestWaitingMs } = known;

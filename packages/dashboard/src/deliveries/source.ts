@@ -1,5 +1,12 @@
 import type { Health, Inbox, Receiver } from "@reporthook/core";
-import { assertKnownKeys, receiverInbox, systemClock, watchHealth } from "@reporthook/core/store";
+import {
+  assertKnownKeys,
+  type Inside,
+  inside,
+  Lookout,
+  receiverInbox,
+  systemClock,
+} from "@reporthook/core/store";
 
 /** The source of a dashboard: a receiver, or an inbox with {@link ofInbox}. */
 export interface Source {
@@ -27,6 +34,11 @@ function isInbox(inbox: unknown): boolean {
   return typeof (inbox as { readonly list?: unknown } | null | undefined)?.list === "function";
 }
 
+/** What a source shows beside its health; null of a receiver that is wrapped. */
+export function insideOf(source: Source): Inside | null {
+  return (source as { readonly [inside]?: Inside })[inside] ?? null;
+}
+
 /** Options of {@link ofInbox}. */
 export interface InboxOptions {
   /** The name of the receiver. Default: `"reports"`. */
@@ -48,9 +60,11 @@ export function ofInbox(inbox: Inbox, options: InboxOptions = {}): Source {
   assertKnownKeys("ofInbox", options, ["receiver"]);
   const { receiver = "reports" } = options;
   const of = { inbox, name: receiver, clock: systemClock };
-  return {
-    health: watchHealth(of),
-    inbox: receiverInbox(of, async () => {}),
-    name: receiver,
-  };
+  const lookout = new Lookout(of);
+  const seen: Inside = { lookout, numbers: null };
+  const deliveries = receiverInbox(of, async () => {});
+  return Object.assign(
+    { health: lookout.health, inbox: deliveries, name: receiver },
+    { [inside]: seen },
+  );
 }
