@@ -22,7 +22,7 @@ const maxAdapterLines = 60;
 const maxFunctionLines = 70;
 /** All that a reader has to read: a feature that raises one of these does so where everybody sees it. */
 const maxLines = {
-  "core/src": 12_640,
+  "core/src": 12_800,
   "core/src/inbox/memory": 705,
   "sqlite/src": 6_360,
   "cli/src": 4_400,

@@ -31,7 +31,7 @@ import {
   warnOfSettings,
 } from "./options/receiver-settings.ts";
 import { InsideRequest } from "./receive/inside-request.ts";
-import { createPipeline } from "./receive/pipeline.ts";
+import { Pipeline } from "./receive/pipeline.ts";
 import { Requests } from "./receive/requests.ts";
 import type { Receiver } from "./receiver-type.ts";
 import { untilIdle } from "./run/idle.ts";
@@ -105,7 +105,7 @@ class OwnReceiver implements Receiver {
     reporter.instrument({ lookout, numbers }, [desk, counters]);
     this.inbox = receiverInbox(settings, () => work.prune(pruneForListsMs), runner);
     const within = new InsideRequest(settings, verify, handle, reporter, runner.signal);
-    const pipeline = createPipeline(settings, this.#callbacks, within, runner, reporter);
+    const pipeline = new Pipeline(settings, this.#callbacks, within, runner, reporter);
     this.#requests = new Requests(settings, pipeline, runner, reporter, this.#connections);
   }
 

@@ -36,11 +36,10 @@ async function parkedOf(receiver: string): Promise<number> {
 }
 
 describe("two receivers on one file", () => {
-  let own: readonly string[];
   let theirs: readonly string[];
   beforeAll(async () => {
     theirs = await park("mine", 2);
-    own = await park("reports", 1);
+    await park("reports", 1);
   });
 
   it("reporthook inbox list shows all receivers, and stats what is wrong with one", async () => {

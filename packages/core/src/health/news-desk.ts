@@ -51,7 +51,7 @@ export class NewsDesk {
   }
 
   /** Called with each verdict. */
-  judged({ context }: Job, verdict: Verdict): void {
+  judged({ context, requestId }: Job, verdict: Verdict): void {
     const now = this.#clock.now();
     const slot = Math.floor(now / slotMs);
     this.#judged.set(slot, (this.#judged.get(slot) ?? 0) + 1);
@@ -65,7 +65,8 @@ export class NewsDesk {
       this.#invalid = null;
     }
     if (verdict !== "invalid") return;
-    const hasToken = context === null ? this.#needsToken : context !== withoutToken;
+    const hasContext = context === null ? this.#needsToken : context !== withoutToken;
+    const hasToken = hasContext || requestId !== null;
     const before = this.#invalid ?? { since: now, count: 0, latest: [], hasToken: false };
     this.#invalid = {
       since: before.since,
