@@ -12,6 +12,7 @@ import type { ServiceStatus } from "./news.ts";
 import type { NewsDesk } from "./news-desk.ts";
 import { type Problem, problemKey } from "./problem.ts";
 import { problemsOf } from "./problems.ts";
+import { Question } from "./question.ts";
 import { type Look, lookAt } from "./reports.ts";
 import { livingOf, type ProcessReport } from "./situation.ts";
 
@@ -69,8 +70,6 @@ export interface Reporting {
 
 const answerMs = 400;
 const silentMs = 4_000;
-/** Longer than a server is let count. */
-const forgottenMs = 60_000;
 const url = "https://www.npmjs.com/package/@reporthook/core#problems";
 
 /** Looks at a receiver and its inbox: the only place that knows how it is. */
@@ -205,37 +204,6 @@ export class Lookout {
       command: command === null ? null : `npx reporthook ${command}${of}`,
       url,
     }));
-  }
-}
-
-/** A question that is asked once at a time, and again when it was forgotten. */
-class Question {
-  readonly #running: () => number;
-  readonly #ask: () => Promise<void>;
-  #asked: Promise<void> | null = null;
-  #askedAt = 0;
-  #silentSince: number | null = null;
-
-  constructor(running: () => number, ask: () => Promise<void>) {
-    this.#running = running;
-    this.#ask = ask;
-  }
-
-  /** Milliseconds without an answer. */
-  get silentMs(): number {
-    return this.#silentSince === null ? 0 : this.#running() - this.#silentSince;
-  }
-
-  answer(): Promise<void> {
-    const now = this.#running();
-    if (this.#asked !== null && now - this.#askedAt < forgottenMs) return this.#asked;
-    this.#askedAt = now;
-    this.#silentSince ??= now;
-    this.#asked = this.#ask().finally(() => {
-      this.#asked = null;
-      this.#silentSince = null;
-    });
-    return this.#asked;
   }
 }
 
