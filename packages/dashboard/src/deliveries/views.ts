@@ -1,7 +1,9 @@
 import type {
   EntryDetails,
   EventType,
+  Hour,
   InboxQuery,
+  Minute,
   ReasonCode,
   State,
   Summary,
@@ -11,17 +13,20 @@ import { isAttempt, states } from "@reporthook/core/store";
 import { commonErrorsOf } from "./errors.ts";
 import { cutMark, readableJson, redactText } from "./json-text.ts";
 import { throttle, type View } from "./shared-views.ts";
-import type { Source } from "./source.ts";
+import { insideOf, type Source } from "./source.ts";
 import {
   maxBodyLength,
   maxListLength,
   type Person,
   pageLength,
+  type WireBar,
   type WireDelivery,
   type WireOverview,
 } from "./wire.ts";
 
+const minuteMs = 60_000;
 const hourMs = 3_600_000;
+const weekMs = 7 * 24 * hourMs;
 const stuckLength = 5;
 /** The number of deliveries of a reason that are searched for the most frequent error. */
 const sampled = 100;
@@ -45,7 +50,11 @@ export function withViewer(viewer: Person, seen: string): string {
 }
 
 /** Makes the views of a source. */
-export function createViews({ inbox, health, name: receiver = "reports" }: Source): Views {
+export function createViews(source: Source): Views {
+  const { inbox, health, name: receiver = "reports" } = source;
+  const hoursNow = eachMinute(async () =>
+    (await inbox.hours(new Date(Date.now() - weekMs))).map(barOfHour),
+  );
   const summed = throttle(() =>
     inbox.summary({ from: new Date(Date.now() - hourMs), until: new Date() }),
   );
@@ -62,10 +71,15 @@ export function createViews({ inbox, health, name: receiver = "reports" }: Sourc
   });
   return {
     async overview() {
-      const { ready, inbox: state, service, counts } = await health();
-      if (!state.ok) return told({ ...nothing, inbox: state, service });
-      const [sum, errors, stuck, ...waiting] = await Promise.all([
+      const { ready, inbox: state, service, counts, problems } = await health();
+      const processes = (insideOf(source)?.lookout.processes ?? []).map(
+        ({ seenAt: _, ...process }) => process,
+      );
+      const judged = { inbox: state, service, problems, processes };
+      if (!state.ok) return told({ ...nothing, ...judged });
+      const [sum, hours, errors, stuck, ...waiting] = await Promise.all([
         summed(),
+        hoursNow(),
         errorsNow(),
         inbox.list({ state: "parked", newestFirst: true, limit: stuckLength }),
         inbox.list({ state: "verified", limit: 4 * stuckLength }),
@@ -75,7 +89,8 @@ export function createViews({ inbox, health, name: receiver = "reports" }: Sourc
         some.filter(({ lastError }) => lastError !== null).slice(0, stuckLength),
       );
       const shown = [...stuck, ...failing];
-      const numbers = { ready, inbox: state, service, counts, ...sum, errors };
+      const minutes = sum.minutes.map(barOfMinute);
+      const numbers = { ready, ...judged, counts, ...sum, minutes, hours, errors };
       return told({ ...numbers, stuck: shown.map(redactEntry) });
     },
     list(query) {
@@ -128,7 +143,50 @@ function createTotals(
   };
 }
 
-const nothing: Omit<WireOverview, "viewer" | "receiver" | "inbox" | "service"> = {
+/** Reads again once a minute: hours change slowly, and there are many. */
+function eachMinute<T>(read: () => Promise<T>): () => Promise<T> {
+  let last: Promise<T> | undefined;
+  let until = 0;
+  return () => {
+    if (last === undefined || performance.now() >= until) {
+      until = performance.now() + minuteMs;
+      last = read();
+      last.catch(() => {
+        last = undefined;
+      });
+    }
+    return last;
+  };
+}
+
+function barOfMinute({ at, counts }: Minute): WireBar {
+  const { received, verified, handled, held, dead, rejected } = counts;
+  return {
+    at: at.toISOString(),
+    handled,
+    waiting: received + verified,
+    parked: held + dead,
+    rejected,
+  };
+}
+
+function barOfHour({ at, counts }: Hour): WireBar {
+  const sum = (pattern: RegExp): number =>
+    Object.entries(counts).reduce(
+      (all, [name, number]) => all + (pattern.test(name) ? number : 0),
+      0,
+    );
+  const [handled, parked, rejected] = [/^handled$/, /^(held|dead)\//, /^rejected\//].map(sum);
+  return {
+    ...{ at: at.toISOString(), waiting: 0 },
+    ...{ handled: handled ?? 0, parked: parked ?? 0, rejected: rejected ?? 0 },
+  };
+}
+
+const nothing: Omit<
+  WireOverview,
+  "viewer" | "receiver" | "inbox" | "service" | "problems" | "processes"
+> = {
   ready: false,
   counts: { received: 0, verified: 0, handled: 0, held: 0, rejected: 0, dead: 0 },
   oldest: { received: null, verified: null, handled: null, held: null, rejected: null, dead: null },
@@ -137,6 +195,7 @@ const nothing: Omit<WireOverview, "viewer" | "receiver" | "inbox" | "service"> =
   errors: {},
   stuck: [],
   minutes: [],
+  hours: [],
 };
 
 /** The query in the page's address, without parts that it does not understand. */
