@@ -1,6 +1,7 @@
 import type {
   ActQuery,
   ActStep,
+  ActsQuery,
   AddResult,
   Arrival,
   Backlog,
@@ -12,6 +13,7 @@ import type {
   Inbox,
   InboxHealth,
   InboxQuery,
+  LoggedAct,
   NewDelivery,
   Processor,
   Pruned,
@@ -183,9 +185,20 @@ class BullmqInbox implements Inbox {
       candidatesOf(await receivers.some(query.receiver), query),
     );
     const meterOf = (receiver: string): BacklogMeter => this.#meter(receiver);
-    for (const some of stepsOf(found)) {
-      yield await this.#session.ask(() => actOnSome(some, meterOf, query));
+    let count = 0;
+    try {
+      for (const some of stepsOf(found)) {
+        const step = await this.#session.ask(() => actOnSome(some, meterOf, query));
+        count += step.total;
+        yield step;
+      }
+    } finally {
+      if (query.dryRun !== true) await this.#session.ask(({ acts }) => acts.add(query, count));
     }
+  }
+
+  acts(query: ActsQuery = {}): Promise<LoggedAct[]> {
+    return this.#session.ask(({ acts }) => acts.list(query));
   }
 
   prune(date: Date, { dryRun = false }: { readonly dryRun?: boolean } = {}): Promise<Pruned> {

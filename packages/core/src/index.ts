@@ -57,6 +57,7 @@ export type {
 } from "./http/incoming.ts";
 export { checkReceiver, type Mountable } from "./http/mountable.ts";
 export type { Act, ActRecord } from "./inbox/act.ts";
+export type { LoggedAct } from "./inbox/act-log.ts";
 export type {
   Arrival,
   Attempt,
@@ -99,6 +100,7 @@ export type { RetentionOptions } from "./inbox/retention.ts";
 export type {
   ActQuery,
   ActStep,
+  ActsQuery,
   InboxFilters,
   InboxQuery,
   ReasonCounts,

@@ -2,6 +2,7 @@
 
 export { withoutToken } from "./callback-urls/callback-url.ts";
 export { isLoopback } from "./client/client-options.ts";
+export { ActLog, loggedActOf, maxActs, selectionFrom } from "./inbox/act-log.ts";
 export { ActCount, actOn, selectorOf, statesOf, unvouchedReasons } from "./inbox/acting.ts";
 export {
   cutOff,

@@ -1,6 +1,7 @@
 import type {
   ActQuery,
   ActStep,
+  ActsQuery,
   AddResult,
   Arrival,
   Backlog,
@@ -12,6 +13,7 @@ import type {
   Inbox,
   InboxHealth,
   InboxQuery,
+  LoggedAct,
   NewDelivery,
   Processor,
   Pruned,
@@ -108,11 +110,16 @@ class SqliteInbox implements Inbox {
     const query = { ...given, now: this.#client.shown.after(given.now) };
     // A connection that is closed meanwhile is not opened again for the rest.
     const connection = this.#client.connect();
+    let number: number | null = null;
     for (let after: string | null = ""; after !== null; ) {
-      const step = (await connection.call({ ask: "act", query, after })) as StepOfAct;
+      const step = (await connection.call({ ask: "act", query, after, number })) as StepOfAct;
       yield step;
-      after = step.last;
+      ({ last: after, number } = step);
     }
+  }
+
+  async acts(query: ActsQuery = {}): Promise<LoggedAct[]> {
+    return (await this.#client.connect().call({ ask: "acts", query })) as LoggedAct[];
   }
 
   async prune(date: Date, { dryRun = false }: { readonly dryRun?: boolean } = {}): Promise<Pruned> {

@@ -1,6 +1,7 @@
 import type {
   ActQuery,
   ActStep,
+  ActsQuery,
   AddResult,
   Arrival,
   Backlog,
@@ -11,6 +12,7 @@ import type {
   EntryDetails,
   Inbox,
   InboxQuery,
+  LoggedAct,
   NewDelivery,
   Outcome,
   Processor,
@@ -43,6 +45,8 @@ export class TableInbox implements Inbox {
   readonly #leased = new Set<parts.StoredDelivery>();
   readonly #consumers = new Set<{ wake(): void; abort(): Promise<void> }>();
   readonly #shown = new parts.ShownChanges();
+  // In a database: a table of the last 1,000.
+  readonly #acts = new parts.ActLog();
   // In a database: one row.
   #mark = parts.noMark;
 
@@ -194,7 +198,12 @@ export class TableInbox implements Inbox {
       if (act !== "discard") kept.changedAt = this.#shown.after(kept.changedAt);
     }
     this.#wake();
+    if (!dryRun) this.#acts.add(query, count.total);
     yield count;
+  }
+
+  async acts(query: ActsQuery = {}): Promise<LoggedAct[]> {
+    return this.#acts.list(query);
   }
 
   async prune(date: Date, { dryRun = false }: { readonly dryRun?: boolean } = {}): Promise<Pruned> {

@@ -1,6 +1,7 @@
 import type { StopSignal } from "../lib/abort.ts";
 import type { InboxClock } from "../lib/time/lived-clock.ts";
 import type { TimeMark } from "../lib/time/timekeeper.ts";
+import type { LoggedAct } from "./act-log.ts";
 import type {
   Arrival,
   Entry,
@@ -12,7 +13,7 @@ import type {
   Stage,
   State,
 } from "./delivery.ts";
-import type { ActQuery, ActStep, InboxQuery, ReasonCounts } from "./selection.ts";
+import type { ActQuery, ActStep, ActsQuery, InboxQuery, ReasonCounts } from "./selection.ts";
 
 /** The result of {@link Inbox.add}. */
 export type AddResult =
@@ -204,6 +205,10 @@ export interface Inbox {
    * as it changes it. No entry is met twice. The act ends when no further step is asked for.
    */
   act(query: ActQuery): AsyncIterable<ActStep>;
+  /**
+   * The last 1,000 acts, newest first. An act that changed nothing is none; one that ends half way has the number that it changed.
+   */
+  acts(query?: ActsQuery): Promise<LoggedAct[]>;
   /**
    * Deletes the entries whose retention is over at `now`, a lived time. Parked ones are announced first, and deleted after the notice. With
    * `dryRun` nothing changes.

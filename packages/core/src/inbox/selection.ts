@@ -58,6 +58,14 @@ export interface ActQuery extends Selection {
   readonly dryRun?: boolean | undefined;
 }
 
+/** The question of {@link Inbox.acts}. */
+export interface ActsQuery {
+  /** On entries of this receiver; on those of any when left out. */
+  readonly receiver?: string | undefined;
+  /** At most this many; 100 when left out. */
+  readonly limit?: number | undefined;
+}
+
 /** The entries of one step of an act. */
 export interface ActStep {
   readonly counts: ReasonCounts;

@@ -3,7 +3,7 @@ import { type Database, rollBack, unusable } from "./driver.ts";
 import { applicationId, marks, schemaIn, userVersionOf } from "./header.ts";
 
 /** The version of the schema: a file of any other one is refused. */
-const schemaVersion = 8;
+const schemaVersion = 9;
 
 const schema = `
   CREATE TABLE receiver (
@@ -74,6 +74,16 @@ const schema = `
     number INTEGER NOT NULL,
     PRIMARY KEY (receiver, kind)
   ) WITHOUT ROWID;
+  -- The last acts of people: receiver is null for all, at by the wall clock, selection JSON text.
+  CREATE TABLE act (
+    number INTEGER PRIMARY KEY,
+    receiver INTEGER REFERENCES receiver,
+    at INTEGER NOT NULL,
+    act TEXT NOT NULL,
+    by TEXT,
+    selection TEXT NOT NULL,
+    count INTEGER NOT NULL
+  );
   -- Lived time and the wall clock at one moment, the later one of all processes, and by how much retention is held back.
   CREATE TABLE lived (
     one INTEGER PRIMARY KEY CHECK (one = 1),

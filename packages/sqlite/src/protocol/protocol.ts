@@ -1,6 +1,7 @@
 import {
   type ActQuery,
   type ActStep,
+  type ActsQuery,
   type AddResult,
   type ErrorCode,
   type InboxQuery,
@@ -110,8 +111,14 @@ export type ThreadCall =
   | { readonly ask: "list"; readonly query: InboxQuery }
   | { readonly ask: "summary"; readonly query: SummaryQuery }
   | { readonly ask: "oldestWaiting"; readonly receiver: string }
-  /** One step of an act, on entries with ids beyond `after`. */
-  | { readonly ask: "act"; readonly query: ActQuery; readonly after: string }
+  /** One step of an act, on entries with ids beyond `after`; `number` is that of the act in the log, null at first. */
+  | {
+      readonly ask: "act";
+      readonly query: ActQuery;
+      readonly after: string;
+      readonly number: number | null;
+    }
+  | { readonly ask: "acts"; readonly query: ActsQuery }
   | { readonly ask: "prune"; readonly now: number; readonly dryRun: boolean }
   | { readonly ask: "keepTime"; readonly mark: TimeMark };
 
@@ -151,6 +158,8 @@ export interface PruneStep {
 /** The result of one step of an act, with the last id that it looked at; null at the end. */
 export interface StepOfAct extends ActStep {
   readonly last: string | null;
+  /** The number of the act in the log, once it changed something. */
+  readonly number: number | null;
 }
 
 /** The result of a call. */

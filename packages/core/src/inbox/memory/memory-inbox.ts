@@ -3,6 +3,7 @@ import { addCounts } from "../../lib/add-counts.ts";
 import { endOfTick } from "../../lib/time/real-timers.ts";
 import { laterMark, noMark } from "../../lib/time/timekeeper.ts";
 import { assertKnownKeys, assertOption, assertPositive } from "../../lib/validate.ts";
+import { ActLog } from "../act-log.ts";
 import { ActCount, selectorOf } from "../acting.ts";
 import { isWaiting } from "../delivery.ts";
 import type { Consumer, Inbox } from "../inbox.ts";
@@ -69,6 +70,7 @@ class MemoryInbox implements Inbox {
   readonly #waiting = new WaitingDeliveries<MemoryDelivery>();
   readonly #consumers: Consumer[] = [];
   readonly #shown = new ShownChanges();
+  readonly #acts = new ActLog();
   #time = noMark;
 
   constructor(options: MemoryInboxOptions) {
@@ -178,8 +180,11 @@ class MemoryInbox implements Inbox {
       else this.#change(stored, () => (act === "release" ? reopen : hasten)(stored, query));
       if (act !== "discard") this.#place(stored, now);
     }
+    if (!dryRun) this.#acts.add(query, step.total);
     yield step;
   }
+
+  readonly acts: Inbox["acts"] = async (query = {}) => this.#acts.list(query);
 
   readonly prune: Inbox["prune"] = async (date, { dryRun = false } = {}) => {
     const now = date.getTime();

@@ -1,6 +1,7 @@
 import type { Guarantees, Inbox } from "../../inbox/inbox.ts";
 import { isTiedToRequests } from "../../lib/platform.ts";
 import { patiently, same } from "../assert.ts";
+import { actLog } from "./acts/act-log.ts";
 import { acting } from "./acts/acting.ts";
 import { announcing } from "./acts/announcing.ts";
 import { releasing } from "./acts/releasing.ts";
@@ -53,6 +54,7 @@ const cases = [
   ...closing,
   ...releasing,
   ...acting,
+  ...actLog,
   ...retaining,
   ...announcing,
   ...querying,

@@ -5,6 +5,7 @@ import { isLeased } from "../../protocol/position.ts";
 import { rowsPerStep, type StepOfAct } from "../../protocol/protocol.ts";
 import type { Deliveries } from "../deliveries.ts";
 import type { Lived } from "../lived.ts";
+import type { Acts } from "./acts.ts";
 import type { Query } from "./query.ts";
 
 /** The look at one delivery, and the acts of operators. */
@@ -12,9 +13,11 @@ export class Admin {
   readonly #deliveries: Deliveries;
   readonly #query: Query;
   readonly #lived: Lived;
+  readonly #acts: Acts;
   readonly #find: Statement;
 
-  constructor(deliveries: Deliveries, query: Query, lived: Lived) {
+  constructor(deliveries: Deliveries, query: Query, lived: Lived, acts: Acts) {
+    this.#acts = acts;
     this.#deliveries = deliveries;
     this.#query = query;
     this.#lived = lived;
@@ -32,8 +35,11 @@ export class Admin {
     return null;
   }
 
-  /** Acts on the next entries with ids beyond `after`: each once, even if it is parked again meanwhile. */
-  act(query: ActQuery, after: string): StepOfAct {
+  /**
+   * Acts on the next entries with ids beyond `after`: each once, even if it is parked again meanwhile. `number` is that of the act
+   * in the log, null at first.
+   */
+  act(query: ActQuery, after: string, number: number | null): StepOfAct {
     const rows = this.#query.candidates(query, after);
     const isSelected = selectorOf(query);
     const step = new ActCount();
@@ -44,7 +50,8 @@ export class Admin {
       if (query.dryRun !== true) this.#change(row, query);
     }
     const last = rows.length < rowsPerStep ? null : String(rows.at(-1)?.["id"]);
-    return { counts: step.counts, changedAt: step.changedAt, last };
+    const logged = query.dryRun === true ? null : this.#acts.add(query, step.total, number);
+    return { counts: step.counts, changedAt: step.changedAt, last, number: logged };
   }
 
   #change(row: Row, query: ActQuery): void {
