@@ -1,5 +1,15 @@
 -- As SQLite tells it.
 
+CREATE TABLE act (
+    number INTEGER PRIMARY KEY,
+    receiver INTEGER REFERENCES receiver,
+    at INTEGER NOT NULL,
+    act TEXT NOT NULL,
+    by TEXT,
+    selection TEXT NOT NULL,
+    count INTEGER NOT NULL
+  );
+
 CREATE TABLE delivery (
     seq INTEGER PRIMARY KEY,
     id TEXT NOT NULL,
@@ -30,6 +40,8 @@ CREATE TABLE delivery (
     released INTEGER NOT NULL DEFAULT 0,
     retry_state TEXT,
     last_error TEXT,
+    -- The key of the group of deliveries with this error.
+    error TEXT,
     -- Null until its first attempt has ended.
     changed_at INTEGER,
     -- How long it is kept from changed_at on: 0 rejected, 1 unsigned and held, 2 handled, 3 parked, 4 unsigned and handled,
@@ -49,6 +61,8 @@ CREATE TABLE delivery (
   );
 
 CREATE INDEX delivery_ended ON delivery (kept_as, changed_at) WHERE kept_as IS NOT NULL;
+
+CREATE INDEX delivery_error ON delivery (receiver, error, id, state, reason) WHERE error IS NOT NULL;
 
 CREATE INDEX delivery_key ON delivery (seq, arrived_at, key) WHERE key IS NOT NULL;
 

@@ -10,6 +10,8 @@ import type {
   Counts,
   Entry,
   EntryDetails,
+  ErrorGroup,
+  ErrorsQuery,
   Inbox,
   InboxHealth,
   InboxQuery,
@@ -24,6 +26,7 @@ import type {
 } from "@reporthook/core";
 import {
   detailsOf,
+  ErrorGroups,
   newStoredDelivery,
   PruneCount,
   ShownChanges,
@@ -31,7 +34,7 @@ import {
 } from "@reporthook/core/store";
 import { actOnSome, candidatesOf, stepsOf } from "./admin/act.ts";
 import { foresee, prune } from "./admin/prune.ts";
-import { list, oldestWaiting } from "./admin/query.ts";
+import { groupErrors, list, oldestWaiting } from "./admin/query.ts";
 import { summary } from "./admin/summary.ts";
 import { bullmqMessages } from "./log-messages.ts";
 import {
@@ -195,6 +198,15 @@ class BullmqInbox implements Inbox {
     } finally {
       if (query.dryRun !== true) await this.#session.ask(({ acts }) => acts.add(query, count));
     }
+  }
+
+  errors(query: ErrorsQuery = {}): Promise<ErrorGroup[]> {
+    return this.#session.ask(async ({ receivers }) => {
+      const groups = new ErrorGroups();
+      const all = await receivers.some(query.receiver);
+      for (const queues of all) await groupErrors(queues, query, groups);
+      return groups.list();
+    });
   }
 
   acts(query: ActsQuery = {}): Promise<LoggedAct[]> {

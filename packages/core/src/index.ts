@@ -76,6 +76,7 @@ export type {
   Stage,
   State,
 } from "./inbox/delivery.ts";
+export type { ErrorGroup } from "./inbox/error-groups.ts";
 export type { Health } from "./inbox/health.ts";
 export type {
   AddResult,
@@ -101,6 +102,7 @@ export type {
   ActQuery,
   ActStep,
   ActsQuery,
+  ErrorsQuery,
   InboxFilters,
   InboxQuery,
   ReasonCounts,

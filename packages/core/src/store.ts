@@ -15,13 +15,13 @@ export {
   signatureLifetimeMs,
   states,
 } from "./inbox/delivery.ts";
+export { ErrorGroups, errorKeyOf, type SomeOfGroup } from "./inbox/error-groups.ts";
 export { watchHealth } from "./inbox/health.ts";
 export { idAt, timeOf } from "./inbox/id.ts";
 export {
   backlogShareOf,
   filterEntries,
   idRange,
-  isChosen,
   minuteMs,
   minuteOf,
   noBacklog,
@@ -41,6 +41,7 @@ export {
   retentionOf,
   retentionStep,
 } from "./inbox/retention.ts";
+export { isChosen } from "./inbox/selection.ts";
 export {
   detailsOf,
   entryOf,

@@ -10,6 +10,8 @@ import type {
   Counts,
   Entry,
   EntryDetails,
+  ErrorGroup,
+  ErrorsQuery,
   Inbox,
   InboxHealth,
   InboxQuery,
@@ -22,11 +24,11 @@ import type {
   SummaryQuery,
   TimeMark,
 } from "@reporthook/core";
-import { describe, PruneCount, type Retention } from "@reporthook/core/store";
+import { describe, ErrorGroups, PruneCount, type Retention } from "@reporthook/core/store";
 import { type SqliteInboxOptions, storeOptionsOf } from "./main-thread/options.ts";
 import { ThreadClient } from "./main-thread/thread-client.ts";
 import { countsByState, sumOfCounts } from "./protocol/counts.ts";
-import type { PruneStep, StepOfAct } from "./protocol/protocol.ts";
+import type { ErrorsPosition, PruneStep, StepOfAct, StepOfErrors } from "./protocol/protocol.ts";
 
 export type { SqliteInboxOptions } from "./main-thread/options.ts";
 
@@ -116,6 +118,19 @@ class SqliteInbox implements Inbox {
       yield step;
       ({ last: after, number } = step);
     }
+  }
+
+  async errors(query: ErrorsQuery = {}): Promise<ErrorGroup[]> {
+    const groups = new ErrorGroups();
+    const connection = this.#client.connect();
+    let from: ErrorsPosition | null = null;
+    do {
+      const step = (await connection.call({ ask: "errors", query, from })) as StepOfErrors;
+      for (const some of step.groups) groups.add(some);
+      from = step.last;
+      groups.bound(from?.error ?? "");
+    } while (from !== null);
+    return groups.list();
   }
 
   async acts(query: ActsQuery = {}): Promise<LoggedAct[]> {

@@ -10,6 +10,8 @@ import type {
   Counts,
   Entry,
   EntryDetails,
+  ErrorGroup,
+  ErrorsQuery,
   Inbox,
   InboxQuery,
   LoggedAct,
@@ -200,6 +202,12 @@ export class TableInbox implements Inbox {
     this.#wake();
     if (!dryRun) this.#acts.add(query, count.total);
     yield count;
+  }
+
+  async errors(query: ErrorsQuery = {}): Promise<ErrorGroup[]> {
+    const groups = new parts.ErrorGroups();
+    for (const kept of this.#of()) groups.addStored(kept, query);
+    return groups.list();
   }
 
   async acts(query: ActsQuery = {}): Promise<LoggedAct[]> {

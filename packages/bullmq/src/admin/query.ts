@@ -1,11 +1,19 @@
 import {
   type Entry,
+  type ErrorsQuery,
   type InboxFilters,
   type InboxQuery,
   ReporthookError,
   type State,
 } from "@reporthook/core";
-import { entryOf, idRange, isChosen, states, timeOf } from "@reporthook/core/store";
+import {
+  type ErrorGroups,
+  entryOf,
+  idRange,
+  isChosen,
+  states,
+  timeOf,
+} from "@reporthook/core/store";
 import { isId } from "../queues/lost-jobs.ts";
 import { handledAtOnce, type Place, type ReceiverQueues, unfinished } from "../queues/queues.ts";
 
@@ -68,12 +76,15 @@ export async function eachId(
   }
 }
 
-/** @throws ReporthookError `not_searchable` for an event or a report among states with many deliveries */
-export function assertSearchable({ type, reportId }: InboxFilters, asked: readonly State[]): void {
-  if ((type ?? reportId) === undefined || asked.every((one) => few.includes(one))) return;
+/** @throws ReporthookError `not_searchable` for an event, a report or an error among states with many deliveries */
+export function assertSearchable(
+  { type, reportId, error }: InboxFilters,
+  asked: readonly State[],
+): void {
+  if ((type ?? reportId ?? error) === undefined || asked.every((one) => few.includes(one))) return;
   throw new ReporthookError(
     "not_searchable",
-    "BullMQ can't look for an event or a report among what waits or is handled: ask for state held, dead, rejected or parked, too",
+    "BullMQ can't look for an event, a report or an error among what waits or is handled: ask for state held, dead, rejected or parked, too",
   );
 }
 
@@ -83,7 +94,7 @@ export async function list(
   query: InboxQuery,
   wallOffset: number,
 ): Promise<Entry[]> {
-  const { type, reportId, reason, newestFirst = false, limit = 100 } = query;
+  const { type, reportId, reason, error, newestFirst = false, limit = 100 } = query;
   const { first, below } = idRange(query);
   // Only parked and rejected deliveries have a reason.
   const asked = states.filter(
@@ -95,7 +106,7 @@ export async function list(
     const ids = [...where.keys()].sort();
     return newestFirst ? ids.reverse() : ids;
   };
-  const chosenById = type === undefined && reportId === undefined && reason === undefined;
+  const chosenById = (type ?? reportId ?? reason ?? error) === undefined;
   // With enough newer ones, older ones need not be read.
   const enough = (): number => (newestFirst && chosenById ? timeOf(sorted()[limit - 1] ?? "") : 0);
   for (const queues of all) {
@@ -119,7 +130,8 @@ export async function list(
         asked.includes(one.state) &&
         (type === undefined || type === stored.type) &&
         (reportId === undefined || reportId === stored.reportId) &&
-        (reason === undefined || reason === stored.reason?.code);
+        (reason === undefined || reason === stored.reason?.code) &&
+        (error === undefined || error === stored.error);
       if (fits) entries.push(entryOf(stored, wallOffset));
     }
   }
@@ -142,4 +154,24 @@ export async function oldestWaiting(queues: ReceiverQueues): Promise<Date | null
   const found = await Promise.all(ids.map((id) => (id === null ? null : queues.find(id))));
   const times = found.flatMap((one) => (one === null ? [] : [one.jobState.stored.arrivedAt]));
   return times.length === 0 ? null : new Date(Math.min(...times));
+}
+
+/** Groups the deliveries of a receiver by their errors: it reads each of the states that are asked for. */
+export async function groupErrors(
+  queues: ReceiverQueues,
+  query: ErrorsQuery,
+  groups: ErrorGroups,
+): Promise<void> {
+  const { state = "parked" } = query;
+  const asked = states.filter((one) => isChosen(one, state));
+  assertSearchable({ error: "" }, asked);
+  const ids = new Set<string>();
+  for (const one of asked) await eachId(queues, one, (id) => ids.add(id));
+  const all = [...ids];
+  for (let from = 0; from < all.length; from += pageSize) {
+    const page = all.slice(from, from + pageSize);
+    for (const found of await Promise.all(page.map((id) => queues.find(id)))) {
+      if (found !== null) groups.addStored(found.jobState.stored, query);
+    }
+  }
 }

@@ -3,9 +3,15 @@ import { addCounts, sumOf } from "../lib/add-counts.ts";
 import type { Act } from "./act.ts";
 import { type EntryDetails, isParked, type ReasonCode, type State } from "./delivery.ts";
 import type { Inbox } from "./inbox.ts";
-import { filterOf, isChosen } from "./query.ts";
+import { filterOf } from "./query.ts";
 import { isUnsigned } from "./retention.ts";
-import type { ActQuery, ActStep, ReasonCounts, Selection } from "./selection.ts";
+import {
+  type ActQuery,
+  type ActStep,
+  isChosen,
+  type ReasonCounts,
+  type Selection,
+} from "./selection.ts";
 import type { StoredDelivery } from "./stored-delivery.ts";
 
 /** The reasons for which nobody vouches for a delivery: a person looks at each, or names the reason. */

@@ -160,6 +160,8 @@ export interface Entry {
   readonly attempts: number;
   readonly nextAttemptAt: Date | null;
   readonly lastError: string | null;
+  /** The key of the group of entries with an equal error; null when no attempt failed. */
+  readonly error: string | null;
   /**
    * When an attempt or a person last changed it; at first, when it was received. By lived time, which may differ from the wall
    * clock: to be compared with others, and later than all that the inbox had shown before.

@@ -13,7 +13,15 @@ import type {
   Stage,
   State,
 } from "./delivery.ts";
-import type { ActQuery, ActStep, ActsQuery, InboxQuery, ReasonCounts } from "./selection.ts";
+import type { ErrorGroup } from "./error-groups.ts";
+import type {
+  ActQuery,
+  ActStep,
+  ActsQuery,
+  ErrorsQuery,
+  InboxQuery,
+  ReasonCounts,
+} from "./selection.ts";
 
 /** The result of {@link Inbox.add}. */
 export type AddResult =
@@ -205,6 +213,8 @@ export interface Inbox {
    * as it changes it. No entry is met twice. The act ends when no further step is asked for.
    */
   act(query: ActQuery): AsyncIterable<ActStep>;
+  /** The groups of entries with equal errors, largest first, at most 1,000. */
+  errors(query?: ErrorsQuery): Promise<ErrorGroup[]>;
   /**
    * The last 1,000 acts, newest first. An act that changed nothing is none; one that ends half way has the number that it changed.
    */

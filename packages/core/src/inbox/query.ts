@@ -2,7 +2,7 @@ import { withoutToken } from "../callback-urls/callback-url.ts";
 import { isParked, type ReasonCode, type State, states } from "./delivery.ts";
 import { idAt } from "./id.ts";
 import type { Backlog, Counts, Minute, Summary, SummaryQuery } from "./inbox.ts";
-import type { InboxQuery } from "./selection.ts";
+import { type InboxQuery, isChosen } from "./selection.ts";
 import type { StoredDelivery } from "./stored-delivery.ts";
 
 /** A minute in milliseconds. */
@@ -18,14 +18,9 @@ export function idRange(query: InboxQuery): { readonly first: string; readonly b
   return { first: firsts.sort().at(-1) ?? "", below: belows.sort()[0] ?? "~" };
 }
 
-/** Whether a state is one of those asked for. */
-export function isChosen(state: State, asked: InboxQuery["state"]): boolean {
-  return asked === undefined || asked === state || (asked === "parked" && isParked(state));
-}
-
 /** Makes the comparison of deliveries with the filters of a query. */
 export function filterOf(query: InboxQuery): (stored: StoredDelivery) => boolean {
-  const { receiver, state, type, reportId, reason } = query;
+  const { receiver, state, type, reportId, reason, error } = query;
   const { first, below } = idRange(query);
   return (stored) =>
     isChosen(stored.state, state) &&
@@ -33,6 +28,7 @@ export function filterOf(query: InboxQuery): (stored: StoredDelivery) => boolean
     (type === undefined || type === stored.type) &&
     (reportId === undefined || reportId === stored.reportId) &&
     (reason === undefined || reason === stored.reason?.code) &&
+    (error === undefined || error === stored.error) &&
     stored.id >= first &&
     stored.id < below;
 }

@@ -7,9 +7,17 @@ import type { Act } from "./act.ts";
 import type { LoggedAct } from "./act-log.ts";
 import { type ActCount, actOn } from "./acting.ts";
 import { type Entry, type EntryDetails, states } from "./delivery.ts";
+import type { ErrorGroup } from "./error-groups.ts";
 import type { Counts, Inbox, Summary, SummaryQuery } from "./inbox.ts";
 import { type Life, outside } from "./receivers.ts";
-import type { ActsQuery, InboxFilters, InboxQuery, ReasonCounts, Selection } from "./selection.ts";
+import type {
+  ActsQuery,
+  ErrorsQuery,
+  InboxFilters,
+  InboxQuery,
+  ReasonCounts,
+  Selection,
+} from "./selection.ts";
 
 /** The options of an act. */
 export interface ActOptions {
@@ -48,6 +56,8 @@ export interface ReceiverInbox {
   readonly retry: ActOn;
   /** Deletes parked entries. Rejects `not_found` or `not_parked` for an id. */
   readonly discard: ActOn;
+  /** The groups of entries with equal errors, parked ones unless told, largest first. Rejects as `list` does. */
+  errors(query?: Omit<ErrorsQuery, "receiver">): Promise<ErrorGroup[]>;
   /** The last acts of people on these entries, at most 1,000, newest first. Rejects with a TypeError for a wrong limit. */
   acts(query?: Omit<ActsQuery, "receiver">): Promise<LoggedAct[]>;
 }
@@ -104,6 +114,11 @@ export function receiverInbox(
     release: acting("release"),
     retry: acting("retry"),
     discard: acting("discard"),
+    errors: async (query = {}) => {
+      assertKnownKeys("errors", query, ["state"]);
+      checkFilters("errors", query);
+      return afterPrune(() => inbox.errors({ ...query, receiver: name }));
+    },
     acts: async (query = {}) => {
       assertKnownKeys("acts", query, ["limit"]);
       checkLimit("acts", query.limit);
@@ -112,7 +127,8 @@ export function receiverInbox(
   };
 }
 
-const filters = ["state", "type", "reportId", "reason", "from", "until", "idPrefix"] as const;
+const texts = ["type", "reportId", "reason", "error", "idPrefix"] as const;
+const filters = ["state", ...texts, "from", "until"] as const;
 const asked: readonly string[] = [...filters, "newestFirst", "limit", "after"];
 
 function checkList(query: Omit<InboxQuery, "receiver">): void {
@@ -152,9 +168,7 @@ function checkFilters(whose: string, query: InboxFilters): void {
   for (const date of ["from", "until"] as const) {
     if (query[date] !== undefined) checkDate(`${whose}: ${date}`, query[date]);
   }
-  for (const text of ["type", "reportId", "reason", "idPrefix"] as const) {
-    checkText(`${whose}: ${text}`, query[text] ?? "");
-  }
+  for (const text of texts) checkText(`${whose}: ${text}`, query[text] ?? "");
 }
 
 function checkDate(name: string, date: unknown): void {

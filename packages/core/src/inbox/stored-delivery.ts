@@ -35,6 +35,8 @@ export interface StoredDelivery {
   retryState: string | null;
   sameSignatureAs: string | null;
   lastError: string | null;
+  /** The key of the group of its last error. */
+  error: string | null;
   changedAt: number;
   /** When its end was announced: null until then, and for an inbox that keeps this elsewhere. */
   announcedAt: number | null;
@@ -79,6 +81,7 @@ export function newStoredDelivery(
     retryState: ("retryState" in arrival && arrival.retryState) || null,
     sameSignatureAs,
     lastError: null,
+    error: null,
     changedAt: arrivedAt,
     announcedAt: null,
     history: noHistory,
@@ -97,6 +100,7 @@ export function entryOf(stored: StoredDelivery, wallOffset: number): Entry {
     attempts: stored.attempts,
     nextAttemptAt: isWaiting(stored.state) ? new Date(stored.dueAt + wallOffset) : null,
     lastError: stored.lastError,
+    error: stored.error,
     changedAt: new Date(stored.changedAt),
     ackMs: stored.ackMs,
   };
@@ -133,6 +137,7 @@ export function jobOf(stored: StoredDelivery): Job {
     attempts: stored.attempts,
     nextAttemptAt: isWaiting(stored.state) ? new Date(stored.dueAt) : null,
     lastError: stored.lastError,
+    error: stored.error,
     changedAt: new Date(stored.changedAt),
     ackMs: stored.ackMs,
     verification: stored.verification,

@@ -12,6 +12,7 @@ import type { ActRecord } from "./act.ts";
 // Retention deletes handled, held, dead and rejected ones.
 
 import type { Attempt, Outcome } from "./delivery.ts";
+import { errorKeyAfter } from "./error-groups.ts";
 import { isUnsigned } from "./retention.ts";
 import type { ActQuery } from "./selection.ts";
 import type { StoredDelivery } from "./stored-delivery.ts";
@@ -43,6 +44,7 @@ export function applyOutcome(
   stored.type = outcome.type ?? stored.type;
   stored.reportId = outcome.reportId ?? stored.reportId;
   stored.lastError = error;
+  stored.error = errorKeyAfter(outcome);
   // Of another process, which may be ahead.
   stored.changedAt = Math.max(now, stored.changedAt);
   if (outcome.to === "retry") {

@@ -41,6 +41,8 @@ const schema = `
     released INTEGER NOT NULL DEFAULT 0,
     retry_state TEXT,
     last_error TEXT,
+    -- The key of the group of deliveries with this error.
+    error TEXT,
     -- Null until its first attempt has ended.
     changed_at INTEGER,
     -- How long it is kept from changed_at on: 0 rejected, 1 unsigned and held, 2 handled, 3 parked, 4 unsigned and handled,
@@ -63,6 +65,8 @@ const schema = `
   CREATE INDEX delivery_type ON delivery (receiver, type, id) WHERE type IS NOT NULL;
   CREATE INDEX delivery_report ON delivery (receiver, report, id) WHERE report IS NOT NULL;
   CREATE INDEX delivery_reason ON delivery (receiver, reason, id) WHERE reason IS NOT NULL;
+  -- With all that groups of errors need.
+  CREATE INDEX delivery_error ON delivery (receiver, error, id, state, reason) WHERE error IS NOT NULL;
   CREATE INDEX delivery_ended ON delivery (kept_as, changed_at) WHERE kept_as IS NOT NULL;
   -- To read the keys without the rest, and to find one of a signature that several have.
   CREATE INDEX delivery_key ON delivery (seq, arrived_at, key) WHERE key IS NOT NULL;

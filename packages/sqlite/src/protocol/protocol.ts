@@ -4,6 +4,7 @@ import {
   type ActsQuery,
   type AddResult,
   type ErrorCode,
+  type ErrorsQuery,
   type InboxQuery,
   type Pruned,
   ReporthookError,
@@ -11,7 +12,7 @@ import {
   type SummaryQuery,
   type TimeMark,
 } from "@reporthook/core";
-import type { LivedMoment, Retention, StoredDelivery } from "@reporthook/core/store";
+import type { LivedMoment, Retention, SomeOfGroup, StoredDelivery } from "@reporthook/core/store";
 import type { ReceiverCounts } from "./counts.ts";
 import type { Changes } from "./row.ts";
 
@@ -119,6 +120,12 @@ export type ThreadCall =
       readonly number: number | null;
     }
   | { readonly ask: "acts"; readonly query: ActsQuery }
+  /** One step of grouping errors, beyond a position; null at first. */
+  | {
+      readonly ask: "errors";
+      readonly query: ErrorsQuery;
+      readonly from: ErrorsPosition | null;
+    }
   | { readonly ask: "prune"; readonly now: number; readonly dryRun: boolean }
   | { readonly ask: "keepTime"; readonly mark: TimeMark };
 
@@ -160,6 +167,19 @@ export interface StepOfAct extends ActStep {
   readonly last: string | null;
   /** The number of the act in the log, once it changed something. */
   readonly number: number | null;
+}
+
+/** A position among the deliveries with an error. */
+export interface ErrorsPosition {
+  readonly receiver: number;
+  readonly error: string;
+  readonly id: string;
+}
+
+/** The result of one step of grouping errors, and the position after it; null at the end. */
+export interface StepOfErrors {
+  readonly groups: readonly SomeOfGroup[];
+  readonly last: ErrorsPosition | null;
 }
 
 /** The result of a call. */

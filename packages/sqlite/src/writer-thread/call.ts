@@ -2,6 +2,7 @@ import { ReporthookError } from "@reporthook/core";
 import type { CallResult, ThreadCall } from "../protocol/protocol.ts";
 import type { Acts } from "./admin/acts.ts";
 import type { Admin } from "./admin/admin.ts";
+import type { Errors } from "./admin/errors.ts";
 import type { Maintenance } from "./admin/maintenance.ts";
 import type { Query } from "./admin/query.ts";
 import type { Claimer } from "./claim/claimer.ts";
@@ -12,6 +13,7 @@ import type { Lived } from "./lived.ts";
 export interface Callees {
   readonly admin: Admin;
   readonly acts: Acts;
+  readonly errors: Errors;
   readonly query: Query;
   readonly maintenance: Maintenance;
   readonly claimer: Claimer;
@@ -46,6 +48,8 @@ function carryOut(call: ThreadCall, callees: Callees): unknown {
       return admin.act(call.query, call.after, call.number);
     case "acts":
       return callees.acts.list(call.query);
+    case "errors":
+      return callees.errors.next(call.query, call.from);
     case "prune":
       return call.dryRun ? maintenance.foresee(call.now) : maintenance.prune(call.now);
     case "keepTime":

@@ -22,6 +22,7 @@ import { RowWriter } from "./row-writer.ts";
 /** The columns of a handled delivery that its key does not need. */
 const clearedColumns = [
   ...["verification", "type", "report", "reason", "reason_message", "retry_state", "last_error"],
+  "error",
   ...["announced_at", "history", "signature", "same_signature_as", "context", "body"],
 ];
 

@@ -6,6 +6,7 @@ import { assertKnownKeys, assertOption, assertPositive } from "../../lib/validat
 import { ActLog } from "../act-log.ts";
 import { ActCount, selectorOf } from "../acting.ts";
 import { isWaiting } from "../delivery.ts";
+import { ErrorGroups } from "../error-groups.ts";
 import type { Consumer, Inbox } from "../inbox.ts";
 import { filterEntries, summarize, zeroCounts } from "../query.ts";
 import {
@@ -183,6 +184,12 @@ class MemoryInbox implements Inbox {
     if (!dryRun) this.#acts.add(query, step.total);
     yield step;
   }
+
+  readonly errors: Inbox["errors"] = async (query = {}) => {
+    const groups = new ErrorGroups();
+    for (const stored of this.#stored.values()) groups.addStored(stored, query);
+    return groups.list();
+  };
 
   readonly acts: Inbox["acts"] = async (query = {}) => this.#acts.list(query);
 

@@ -24,7 +24,7 @@ export const adding: readonly InboxCase[] = [
         receivedAt: new Date(delivery.receivedAt),
         nextAttemptAt: new Date(delivery.receivedAt),
         changedAt: new Date(delivery.receivedAt),
-        ...{ lastError: null, ackMs: 1.5 },
+        ...{ lastError: null, error: null, ackMs: 1.5 },
       };
       same(await inbox.list(), [entry], "The list");
       const { headers } = delivery;

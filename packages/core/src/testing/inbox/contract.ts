@@ -12,6 +12,7 @@ import { closing } from "./closing.ts";
 import { context } from "./context.ts";
 import { damaged } from "./damage.ts";
 import { duplicates } from "./duplicates.ts";
+import { errors } from "./errors.ts";
 import { createInboxFixture, type Need } from "./fixture.ts";
 import { handlingAtOnce } from "./handling-at-once.ts";
 import { querying } from "./querying.ts";
@@ -58,6 +59,7 @@ const cases = [
   ...retaining,
   ...announcing,
   ...querying,
+  ...errors,
   ...damaged,
   ...context,
   ...standingStill,

@@ -29,7 +29,7 @@ import type { Lived } from "../lived.ts";
 
 const listed = [
   ...["id", "receiver", "arrived_at", "ack_ms", "state", "queue", "attempts", "due_at"],
-  ...["type", "report", "reason", "reason_message", "last_error", "changed_at"],
+  ...["type", "report", "reason", "reason_message", "last_error", "error", "changed_at"],
 ].join(", ");
 // All that an act may change, and nothing long.
 const acted = [
@@ -44,7 +44,7 @@ const parkedClasses = [unsigned, parked, unsignedDead, announced];
 
 /** The rows with one value of an indexed column. */
 interface IndexRange {
-  readonly column: "state" | "type" | "report" | "reason";
+  readonly column: "state" | "type" | "report" | "reason" | "error";
   readonly value: Value;
 }
 
@@ -124,13 +124,14 @@ export class Query {
     most: number,
     columns = listed,
   ): Row[] {
-    const { state, type, reportId, reason, newestFirst = false } = query;
+    const { state, type, reportId, reason, error, newestFirst = false } = query;
     const { first, below } = idRange(query);
     const chosen = states.flatMap((one, number) => (isChosen(one, state) ? [number] : []));
     const filters: (readonly [string, Value | undefined])[] = [
       ["type = ?", type],
       ["report = ?", reportId],
       ["reason = ?", reason],
+      ["error = ?", error],
     ];
     const given = filters.filter(([, of]) => of !== undefined) as (readonly [string, Value])[];
     const conditions = [
@@ -228,10 +229,11 @@ export class Query {
 }
 
 /** The ranges to read: usually those of the filter with the fewest rows. */
-function rangesOf({ state, type, reportId, reason }: InboxQuery): IndexRange[] {
+function rangesOf({ state, type, reportId, reason, error }: InboxQuery): IndexRange[] {
   if (reportId !== undefined) {
     return [{ column: "report", value: reportId }];
   }
+  if (error !== undefined) return [{ column: "error", value: error }];
   if (reason !== undefined) return [{ column: "reason", value: reason }];
   const isFew = state !== undefined && state !== "handled";
   if (type !== undefined && !isFew) {
