@@ -4,6 +4,7 @@ export { withoutToken } from "./callback-urls/callback-url.ts";
 export { isLoopback } from "./client/client-options.ts";
 export { ActLog, loggedActOf, maxActs, selectionFrom } from "./inbox/act-log.ts";
 export { ActCount, actOn, selectorOf, statesOf, unvouchedReasons } from "./inbox/acting.ts";
+export { dedupeKey } from "./inbox/dedupe-key.ts";
 export {
   cutOff,
   isKeyRefused,
@@ -17,7 +18,7 @@ export {
 } from "./inbox/delivery.ts";
 export { ErrorGroups, errorKeyOf, type SomeOfGroup } from "./inbox/error-groups.ts";
 export { watchHealth } from "./inbox/health.ts";
-export { idAt, timeOf } from "./inbox/id.ts";
+export { idAt, newId, timeOf } from "./inbox/id.ts";
 export {
   backlogShareOf,
   filterEntries,
