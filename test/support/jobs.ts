@@ -70,7 +70,7 @@ export function testStages(
     lastError: null,
     error: null,
     changedAt: new Date(clock.now()),
-    ackMs: 0,
+    requestId: null,
     signature: "s",
     url: "/",
     context: null,

@@ -24,7 +24,6 @@ export {
   filterEntries,
   idRange,
   minuteMs,
-  minuteOf,
   noBacklog,
   summarize,
   sumOfBacklogs,

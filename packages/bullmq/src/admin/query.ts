@@ -76,15 +76,16 @@ export async function eachId(
   }
 }
 
-/** @throws ReporthookError `not_searchable` for an event, a report or an error among states with many deliveries */
+/** @throws ReporthookError `not_searchable` for an event, a report, a request or an error among states with many deliveries */
 export function assertSearchable(
-  { type, reportId, error }: InboxFilters,
+  { type, reportId, requestId, error }: InboxFilters,
   asked: readonly State[],
 ): void {
-  if ((type ?? reportId ?? error) === undefined || asked.every((one) => few.includes(one))) return;
+  const isAsked = (type ?? reportId ?? requestId ?? error) !== undefined;
+  if (!isAsked || asked.every((one) => few.includes(one))) return;
   throw new ReporthookError(
     "not_searchable",
-    "BullMQ can't look for an event, a report or an error among what waits or is handled: ask for state held, dead, rejected or parked, too",
+    "BullMQ can't look for an event, a report, a request or an error among what waits or is handled: ask for state held, dead, rejected or parked, too",
   );
 }
 
@@ -94,7 +95,7 @@ export async function list(
   query: InboxQuery,
   wallOffset: number,
 ): Promise<Entry[]> {
-  const { type, reportId, reason, error, newestFirst = false, limit = 100 } = query;
+  const { type, reportId, requestId, reason, error, newestFirst = false, limit = 100 } = query;
   const { first, below } = idRange(query);
   // Only parked and rejected deliveries have a reason.
   const asked = states.filter(
@@ -106,7 +107,7 @@ export async function list(
     const ids = [...where.keys()].sort();
     return newestFirst ? ids.reverse() : ids;
   };
-  const chosenById = (type ?? reportId ?? reason ?? error) === undefined;
+  const chosenById = (type ?? reportId ?? requestId ?? reason ?? error) === undefined;
   // With enough newer ones, older ones need not be read.
   const enough = (): number => (newestFirst && chosenById ? timeOf(sorted()[limit - 1] ?? "") : 0);
   for (const queues of all) {
@@ -130,6 +131,7 @@ export async function list(
         asked.includes(one.state) &&
         (type === undefined || type === stored.type) &&
         (reportId === undefined || reportId === stored.reportId) &&
+        (requestId === undefined || requestId === stored.requestId) &&
         (reason === undefined || reason === stored.reason?.code) &&
         (error === undefined || error === stored.error);
       if (fits) entries.push(entryOf(stored, wallOffset));

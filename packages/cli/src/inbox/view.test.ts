@@ -15,9 +15,9 @@ function attemptsShown(...history: readonly Attempt[]): string[] {
       nextAttemptAt: null,
       lastError: null,
       error: null,
-      ackMs: 1,
+      requestId: null,
     },
-    ...{ headers: {}, verification: "valid", history, body: null },
+    ...{ headers: {}, verification: "valid", history, body: null, context: null, url: "/" },
   };
   const lines = entryLines(details, createTerminal(false, {}));
   const from = lines.indexOf("Attempts") + 1;
@@ -68,7 +68,7 @@ it("whyLines() counts the errors and reasons of what is parked, and names a deli
       reason: { code: "attempts_used_up", message: "" },
       receivedAt: at,
       changedAt: at,
-      ackMs: 1,
+      requestId: null,
     },
     ...{ attempts: 3, nextAttemptAt: null },
   });
@@ -106,9 +106,9 @@ it("entryLines() shows a stack trace once, a frame a line", () => {
       nextAttemptAt: at,
       lastError,
       error: null,
-      ackMs: 1,
+      requestId: null,
     },
-    ...{ headers: {}, verification: "valid", history, body: null },
+    ...{ headers: {}, verification: "valid", history, body: null, context: null, url: "/" },
   };
   const shown = entryLines(details, createTerminal(false, {})).join("\n");
   expect(shown).toContain(`\nLast error\n${lastError}\n\nAttempts\n`);
@@ -121,7 +121,7 @@ it("entryTable() tells that no handler ran", () => {
       {
         ...{ id: "01m7", state: "handled", reason: null, type: "report.internal_error" },
         ...{ reportId: null, receivedAt: at, attempts: 1, nextAttemptAt: null },
-        ...{ lastError: "no handler ran", error: null, changedAt: at, ackMs: 1 },
+        ...{ lastError: "no handler ran", error: null, changedAt: at, requestId: null },
       },
     ],
     createTerminal(false, {}),
@@ -136,7 +136,7 @@ it("entryTable() tells that the service refuses the API key, and when it is aske
     [
       {
         ...{ id: "01m7", state: "received", reason: null, type: null, reportId: null },
-        ...{ receivedAt: at, changedAt: at, attempts: 0, lastError, error: null, ackMs: 1 },
+        ...{ receivedAt: at, changedAt: at, attempts: 0, lastError, error: null, requestId: null },
         nextAttemptAt: new Date(Date.now() + 3_600_000),
       },
     ],

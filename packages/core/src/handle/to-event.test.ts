@@ -17,7 +17,7 @@ function jobOf(body: unknown, rest: Partial<Job> = {}): Job {
       nextAttemptAt: null,
       lastError: null,
       error: null,
-      ackMs: 1,
+      requestId: null,
     },
     ...{
       signature: null,

@@ -127,7 +127,7 @@ export function receiverInbox(
   };
 }
 
-const texts = ["type", "reportId", "reason", "error", "idPrefix"] as const;
+const texts = ["type", "reportId", "requestId", "reason", "error", "idPrefix"] as const;
 const filters = ["state", ...texts, "from", "until"] as const;
 const asked: readonly string[] = [...filters, "newestFirst", "limit", "after"];
 

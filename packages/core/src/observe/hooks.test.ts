@@ -13,7 +13,7 @@ const job: Job = {
     nextAttemptAt: null,
     lastError: "before",
     error: null,
-    ackMs: 1,
+    requestId: null,
   },
   ...{
     signature: null,

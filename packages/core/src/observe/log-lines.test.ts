@@ -32,7 +32,7 @@ const job = (part: Partial<Job> = {}): Job => ({
     nextAttemptAt: null,
     lastError: null,
     error: null,
-    ackMs: 0,
+    requestId: null,
     attempts: 1,
   },
   ...{ verification: null, released: false, sameSignatureAs: null },

@@ -16,7 +16,8 @@ const schema = `
     id TEXT NOT NULL,
     receiver INTEGER NOT NULL REFERENCES receiver,
     arrived_at INTEGER NOT NULL,
-    ack_ms REAL NOT NULL,
+    -- By the token of its callback URL.
+    request TEXT,
     -- Of a signed one: stands for its signature, and for the signed content.
     key BLOB,
     -- 1 if another delivery with this signature came, before it or after it.
@@ -64,6 +65,7 @@ const schema = `
   CREATE INDEX delivery_state ON delivery (receiver, state, id);
   CREATE INDEX delivery_type ON delivery (receiver, type, id) WHERE type IS NOT NULL;
   CREATE INDEX delivery_report ON delivery (receiver, report, id) WHERE report IS NOT NULL;
+  CREATE INDEX delivery_request ON delivery (receiver, request, id) WHERE request IS NOT NULL;
   CREATE INDEX delivery_reason ON delivery (receiver, reason, id) WHERE reason IS NOT NULL;
   -- With all that groups of errors need.
   CREATE INDEX delivery_error ON delivery (receiver, error, id, state, reason) WHERE error IS NOT NULL;
