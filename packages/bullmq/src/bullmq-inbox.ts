@@ -25,18 +25,16 @@ import type {
   TimeMark,
 } from "@reporthook/core";
 import {
+  addCounts,
   detailsOf,
-  ErrorGroups,
   newStoredDelivery,
-  PruneCount,
   ShownChanges,
-  states,
+  zeroCounts,
 } from "@reporthook/core/store";
-import { actOnSome, candidatesOf, stepsOf } from "./admin/act.ts";
-import { foresee, prune } from "./admin/prune.ts";
+import { actInSteps } from "./admin/act.ts";
+import { pruneAll } from "./admin/prune.ts";
 import { groupErrors, list, oldestWaiting } from "./admin/query.ts";
 import { summary } from "./admin/summary.ts";
-import { bullmqMessages } from "./log-messages.ts";
 import {
   BacklogMeter,
   backlogShareOf,
@@ -168,9 +166,9 @@ class BullmqInbox implements Inbox {
   counts(receiver?: string): Promise<Counts> {
     return this.#session.ask(async ({ receivers }) => {
       const all = await Promise.all((await receivers.some(receiver)).map(countDeliveries));
-      const sum = (state: keyof Counts): number =>
-        all.reduce((total, counts) => total + counts[state], 0);
-      return Object.fromEntries(states.map((state) => [state, sum(state)])) as Counts;
+      const counts = zeroCounts();
+      for (const of of all) addCounts(counts, of);
+      return counts;
     });
   }
 
@@ -182,31 +180,15 @@ class BullmqInbox implements Inbox {
     return this.#session.ask(({ receivers }) => oldestWaiting(receivers.queuesOf(receiver)));
   }
 
-  async *act(given: ActQuery): AsyncGenerator<ActStep> {
+  act(given: ActQuery): AsyncGenerator<ActStep> {
     const query = { ...given, now: this.#shown.after(given.now) };
-    const found = await this.#session.ask(async ({ receivers }) =>
-      candidatesOf(await receivers.some(query.receiver), query),
-    );
-    const meterOf = (receiver: string): BacklogMeter => this.#meter(receiver);
-    let count = 0;
-    try {
-      for (const some of stepsOf(found)) {
-        const step = await this.#session.ask(() => actOnSome(some, meterOf, query));
-        count += step.total;
-        yield step;
-      }
-    } finally {
-      if (query.dryRun !== true) await this.#session.ask(({ acts }) => acts.add(query, count));
-    }
+    return actInSteps(this.#session, (receiver) => this.#meter(receiver), query);
   }
 
   errors(query: ErrorsQuery = {}): Promise<ErrorGroup[]> {
-    return this.#session.ask(async ({ receivers }) => {
-      const groups = new ErrorGroups();
-      const all = await receivers.some(query.receiver);
-      for (const queues of all) await groupErrors(queues, query, groups);
-      return groups.list();
-    });
+    return this.#session.ask(async ({ receivers }) =>
+      groupErrors(await receivers.some(query.receiver), query),
+    );
   }
 
   acts(query: ActsQuery = {}): Promise<LoggedAct[]> {
@@ -214,20 +196,7 @@ class BullmqInbox implements Inbox {
   }
 
   prune(date: Date, { dryRun = false }: { readonly dryRun?: boolean } = {}): Promise<Pruned> {
-    const now = date.getTime();
-    return this.#session.ask(async ({ connection, receivers }) => {
-      const { logger, place } = this.#settings;
-      const retention = (await receivers.retention()) ?? this.#settings.retention;
-      const pruned = new PruneCount(retention);
-      const tellLost = (id: string): void =>
-        logger.warn({ inbox: place, id }, bullmqMessages.parkedLost);
-      if (!dryRun) await receivers.registerAgain();
-      for (const queues of await receivers.some(undefined)) {
-        if (!dryRun) await connection.forget(queues.of("verify").name, now);
-        await (dryRun ? foresee : prune)(queues, { retention, now, pruned, tellLost });
-      }
-      return pruned;
-    });
+    return this.#session.ask((open) => pruneAll(open, this.#settings, date.getTime(), dryRun));
   }
 
   keepTime(mark: TimeMark): Promise<TimeMark> {

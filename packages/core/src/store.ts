@@ -21,10 +21,12 @@ export { watchHealth } from "./inbox/health.ts";
 export { idAt, newId, timeOf } from "./inbox/id.ts";
 export {
   backlogShareOf,
+  countStates,
   filterEntries,
   idRange,
   minuteMs,
   noBacklog,
+  oldestArrival,
   summarize,
   sumOfBacklogs,
   zeroCounts,

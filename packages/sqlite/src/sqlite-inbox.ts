@@ -28,7 +28,7 @@ import { describe, ErrorGroups, PruneCount, type Retention } from "@reporthook/c
 import { type SqliteInboxOptions, storeOptionsOf } from "./main-thread/options.ts";
 import { ThreadClient } from "./main-thread/thread-client.ts";
 import { countsByState, sumOfCounts } from "./protocol/counts.ts";
-import type { ErrorsPosition, PruneStep, StepOfAct, StepOfErrors } from "./protocol/protocol.ts";
+import type { ErrorsPosition, PruneStep, StepOfAct, StepOfErrors } from "./protocol/steps.ts";
 
 export type { SqliteInboxOptions } from "./main-thread/options.ts";
 

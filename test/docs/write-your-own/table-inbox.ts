@@ -166,9 +166,7 @@ export class TableInbox implements Inbox {
   }
 
   async counts(receiver?: string): Promise<Counts> {
-    const counts = parts.zeroCounts();
-    for (const { state } of this.#of(receiver)) counts[state]++;
-    return counts;
+    return parts.countStates(this.#rows.values(), receiver);
   }
 
   // Called before every body is read: keep these counts in memory.
@@ -180,10 +178,7 @@ export class TableInbox implements Inbox {
   }
 
   async oldestWaiting(receiver: string): Promise<Date | null> {
-    const times = this.#of(receiver)
-      .filter(waits)
-      .map(({ arrivedAt }) => arrivedAt);
-    return times.length === 0 ? null : new Date(Math.min(...times));
+    return parts.oldestArrival(this.#rows.values(), receiver);
   }
 
   // In a database: in steps of some hundred, each in a transaction.

@@ -1,19 +1,13 @@
 import {
   type Entry,
+  type ErrorGroup,
   type ErrorsQuery,
   type InboxFilters,
   type InboxQuery,
   ReporthookError,
   type State,
 } from "@reporthook/core";
-import {
-  type ErrorGroups,
-  entryOf,
-  idRange,
-  isChosen,
-  states,
-  timeOf,
-} from "@reporthook/core/store";
+import { ErrorGroups, entryOf, idRange, isChosen, states, timeOf } from "@reporthook/core/store";
 import { isId } from "../queues/lost-jobs.ts";
 import { handledAtOnce, type Place, type ReceiverQueues, unfinished } from "../queues/queues.ts";
 
@@ -158,22 +152,24 @@ export async function oldestWaiting(queues: ReceiverQueues): Promise<Date | null
   return times.length === 0 ? null : new Date(Math.min(...times));
 }
 
-/** Groups the deliveries of a receiver by their errors: it reads each of the states that are asked for. */
+/** Groups deliveries by their errors: it reads all in the states that are asked for. */
 export async function groupErrors(
-  queues: ReceiverQueues,
+  all: readonly ReceiverQueues[],
   query: ErrorsQuery,
-  groups: ErrorGroups,
-): Promise<void> {
-  const { state = "parked" } = query;
-  const asked = states.filter((one) => isChosen(one, state));
+): Promise<ErrorGroup[]> {
+  const asked = states.filter((one) => isChosen(one, query.state ?? "parked"));
   assertSearchable({ error: "" }, asked);
-  const ids = new Set<string>();
-  for (const one of asked) await eachId(queues, one, (id) => ids.add(id));
-  const all = [...ids];
-  for (let from = 0; from < all.length; from += pageSize) {
-    const page = all.slice(from, from + pageSize);
-    for (const found of await Promise.all(page.map((id) => queues.find(id)))) {
-      if (found !== null) groups.addStored(found.jobState.stored, query);
+  const groups = new ErrorGroups();
+  for (const queues of all) {
+    const found = new Set<string>();
+    for (const state of asked) await eachId(queues, state, (id) => found.add(id));
+    const ids = [...found];
+    for (let from = 0; from < ids.length; from += pageSize) {
+      const page = ids.slice(from, from + pageSize).map((id) => queues.find(id));
+      for (const one of await Promise.all(page)) {
+        if (one !== null) groups.addStored(one.jobState.stored, query);
+      }
     }
   }
+  return groups.list();
 }

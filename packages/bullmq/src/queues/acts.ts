@@ -10,7 +10,7 @@ interface StoredAct extends Omit<LoggedAct, "at" | "selection"> {
 }
 
 /** The log of the acts of people: a job for each, in a queue without a consumer. */
-export class Acts {
+export class ActQueue {
   readonly #queue: Queue;
 
   constructor(queue: Queue) {

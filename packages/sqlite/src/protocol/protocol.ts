@@ -1,20 +1,19 @@
 import {
   type ActQuery,
-  type ActStep,
   type ActsQuery,
   type AddResult,
   type ErrorCode,
   type ErrorsQuery,
   type InboxQuery,
-  type Pruned,
   ReporthookError,
   type Stage,
   type SummaryQuery,
   type TimeMark,
 } from "@reporthook/core";
-import type { LivedMoment, Retention, SomeOfGroup, StoredDelivery } from "@reporthook/core/store";
+import type { LivedMoment, Retention, StoredDelivery } from "@reporthook/core/store";
 import type { ReceiverCounts } from "./counts.ts";
 import type { Changes } from "./row.ts";
+import type { ErrorsPosition } from "./steps.ts";
 
 /** Milliseconds of real time without a heartbeat after which a worker has lost its leases. */
 export const leaseLostAfterMs: number = 5_000;
@@ -155,32 +154,6 @@ export type StoredResult =
 
 /** Whether a completion was recorded: false when the lease was lost. */
 export type CompletionResult = boolean | ThreadFailure;
-
-/** The result of one step of pruning. */
-export interface PruneStep {
-  readonly pruned: Pruned;
-  readonly more: boolean;
-}
-
-/** The result of one step of an act, with the last id that it looked at; null at the end. */
-export interface StepOfAct extends ActStep {
-  readonly last: string | null;
-  /** The number of the act in the log, once it changed something. */
-  readonly number: number | null;
-}
-
-/** A position among the deliveries with an error. */
-export interface ErrorsPosition {
-  readonly receiver: number;
-  readonly error: string;
-  readonly id: string;
-}
-
-/** The result of one step of grouping errors, and the position after it; null at the end. */
-export interface StepOfErrors {
-  readonly groups: readonly SomeOfGroup[];
-  readonly last: ErrorsPosition | null;
-}
 
 /** The result of a call. */
 export type CallResult = { readonly value: unknown } | ThreadFailure;

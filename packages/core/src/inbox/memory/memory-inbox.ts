@@ -8,7 +8,7 @@ import { ActCount, selectorOf } from "../acting.ts";
 import { isWaiting } from "../delivery.ts";
 import { ErrorGroups } from "../error-groups.ts";
 import type { Consumer, Inbox } from "../inbox.ts";
-import { filterEntries, summarize, zeroCounts } from "../query.ts";
+import { countStates, filterEntries, oldestArrival, summarize } from "../query.ts";
 import {
   PruneCount,
   type Retention,
@@ -152,19 +152,11 @@ class MemoryInbox implements Inbox {
   readonly summary: Inbox["summary"] = async (query) => summarize(this.#stored.values(), query);
   readonly backlog: Inbox["backlog"] = (receiver) => this.#waiting.backlog(receiver);
 
-  readonly counts: Inbox["counts"] = async (receiver) => {
-    const counts = zeroCounts();
-    for (const { state } of this.#of(receiver)) counts[state]++;
-    return counts;
-  };
+  readonly counts: Inbox["counts"] = async (receiver) =>
+    countStates(this.#stored.values(), receiver);
 
-  readonly oldestWaiting: Inbox["oldestWaiting"] = async (receiver) => {
-    let oldest = Number.POSITIVE_INFINITY;
-    for (const { state, arrivedAt } of this.#of(receiver)) {
-      if (isWaiting(state)) oldest = Math.min(oldest, arrivedAt);
-    }
-    return Number.isFinite(oldest) ? new Date(oldest) : null;
-  };
+  readonly oldestWaiting: Inbox["oldestWaiting"] = async (receiver) =>
+    oldestArrival(this.#stored.values(), receiver);
 
   readonly act: Inbox["act"] = (query) => this.#act(query);
 
@@ -247,11 +239,5 @@ class MemoryInbox implements Inbox {
     if (this.#ended.makeRoom("new", () => this.#waiting.bytes + bytes <= this.#maxBytes)) return;
     const message = `The deliveries waiting in memory are over maxBytes (${this.#maxBytes})`;
     throw new ReporthookError("overloaded", message);
-  }
-
-  *#of(receiver: string | undefined): Generator<MemoryDelivery> {
-    for (const stored of this.#stored.values()) {
-      if (receiver === undefined || stored.receiver === receiver) yield stored;
-    }
   }
 }

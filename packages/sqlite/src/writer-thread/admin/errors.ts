@@ -1,7 +1,7 @@
 import type { ErrorsQuery, ReasonCode, State } from "@reporthook/core";
 import { isChosen, type SomeOfGroup, states, timeOf } from "@reporthook/core/store";
 import type { Statement } from "../../database/driver.ts";
-import type { ErrorsPosition, StepOfErrors } from "../../protocol/protocol.ts";
+import type { ErrorsPosition, StepOfErrors } from "../../protocol/steps.ts";
 import type { Tables } from "../deliveries.ts";
 
 /** Few enough for some milliseconds: the thread stores between two steps. */

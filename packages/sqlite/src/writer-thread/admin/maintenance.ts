@@ -13,8 +13,9 @@ import {
 import type { Row, Statement, Value } from "../../database/driver.ts";
 import { countsByState, sumOfCounts } from "../../protocol/counts.ts";
 import { queues } from "../../protocol/position.ts";
-import { type Claims, type PruneStep, rowsPerStep } from "../../protocol/protocol.ts";
+import { type Claims, rowsPerStep } from "../../protocol/protocol.ts";
 import { retentionClass } from "../../protocol/row.ts";
+import type { PruneStep } from "../../protocol/steps.ts";
 import type { Deliveries } from "../deliveries.ts";
 import { StoredRetention } from "./stored-retention.ts";
 
