@@ -42,6 +42,7 @@ export {
   type RetentionOptions,
   retentionOf,
   retentionStep,
+  wholeRejected,
 } from "./inbox/retention.ts";
 export { isChosen } from "./inbox/selection.ts";
 export {
@@ -55,10 +56,10 @@ export {
 } from "./inbox/stored-delivery.ts";
 export {
   applyOutcome,
-  hasten,
+  changeFor,
+  dropContent,
   isAttempt,
   type LivedMoment,
-  reopen,
 } from "./inbox/transitions.ts";
 export { addCounts, sumOf } from "./lib/add-counts.ts";
 export { describe } from "./lib/describe.ts";

@@ -103,6 +103,7 @@ export class TableInbox implements Inbox {
         kept.changedAt = this.#shown.after(kept.changedAt);
         this.#leased.delete(kept);
         this.#boundUnsigned(kept);
+        if (kept.state === "rejected") this.#boundRejected();
         running.delete(ended);
         onRecorded?.(job, outcome);
         this.#wake();
@@ -190,8 +191,7 @@ export class TableInbox implements Inbox {
       count.add(kept);
       if (dryRun) continue;
       if (act === "discard") this.#delete(kept);
-      if (act === "release") parts.reopen(kept, query);
-      if (act === "retry") parts.hasten(kept, query);
+      if (act !== "discard") parts.changeFor(query, kept);
       if (act !== "discard") kept.changedAt = this.#shown.after(kept.changedAt);
     }
     this.#wake();
@@ -248,6 +248,18 @@ export class TableInbox implements Inbox {
     const ended = this.#of().filter((kept) => kept.state === state && parts.isUnsigned(kept));
     ended.sort((one, other) => one.changedAt - other.changedAt);
     for (const kept of ended.slice(0, -parts.maxUnsigned)) this.#delete(kept);
+  }
+
+  /** Keeps the content of the latest rejected deliveries, up to 1,000 and 16 MiB. */
+  #boundRejected(): void {
+    const whole = this.#of().filter(({ state, body }) => state === "rejected" && body !== null);
+    whole.sort((one, other) => one.changedAt - other.changedAt);
+    let bytes = 0;
+    for (const [index, kept] of whole.toReversed().entries()) {
+      bytes += kept.body?.byteLength ?? 0;
+      const { max, bytes: most } = parts.wholeRejected;
+      if (index >= max || bytes > most) parts.dropContent(kept);
+    }
   }
 
   #of(receiver?: string): parts.StoredDelivery[] {

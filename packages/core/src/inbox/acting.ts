@@ -23,9 +23,18 @@ export const unvouchedReasons: readonly ReasonCode[] = [
   "no_token",
 ];
 
-/** The states in which an act finds entries: handled ones are released by id, or when their state is named. */
-export function statesOf({ act, id, state }: ActQuery): readonly State[] {
-  if (act === "retry") return among(["received", "verified"], state);
+/**
+ * The states in which an act finds entries: handled ones are released by id, or when their state is named; rejected ones are
+ * retried when their state or reason is named.
+ */
+export function statesOf({ act, id, state, reason }: ActQuery): readonly State[] {
+  const isRejectedMeant = id === undefined && (state === "rejected" || reason !== undefined);
+  const retried = [
+    "received",
+    "verified",
+    ...(isRejectedMeant ? (["rejected"] as const) : []),
+  ] as const;
+  if (act === "retry") return among(retried, state);
   const isHandledMeant = act === "release" && (id !== undefined || state === "handled");
   return among(isHandledMeant ? ["held", "dead", "handled"] : ["held", "dead"], state);
 }
@@ -49,6 +58,7 @@ export function selectorOf(query: ActQuery): (stored: StoredDelivery) => boolean
     if (!states.includes(state) || !fits(stored) || changedAt > lastChange) return false;
     if (id !== undefined && id !== stored.id) return false;
     if (stored.reason !== null && leftOut.includes(stored.reason.code)) return false;
+    if (state === "rejected") return stored.body !== null && stored.signature !== null;
     return act === "retry" ? dueAt > now : isParked(state) || !isUnsigned(stored);
   };
 }
@@ -107,7 +117,9 @@ function refusal(act: Act, id: string, entry: EntryDetails | null): ReporthookEr
 
 function whyNot(act: Act, { state, body }: Pick<EntryDetails, "state" | "body">): string {
   if (act === "retry") {
-    return "is not waiting for a retry: only waiting deliveries can be retried";
+    return state === "rejected"
+      ? "is rejected: name its state or its reason in a selection to have it asked about again"
+      : "is not waiting for a retry: only waiting deliveries can be retried";
   }
   if (isParked(state)) return "has changed in this moment: look at it again";
   if (act === "discard") return `is ${state}: only held and dead ones can be discarded`;

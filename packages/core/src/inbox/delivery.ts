@@ -201,6 +201,9 @@ export interface Job extends Entry {
   readonly sameSignatureAs: string | null;
 }
 
+/** The `retryState` of a delivery that was rejected, and that a person has asked about again. */
+export const askedAgain = '{"askedAgain":true}';
+
 /** How long a signature is valid after its trigger, in milliseconds (document, section "Limits"). */
 export const signatureLifetimeMs = 300_000;
 

@@ -66,6 +66,7 @@ export class Deliveries {
   readonly #change: Statement;
   readonly #record: Statement;
   readonly #drop: Statement;
+  readonly #empty: Statement;
   readonly #forgetStarts: Statement;
   readonly #delete: Statement;
   readonly #clear: Statement;
@@ -87,6 +88,9 @@ export class Deliveries {
       `UPDATE delivery SET ${changes}, starts = ifnull(?, starts) WHERE seq = ? AND queue = ? AND rank = ?`,
     );
     this.#drop = database.prepare("UPDATE delivery SET body = NULL, url = '' WHERE seq = ?");
+    this.#empty = database.prepare(
+      `UPDATE delivery SET body = NULL, url = '', signature = NULL, kept_as = ${retentionClass.rejected} WHERE seq = ?`,
+    );
     this.#forgetStarts = database.prepare("UPDATE delivery SET starts = 0 WHERE seq = ?");
     this.#delete = database.prepare("DELETE FROM delivery WHERE seq = ?");
     const cleared = clearedColumns.map((column) => `${column} = NULL`).join(", ");
@@ -159,6 +163,11 @@ export class Deliveries {
     this.#change.run(...changesOf(stored, now), Number(row["seq"]));
     this.#recount(Number(row["receiver"]), kindBefore, kindOf(stored));
     return stored;
+  }
+
+  /** Drops body, path and signature of a rejected delivery. */
+  empty({ seq = 0 }: Row): void {
+    this.#empty.run(seq);
   }
 
   /** Has a delivery count as one on which work has not begun. */

@@ -4,6 +4,7 @@ import { isWorkers } from "../runtime.ts";
 import { actLog } from "./acts/act-log.ts";
 import { acting } from "./acts/acting.ts";
 import { announcing } from "./acts/announcing.ts";
+import { askingAgain } from "./acts/asking-again.ts";
 import { releasing } from "./acts/releasing.ts";
 import { retaining } from "./acts/retaining.ts";
 import { adding } from "./adding.ts";
@@ -56,6 +57,7 @@ const cases = [
   ...releasing,
   ...acting,
   ...actLog,
+  ...askingAgain,
   ...retaining,
   ...announcing,
   ...querying,

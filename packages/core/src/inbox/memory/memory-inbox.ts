@@ -24,7 +24,7 @@ import {
   ShownChanges,
   type StoredDelivery,
 } from "../stored-delivery.ts";
-import { applyOutcome, hasten, reopen } from "../transitions.ts";
+import { applyOutcome, changeFor, dropContent } from "../transitions.ts";
 import { MemoryConsumer, type RecordOutcome } from "./consumer.ts";
 import { type DedupeKey, keyText, MemoryDedupeWindow } from "./dedupe-window.ts";
 import { bytesOf, EndedDeliveries } from "./limits.ts";
@@ -66,7 +66,10 @@ class MemoryInbox implements Inbox {
   readonly #retention: Retention;
   readonly #maxBytes: number;
   readonly #stored = new Map<string, MemoryDelivery>();
-  readonly #ended = new EndedDeliveries<MemoryDelivery>((stored) => this.#delete(stored));
+  readonly #ended = new EndedDeliveries<MemoryDelivery>(
+    (stored) => this.#delete(stored),
+    (stored) => this.#empty(stored),
+  );
   readonly #window = new MemoryDedupeWindow();
   readonly #waiting = new WaitingDeliveries<MemoryDelivery>();
   readonly #consumers: Consumer[] = [];
@@ -164,13 +167,15 @@ class MemoryInbox implements Inbox {
     const { act, now, dryRun = false } = query;
     const found = new Set([...this.#stored.values()].filter(selectorOf(query)));
     // One that is worked on is in no queue.
-    const chosen = act === "retry" && !dryRun ? this.#waiting.takeLater(found) : found;
+    const rejected = [...found].filter(({ state }) => state === "rejected");
+    const chosen =
+      act === "retry" && !dryRun ? [...rejected, ...this.#waiting.takeLater(found)] : found;
     const step = new ActCount();
     for (const stored of chosen) {
       step.add(stored);
       if (dryRun) continue;
       if (act === "discard") this.#delete(stored);
-      else this.#change(stored, () => (act === "release" ? reopen : hasten)(stored, query));
+      else this.#change(stored, () => changeFor(query, stored));
       if (act !== "discard") this.#place(stored, now);
     }
     if (!dryRun) this.#acts.add(query, step.total);
@@ -230,6 +235,13 @@ class MemoryInbox implements Inbox {
     // A handled delivery stays known as a duplicate; any other that is deleted must not hide its copy.
     if (stored.state !== "handled") this.#window.forget(stored.dedupeKey);
     this.#stored.delete(stored.id);
+  }
+
+  #empty(stored: MemoryDelivery): void {
+    const { changedAt } = stored;
+    this.#change(stored, () => dropContent(stored));
+    stored.changedAt = changedAt;
+    this.#ended.add(stored);
   }
 
   /** Whether parked deliveries take at most half of the bytes, so that new ones have room. */

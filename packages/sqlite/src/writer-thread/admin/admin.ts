@@ -1,5 +1,5 @@
 import type { ActQuery, EntryDetails } from "@reporthook/core";
-import { ActCount, detailsOf, hasten, reopen, selectorOf } from "@reporthook/core/store";
+import { ActCount, changeFor, detailsOf, selectorOf } from "@reporthook/core/store";
 import type { Row, Statement } from "../../database/driver.ts";
 import { isLeased } from "../../protocol/position.ts";
 import { rowsPerStep } from "../../protocol/protocol.ts";
@@ -61,8 +61,7 @@ export class Admin {
       this.#deliveries.remove(row);
       return;
     }
-    const change = act === "release" ? reopen : hasten;
-    this.#deliveries.edit(row, now, (stored) => change(stored, query));
+    this.#deliveries.edit(row, now, (stored) => changeFor(query, stored));
     if (act === "release") this.#deliveries.forgetStarts(row);
   }
 }

@@ -30,10 +30,11 @@ const listed = [
   ...["id", "receiver", "arrived_at", "request", "state", "queue", "attempts", "due_at"],
   ...["type", "report", "reason", "reason_message", "last_error", "error", "changed_at"],
 ].join(", ");
-// All that an act may change, and nothing long.
+// All that an act may change, and nothing long: whether there is a body, not the body.
 const acted = [
   ...[listed, "seq", "rank", "starts", "low_priority", "verification", "context"],
   ...["released", "retry_state", "history", "signature", "same_signature_as"],
+  "CASE typeof(body) WHEN 'null' THEN NULL ELSE x'' END AS body",
 ].join(", ");
 const rejected = states.indexOf("rejected");
 const { unsigned, parked, unsignedDead, announced } = retentionClass;
