@@ -16,7 +16,7 @@ export const askingAgain: readonly InboxCase[] = [
       await put();
       await work("verify", endedAs("rejected", "expired"));
       await rejects(act("retry", id), "not_releasable");
-      same(await act("retry", { type: "report.complete" }), 0, "How many without a state");
+      same(await act("retry", { from: new Date(0) }), 0, "How many without a state");
       same(await act("retry", { reason: "invalid_signature" }, { by: "ada" }), 1, "By the reason");
       same(inbox.backlog("a").unverified, 1, "How many wait for a verdict");
       const entry = await inbox.get(id);
