@@ -45,7 +45,7 @@ CREATE TABLE delivery (
     error TEXT,
     -- Null until its first attempt has ended.
     changed_at INTEGER,
-    -- How long it is kept from changed_at on: 0 rejected, 1 unsigned and held, 2 handled, 3 parked, 4 unsigned and handled,
+    -- How long it is kept from changed_at on: 0 rejected and without a body, 8 rejected and with it, 1 unsigned and held, 2 handled, 3 parked, 4 unsigned and handled,
     -- 5 unsigned and dead, 6 parked and its end announced, 7 deleted but for its key.
     kept_as INTEGER,
     -- When its end was announced: only read in the class 6 of kept_as.

@@ -22,9 +22,9 @@ const maxAdapterLines = 60;
 const maxFunctionLines = 70;
 /** All that a reader has to read: a feature that raises one of these does so where everybody sees it. */
 const maxLines = {
-  "core/src": 11_915,
+  "core/src": 12_070,
   "core/src/inbox/memory": 710,
-  "sqlite/src": 6_440,
+  "sqlite/src": 6_610,
   "cli/src": 4_340,
   "dashboard/src": 1_400,
 };

@@ -33,7 +33,7 @@ import {
 } from "@reporthook/core/store";
 import { actInSteps } from "./admin/act.ts";
 import { pruneAll } from "./admin/prune.ts";
-import { groupErrors, list, oldestWaiting } from "./admin/query.ts";
+import { list, oldestWaiting, readErrors } from "./admin/query.ts";
 import { summary } from "./admin/summary.ts";
 import {
   BacklogMeter,
@@ -187,7 +187,7 @@ class BullmqInbox implements Inbox {
 
   errors(query: ErrorsQuery = {}): Promise<ErrorGroup[]> {
     return this.#session.ask(async ({ receivers }) =>
-      groupErrors(await receivers.some(query.receiver), query),
+      readErrors(await receivers.some(query.receiver), query),
     );
   }
 

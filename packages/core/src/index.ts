@@ -102,6 +102,7 @@ export type {
   ActQuery,
   ActStep,
   ActsQuery,
+  EraseQuery,
   ErrorsQuery,
   InboxFilters,
   InboxQuery,

@@ -16,7 +16,8 @@ export {
   signatureLifetimeMs,
   states,
 } from "./inbox/delivery.ts";
-export { ErrorGroups, errorKeyOf, type SomeOfGroup } from "./inbox/error-groups.ts";
+export { eraseContent, isErased, isOfReport } from "./inbox/erasing.ts";
+export { ErrorGroups, errorKeyOf, groupErrors, type SomeOfGroup } from "./inbox/error-groups.ts";
 export { watchHealth } from "./inbox/health.ts";
 export { idAt, newId, timeOf } from "./inbox/id.ts";
 export {

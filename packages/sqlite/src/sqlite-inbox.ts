@@ -10,6 +10,7 @@ import type {
   Counts,
   Entry,
   EntryDetails,
+  EraseQuery,
   ErrorGroup,
   ErrorsQuery,
   Inbox,
@@ -24,11 +25,21 @@ import type {
   SummaryQuery,
   TimeMark,
 } from "@reporthook/core";
-import { describe, ErrorGroups, PruneCount, type Retention } from "@reporthook/core/store";
+import { describe, ErrorGroups, PruneCount } from "@reporthook/core/store";
+import { copyDatabase } from "./database/backup.ts";
+import { loadFound } from "./database/driver.ts";
 import { type SqliteInboxOptions, storeOptionsOf } from "./main-thread/options.ts";
 import { ThreadClient } from "./main-thread/thread-client.ts";
 import { countsByState, sumOfCounts } from "./protocol/counts.ts";
-import type { ErrorsPosition, PruneStep, StepOfAct, StepOfErrors } from "./protocol/steps.ts";
+import type { StoreOptions } from "./protocol/protocol.ts";
+import type {
+  ErasePosition,
+  ErrorsPosition,
+  PruneStep,
+  StepOfAct,
+  StepOfErase,
+  StepOfErrors,
+} from "./protocol/steps.ts";
 
 export type { SqliteInboxOptions } from "./main-thread/options.ts";
 
@@ -53,13 +64,13 @@ class SqliteInbox implements Inbox {
     order: "exact",
     finds: "everything",
   };
-  readonly #retention: Retention;
+  readonly #store: StoreOptions;
   readonly #client: ThreadClient;
 
   constructor(path: string, options: SqliteInboxOptions) {
     const store = storeOptionsOf(path, options);
     this.identity = `sqlite:${store.path}`;
-    this.#retention = store.retention;
+    this.#store = store;
     this.#client = new ThreadClient(store);
   }
 
@@ -133,6 +144,22 @@ class SqliteInbox implements Inbox {
     return groups.list();
   }
 
+  async erase(given: EraseQuery): Promise<number> {
+    const query = { ...given, now: this.#client.shown.after(given.now) };
+    const connection = this.#client.connect();
+    let [count, from]: [number, ErasePosition | null] = [0, null];
+    do {
+      const step = (await connection.call({ ask: "erase", query, from })) as StepOfErase;
+      count += step.count;
+      from = step.last;
+    } while (from !== null);
+    return count;
+  }
+
+  async backup(file: string, { overwrite = false } = {}): Promise<void> {
+    copyDatabase(loadFound(this.#store.driver), this.#store.path, file, overwrite);
+  }
+
   async acts(query: ActsQuery = {}): Promise<LoggedAct[]> {
     return (await this.#client.connect().call({ ask: "acts", query })) as LoggedAct[];
   }
@@ -141,7 +168,7 @@ class SqliteInbox implements Inbox {
     const now = date.getTime();
     const connection = this.#client.connect();
     if (dryRun) return (await connection.call({ ask: "prune", now, dryRun })) as Pruned;
-    const all = new PruneCount(this.#retention);
+    const all = new PruneCount(this.#store.retention);
     for (;;) {
       const { pruned, more } = (await connection.call({ ask: "prune", now, dryRun })) as PruneStep;
       all.addStep(pruned);

@@ -200,9 +200,7 @@ export class TableInbox implements Inbox {
   }
 
   async errors(query: ErrorsQuery = {}): Promise<ErrorGroup[]> {
-    const groups = new parts.ErrorGroups();
-    for (const kept of this.#of()) groups.addStored(kept, query);
-    return groups.list();
+    return parts.groupErrors(this.#rows.values(), query);
   }
 
   async acts(query: ActsQuery = {}): Promise<LoggedAct[]> {

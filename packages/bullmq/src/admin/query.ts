@@ -153,7 +153,7 @@ export async function oldestWaiting(queues: ReceiverQueues): Promise<Date | null
 }
 
 /** Groups deliveries by their errors: it reads all in the states that are asked for. */
-export async function groupErrors(
+export async function readErrors(
   all: readonly ReceiverQueues[],
   query: ErrorsQuery,
 ): Promise<ErrorGroup[]> {

@@ -6,7 +6,7 @@ export interface LoggedAct {
   readonly at: Date;
   /** The person, as the option `by` names one; else null. */
   readonly by: string | null;
-  readonly act: Act;
+  readonly act: Act | "erase";
   /** The filters of the selection, or the id. */
   readonly selection: Selection & { readonly id?: string | undefined };
   /** The number of deliveries that it changed: of one that ended half way, those before its end. */
@@ -17,7 +17,10 @@ export interface LoggedAct {
 export const maxActs = 1_000;
 
 /** The log of an act, with the number of deliveries that it changed so far. */
-export function loggedActOf(query: ActQuery, count: number): LoggedAct {
+export function loggedActOf(
+  query: Omit<ActQuery, "act"> & Pick<LoggedAct, "act">,
+  count: number,
+): LoggedAct {
   const { act, receiver: _, now, wallOffset = 0, by, dryRun: __, ...selection } = query;
   const given = Object.entries(selection).filter(([, value]) => value !== undefined);
   return {

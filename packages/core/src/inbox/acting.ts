@@ -59,7 +59,10 @@ export function selectorOf(query: ActQuery): (stored: StoredDelivery) => boolean
     if (id !== undefined && id !== stored.id) return false;
     if (stored.reason !== null && leftOut.includes(stored.reason.code)) return false;
     if (state === "rejected") return stored.body !== null && stored.signature !== null;
-    return act === "retry" ? dueAt > now : isParked(state) || !isUnsigned(stored);
+    if (act === "discard") return true;
+    return act === "retry"
+      ? dueAt > now
+      : stored.body !== null && (isParked(state) || !isUnsigned(stored));
   };
 }
 
@@ -121,10 +124,14 @@ function whyNot(act: Act, { state, body }: Pick<EntryDetails, "state" | "body">)
       ? "is rejected: name its state or its reason in a selection to have it asked about again"
       : "is not waiting for a retry: only waiting deliveries can be retried";
   }
-  if (isParked(state)) return "has changed in this moment: look at it again";
+  if (isParked(state)) {
+    return act === "release" && body === null
+      ? "was erased: nothing is left to run. Discard it"
+      : "has changed in this moment: look at it again";
+  }
   if (act === "discard") return `is ${state}: only held and dead ones can be discarded`;
   if (state !== "handled") return `is ${state}: only held, dead and handled ones can be released`;
   return body === null
-    ? "came without a signature: once it was handled its body is not kept. Send the test again"
+    ? "has no body any more: it was erased, or came without a signature, and was handled"
     : "has changed in this moment: look at it again";
 }

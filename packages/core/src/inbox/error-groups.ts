@@ -24,7 +24,7 @@ const maxGroups = 1_000;
  * in stack frames.
  */
 export function errorKeyOf(text: string): string {
-  // Each frame is on a line of its own, indented by four spaces.
+  // A frame is a line, indented by four spaces.
   const kind = text
     .replace(/\n {4}.*/g, "")
     .replace(/[\w-]+/g, (word) => (/\d/.test(word) ? "#" : word));
@@ -102,4 +102,11 @@ export class ErrorGroups {
     const sorted = [...this.#groups.values()].sort((one, other) => other.count - one.count);
     return sorted.slice(0, maxGroups);
   }
+}
+
+/** Groups deliveries by their errors. */
+export function groupErrors(all: Iterable<StoredDelivery>, query: ErrorsQuery = {}): ErrorGroup[] {
+  const groups = new ErrorGroups();
+  for (const stored of all) groups.addStored(stored, query);
+  return groups.list();
 }

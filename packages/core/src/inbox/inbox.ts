@@ -18,6 +18,7 @@ import type {
   ActQuery,
   ActStep,
   ActsQuery,
+  EraseQuery,
   ErrorsQuery,
   InboxQuery,
   ReasonCounts,
@@ -211,6 +212,13 @@ export interface Inbox {
    * as it changes it. No entry is met twice. The act ends when no further step is asked for.
    */
   act(query: ActQuery): AsyncIterable<ActStep>;
+  /**
+   * Removes bodies, errors and contexts of the entries of one report or request, in every state, in steps; resolves to how many.
+   * An entry whose report is not known is found by its body. Only a store that can look for a report in every state has it.
+   */
+  erase?(query: EraseQuery): Promise<number>;
+  /** Copies a running store at one moment into a new file that only its owner may read: a store in a file has it. It blocks this thread. */
+  backup?(file: string, options?: { readonly overwrite?: boolean | undefined }): Promise<void>;
   /** The groups of entries with equal errors, largest first, at most 1,000. */
   errors(query?: ErrorsQuery): Promise<ErrorGroup[]>;
   /**

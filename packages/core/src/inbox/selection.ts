@@ -83,6 +83,12 @@ export interface ErrorsQuery {
   readonly state?: State | "parked" | undefined;
 }
 
+/** The question of {@link Inbox.erase}: the deliveries of one report, or of one request. */
+export type EraseQuery = Pick<
+  ActQuery,
+  "receiver" | "reportId" | "requestId" | "now" | "wallOffset" | "by" | "dryRun"
+>;
+
 /** The entries of one step of an act. */
 export interface ActStep {
   readonly counts: ReasonCounts;

@@ -18,10 +18,10 @@ export interface StoredDelivery {
   readonly receivedAt: number;
   /** Lived time, like all others but `receivedAt` and those of attempts. */
   readonly arrivedAt: number;
-  readonly context: string | null;
   readonly requestId: string | null;
   readonly headers: NewDelivery["headers"];
   url: string;
+  context: string | null;
   body: Uint8Array | null;
   signature: string | null;
   state: State;

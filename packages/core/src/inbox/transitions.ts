@@ -11,13 +11,15 @@ import type { ActRecord } from "./act.ts";
 // A delivery begins as received, as verified (verify: "before-ack", unsigned tests) or as held (unsigned).
 // Retention deletes handled, held, dead and rejected ones.
 
-import { type Attempt, askedAgain, type Outcome } from "./delivery.ts";
+import type { Attempt, Outcome } from "./delivery.ts";
 import { errorKeyAfter } from "./error-groups.ts";
 import { isUnsigned } from "./retention.ts";
 import type { ActQuery } from "./selection.ts";
 import type { StoredDelivery } from "./stored-delivery.ts";
 
 const historyOfKind = 20;
+/** The `retryState` of a delivery that was rejected, and that a person has asked about again. */
+const askedAgain = '{"askedAgain":true}';
 
 /** Now, by lived time in milliseconds, and what to add to it for people. */
 export interface LivedMoment {
@@ -26,7 +28,7 @@ export interface LivedMoment {
 }
 
 /** The act of a person, when, and who. */
-type ActMoment = Pick<ActQuery, "act" | "now" | "wallOffset" | "by">;
+export type ActMoment = Pick<ActQuery, "act" | "now" | "wallOffset" | "by">;
 
 /**
  * Applies the outcome of an attempt that began at `startedAt` of lived time. An unsigned delivery that was handled keeps neither body nor path; a rejected one keeps them, and its signature, for a retry.
@@ -120,12 +122,16 @@ function hasten(stored: StoredDelivery, moment: ActMoment): void {
   remember(stored, recordOf("retry", moment));
 }
 
-function recordOf(act: ActRecord["act"], { now, wallOffset = 0, by }: ActMoment): ActRecord {
+/** The record of an act, for the history. */
+export function recordOf(
+  act: ActRecord["act"],
+  { now, wallOffset = 0, by }: Omit<ActMoment, "act">,
+): ActRecord {
   return { at: new Date(now + wallOffset), act, by };
 }
 
 /** Adds to the history; the oldest of its kind, a stage or the acts of people, makes room. */
-function remember(stored: StoredDelivery, item: Attempt | ActRecord): void {
+export function remember(stored: StoredDelivery, item: Attempt | ActRecord): void {
   const { history } = stored;
   const alike = history.length < historyOfKind ? [] : history.filter(isAlike(item));
   const kept = alike.length < historyOfKind ? history : history.filter((one) => one !== alike[0]);

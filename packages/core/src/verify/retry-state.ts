@@ -4,7 +4,7 @@ import type { Outage } from "./circuit-breaker.ts";
 
 /** The state of a delivery between two authorize calls. */
 export interface RetryState {
-  /** It was rejected, and a person has it asked about again: {@link askedAgain}. */
+  /** It was rejected, and a person has it asked about again: set by the inbox. */
   readonly askedAgain?: boolean;
   /** Whether the service was unavailable while this signature was young. */
   readonly outage?: boolean;

@@ -2,6 +2,7 @@ import {
   type ActQuery,
   type ActsQuery,
   type AddResult,
+  type EraseQuery,
   type ErrorCode,
   type ErrorsQuery,
   type InboxQuery,
@@ -13,7 +14,7 @@ import {
 import type { LivedMoment, Retention, StoredDelivery } from "@reporthook/core/store";
 import type { ReceiverCounts } from "./counts.ts";
 import type { Changes } from "./row.ts";
-import type { ErrorsPosition } from "./steps.ts";
+import type { ErasePosition, ErrorsPosition } from "./steps.ts";
 
 /** Milliseconds of real time without a heartbeat after which a worker has lost its leases. */
 export const leaseLostAfterMs: number = 5_000;
@@ -125,6 +126,7 @@ export type ThreadCall =
       readonly query: ErrorsQuery;
       readonly from: ErrorsPosition | null;
     }
+  | { readonly ask: "erase"; readonly query: EraseQuery; readonly from: ErasePosition | null }
   | { readonly ask: "prune"; readonly now: number; readonly dryRun: boolean }
   | { readonly ask: "keepTime"; readonly mark: TimeMark };
 

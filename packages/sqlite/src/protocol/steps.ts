@@ -26,3 +26,16 @@ export interface StepOfErrors {
   readonly groups: readonly SomeOfGroup[];
   readonly last: ErrorsPosition | null;
 }
+
+/** A position among the deliveries that may be erased: the range that is looked at, the last id, and the number in the log. */
+export interface ErasePosition {
+  readonly range: number;
+  readonly id: string;
+  readonly number: number | null;
+}
+
+/** The result of one step of erasing, and the position after it; null at the end. */
+export interface StepOfErase {
+  readonly count: number;
+  readonly last: ErasePosition | null;
+}

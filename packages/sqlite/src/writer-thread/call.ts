@@ -2,6 +2,7 @@ import { ReporthookError } from "@reporthook/core";
 import type { CallResult, ThreadCall } from "../protocol/protocol.ts";
 import type { Acts } from "./admin/acts.ts";
 import type { Admin } from "./admin/admin.ts";
+import type { Eraser } from "./admin/erase.ts";
 import type { Errors } from "./admin/errors.ts";
 import type { Maintenance } from "./admin/maintenance.ts";
 import type { Query } from "./admin/query.ts";
@@ -14,6 +15,7 @@ export interface Callees {
   readonly admin: Admin;
   readonly acts: Acts;
   readonly errors: Errors;
+  readonly eraser: Eraser;
   readonly query: Query;
   readonly maintenance: Maintenance;
   readonly claimer: Claimer;
@@ -50,6 +52,9 @@ function carryOut(call: ThreadCall, callees: Callees): unknown {
       return callees.acts.list(call.query);
     case "errors":
       return callees.errors.next(call.query, call.from);
+    case "erase":
+      claimer.invalidate();
+      return callees.eraser.next(call.query, call.from);
     case "prune":
       return call.dryRun ? maintenance.foresee(call.now) : maintenance.prune(call.now);
     case "keepTime":

@@ -67,6 +67,7 @@ export class Deliveries {
   readonly #record: Statement;
   readonly #drop: Statement;
   readonly #empty: Statement;
+  readonly #erase: Statement;
   readonly #forgetStarts: Statement;
   readonly #delete: Statement;
   readonly #clear: Statement;
@@ -88,6 +89,9 @@ export class Deliveries {
       `UPDATE delivery SET ${changes}, starts = ifnull(?, starts) WHERE seq = ? AND queue = ? AND rank = ?`,
     );
     this.#drop = database.prepare("UPDATE delivery SET body = NULL, url = '' WHERE seq = ?");
+    this.#erase = database.prepare(
+      "UPDATE delivery SET body = NULL, url = '', context = NULL WHERE seq = ?",
+    );
     this.#empty = database.prepare(
       `UPDATE delivery SET body = NULL, url = '', signature = NULL, kept_as = ${retentionClass.rejected} WHERE seq = ?`,
     );
@@ -163,6 +167,11 @@ export class Deliveries {
     this.#change.run(...changesOf(stored, now), Number(row["seq"]));
     this.#recount(Number(row["receiver"]), kindBefore, kindOf(stored));
     return stored;
+  }
+
+  /** Erases what {@link edit} does not write. */
+  erase({ seq = 0 }: Row): void {
+    this.#erase.run(seq);
   }
 
   /** Drops body, path and signature of a rejected delivery. */

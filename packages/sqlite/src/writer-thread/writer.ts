@@ -18,6 +18,7 @@ import { type Addition, eachAddition } from "../protocol/request-batch.ts";
 import { queuedAfter, retentionClassAfter } from "../protocol/row.ts";
 import { Acts } from "./admin/acts.ts";
 import { Admin } from "./admin/admin.ts";
+import { Eraser } from "./admin/erase.ts";
 import { Errors } from "./admin/errors.ts";
 import { Maintenance } from "./admin/maintenance.ts";
 import { Query } from "./admin/query.ts";
@@ -74,9 +75,10 @@ export class Writer {
     const query = new Query(deliveries, lived);
     const acts = new Acts(deliveries.tables);
     const errors = new Errors(deliveries.tables);
+    const eraser = new Eraser(deliveries, acts);
     const admin = new Admin(deliveries, query, lived, acts);
     const probe = (): void => this.#probe();
-    this.#callees = { admin, acts, errors, query, maintenance, claimer, lived, probe };
+    this.#callees = { admin, acts, errors, eraser, query, maintenance, claimer, lived, probe };
     this.#transactions = new Transactions(deliveries, leases, file, () =>
       claimer.consumers.invalidate(),
     );

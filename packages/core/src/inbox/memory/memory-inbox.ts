@@ -6,7 +6,7 @@ import { assertKnownKeys, assertOption, assertPositive } from "../../lib/validat
 import { ActLog } from "../act-log.ts";
 import { ActCount, selectorOf } from "../acting.ts";
 import { isWaiting } from "../delivery.ts";
-import { ErrorGroups } from "../error-groups.ts";
+import { groupErrors } from "../error-groups.ts";
 import type { Consumer, Inbox } from "../inbox.ts";
 import { countStates, filterEntries, oldestArrival, summarize } from "../query.ts";
 import {
@@ -167,9 +167,7 @@ class MemoryInbox implements Inbox {
     const { act, now, dryRun = false } = query;
     const found = new Set([...this.#stored.values()].filter(selectorOf(query)));
     // One that is worked on is in no queue.
-    const rejected = [...found].filter(({ state }) => state === "rejected");
-    const chosen =
-      act === "retry" && !dryRun ? [...rejected, ...this.#waiting.takeLater(found)] : found;
+    const chosen = act === "retry" && !dryRun ? this.#waiting.takeLater(found) : found;
     const step = new ActCount();
     for (const stored of chosen) {
       step.add(stored);
@@ -182,11 +180,7 @@ class MemoryInbox implements Inbox {
     yield step;
   }
 
-  readonly errors: Inbox["errors"] = async (query = {}) => {
-    const groups = new ErrorGroups();
-    for (const stored of this.#stored.values()) groups.addStored(stored, query);
-    return groups.list();
-  };
+  readonly errors: Inbox["errors"] = async (query) => groupErrors(this.#stored.values(), query);
 
   readonly acts: Inbox["acts"] = async (query = {}) => this.#acts.list(query);
 

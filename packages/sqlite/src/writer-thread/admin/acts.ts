@@ -1,4 +1,4 @@
-import type { ActQuery, ActsQuery, LoggedAct } from "@reporthook/core";
+import type { ActsQuery, LoggedAct } from "@reporthook/core";
 import { loggedActOf, maxActs, selectionFrom } from "@reporthook/core/store";
 import type { Statement } from "../../database/driver.ts";
 import type { Tables } from "../deliveries.ts";
@@ -29,7 +29,11 @@ export class Acts {
   }
 
   /** Logs a step of an act that changed so many deliveries; returns the number of the act, which the next step gives again. */
-  add(query: ActQuery, count: number, number: number | null): number | null {
+  add(
+    query: Parameters<typeof loggedActOf>[0],
+    count: number,
+    number: number | null,
+  ): number | null {
     if (count === 0) return number;
     if (number !== null) {
       this.#raise.run(count, number);
