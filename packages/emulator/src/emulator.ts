@@ -67,7 +67,7 @@ export interface Emulator {
   fault(target: FaultTarget, options: FaultOptions): () => void;
   /**
    * Delivers notifications to an app from now on, through a socket: with the path, query and `Host` of their `webhook_url`, and
-   * `x-forwarded-proto: https`. The last call wins, also over the option `deliver`. What the app throws is a 500.
+   * `x-forwarded-proto: https`. The last call wins, also over the option `deliver`. An app that throws has answered 500.
    *
    * @throws TypeError if it is neither an Express app or another `(req, res)` listener, nor a Koa or Hono app.
    * @example

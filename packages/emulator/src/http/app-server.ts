@@ -14,17 +14,17 @@ interface FetchApp {
 export type AppUnderTest = Listener | { callback(): Listener } | FetchApp;
 
 /** The request that an app gets. */
-export interface AppRequest {
+export interface RequestToApp {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
   readonly signal: AbortSignal;
 }
 
-/** Posts requests to an app through a socket, whatever the host in their URL. */
+/** Posts requests to an app through a socket, for any host in their URL. */
 export interface AppServer {
   /** Resolves to the app's answer. */
-  post(request: AppRequest): Promise<{ status: number; body: ReadableStream<Uint8Array> }>;
+  post(request: RequestToApp): Promise<{ status: number; body: ReadableStream<Uint8Array> }>;
   /** Gives later requests to another app; throws as {@link createAppServer}. */
   replace(app: AppUnderTest): void;
   /** Breaks all connections; the next request listens again. */

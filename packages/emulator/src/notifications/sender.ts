@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
-import { type AppServer, type AppUnderTest, createAppServer } from "../http/app-server.ts";
+import type { AppUnderTest } from "../http/app-server.ts";
 import type { VirtualClock, VirtualTimer } from "../lib/clock.ts";
 import type { FaultOptions, Faults } from "../lib/faults.ts";
 import { keepAlive } from "../lib/keep-alive.ts";
-import { attempt, type Outcome } from "./attempt.ts";
 import type { Deliver, Delivery, OutgoingNotification } from "./delivery.ts";
+import { type SendResult, Transport } from "./transport.ts";
 
 /** Sends notifications and records each result. */
 export interface Sender {
@@ -35,9 +35,8 @@ const ANSWER_TIME_MS = 5_000;
 export function createSender({ clock, faults, deliver }: SenderParts): Sender {
   const deliveries: Delivery[] = [];
   const onTheWay = new Set<() => void>();
-  const underWay = new Map<Promise<Delivery>, (outcome: Outcome) => void>();
-  const mishaps = new Set<string>();
-  let app: AppServer | undefined;
+  const underWay = new Map<Promise<Delivery>, (result: SendResult) => void>();
+  const transport = new Transport(deliver);
 
   function dispatch(parcel: OutgoingNotification, fault: FaultOptions): Promise<Delivery> {
     const { promise, resolve } = deferred<Delivery>();
@@ -46,15 +45,15 @@ export function createSender({ clock, faults, deliver }: SenderParts): Sender {
     const timer = clock.setTimeout(() => finish(unanswered), ANSWER_TIME_MS).unref();
     let later: VirtualTimer | undefined;
 
-    function finish(outcome: Outcome): void {
+    function finish(result: SendResult): void {
       if (!underWay.delete(promise)) return;
       clock.clearTimeout(timer);
       const at = new Date(sentAt);
       const durationMs = clock.now() - sentAt;
-      const failed = outcome.error !== undefined;
-      const delivery = { id: randomUUID(), ...parcel, at, durationMs, failed, ...outcome };
+      const failed = result.error !== undefined;
+      const delivery = { id: randomUUID(), ...parcel, at, durationMs, failed, ...result };
       deliveries.push(delivery);
-      if (outcome.status === null && later === undefined) cancel();
+      if (result.status === null && later === undefined) cancel();
       resolve(delivery);
     }
 
@@ -67,9 +66,7 @@ export function createSender({ clock, faults, deliver }: SenderParts): Sender {
     // A delayed delivery still arrives, even long after it failed.
     async function post(): Promise<void> {
       const cut = later && clock.setTimeout(cancel, ANSWER_TIME_MS).unref();
-      const { outcome, mishap } = await attempt(fault, { app, deliver }, parcel, network.signal);
-      if (mishap !== undefined) mishaps.add(`${parcel.name} to ${parcel.url}: ${mishap}`);
-      finish(outcome);
+      finish(await transport.send(fault, parcel, network.signal));
       clock.clearTimeout(cut);
       onTheWay.delete(cancel);
     }
@@ -89,31 +86,24 @@ export function createSender({ clock, faults, deliver }: SenderParts): Sender {
       if (fault.duplicate) void dispatch(parcel, fault);
       return delivery;
     },
-    deliverTo(given) {
-      if (app === undefined) app = createAppServer(given);
-      else app.replace(given);
-    },
+    deliverTo: (app) => transport.deliverTo(app),
     async settled() {
       while (underWay.size > 0) await keepAlive(Promise.all(underWay.keys()));
-      if (mishaps.size === 0) return;
-      const list = [...mishaps].join("; ").replace(/(callback_token=)[\w.-]+/g, "$1[redacted]");
-      mishaps.clear();
-      const hint = app === undefined ? ". Bring them to your app with emulator.deliverTo(app)" : "";
-      throw new Error(`settled: a notification failed, ${list}${hint}`);
+      transport.assertArrived();
     },
     abort(reason) {
       for (const finish of underWay.values()) finish({ status: null, error: reason });
       for (const cancel of onTheWay) cancel();
-      app?.end();
+      transport.end();
     },
     clear() {
       deliveries.length = 0;
-      mishaps.clear();
+      transport.forget();
     },
   };
 }
 
-const unanswered: Outcome = {
+const unanswered: SendResult = {
   status: null,
   error: `The receiver did not answer within ${ANSWER_TIME_MS / 1_000} seconds.`,
 };
