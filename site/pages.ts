@@ -151,6 +151,7 @@ export const groups: readonly Group[] = [
         "docs/write-your-own.md",
         "test/docs/write-your-own/table-inbox.ts as table-inbox.ts",
       ),
+      page("test-suites", "Test suites", "packages/testing/README.md"),
       page("architecture", "Architecture", "ARCHITECTURE.md"),
       page("contributing", "Contributing", "CONTRIBUTING.md"),
       page("licence", "Licence", "LICENSE"),

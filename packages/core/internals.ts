@@ -13,21 +13,4 @@ export { LivedClock } from "./src/lib/time/lived-clock.ts";
 export { messages } from "./src/log-messages.ts";
 export { refusalWarnings } from "./src/observe/refusals.ts";
 export { Reporter } from "./src/observe/reporter.ts";
-export { unsigned, unsignedTest } from "./src/testing/inbox/acts/retaining.ts";
-export {
-  type Consuming,
-  createInboxFixture,
-  deferred,
-  endedAs,
-  handled,
-  type InboxFixture,
-  later,
-  valid,
-} from "./src/testing/inbox/fixture.ts";
-export type {
-  StandingProcess,
-  StandstillReport,
-} from "./src/testing/inbox/time/standing-process.ts";
-export { standStillOn } from "./src/testing/inbox/time/standing-still.ts";
-export { manualClock } from "./src/testing/manual-clock.ts";
 export { type VerifyOptions, VerifyStage } from "./src/verify/verify-stage.ts";

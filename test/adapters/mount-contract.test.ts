@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Answer } from "@reporthook/core";
 import { incomingFromNode, send } from "@reporthook/core/node";
-import { type MountHost, mountContract } from "@reporthook/core/testing";
+import { type MountHost, mountContract } from "@reporthook/testing";
 import { expect, test, vi } from "vitest";
 import { listen, socketHost } from "./hosts/mount.ts";
 

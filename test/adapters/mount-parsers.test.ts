@@ -1,4 +1,4 @@
-import { mountContract } from "@reporthook/core/testing";
+import { mountContract } from "@reporthook/testing";
 import { describe, test } from "vitest";
 import { served, socketHost } from "./hosts/mount.ts";
 import { type Parser, parserHosts, path } from "./hosts/parsers.ts";

@@ -1,4 +1,4 @@
-import { mountContract } from "@reporthook/core/testing";
+import { mountContract } from "@reporthook/testing";
 import { describe, test } from "vitest";
 import { fetchHosts } from "./hosts/fetch.ts";
 import { nodeHosts } from "./hosts/node.ts";

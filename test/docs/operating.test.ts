@@ -121,7 +121,14 @@ async function finish(file: string): Promise<Receiver> {
 /** The terminal of a command that is run here. */
 function terminalInto(told: unknown[]): Terminal {
   return {
-    ...{ json: true, columns: 80, print() {}, tell() {}, reveal() {}, emit: (value) => void told.push(value) },
+    ...{
+      json: true,
+      columns: 80,
+      print() {},
+      tell() {},
+      reveal() {},
+      emit: (value) => void told.push(value),
+    },
     ...{ hasKeys: false, footer() {} },
     ...{
       paint: (_style, text) => text,

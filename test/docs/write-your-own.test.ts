@@ -1,4 +1,4 @@
-import { inboxContract } from "@reporthook/core/testing";
+import { inboxContract } from "@reporthook/testing";
 import { describe, test } from "vitest";
 import { TableInbox } from "./write-your-own/table-inbox.ts";
 

@@ -17,6 +17,7 @@ const mayImport: Record<string, readonly string[]> = {
   bullmq: ["core"],
   dashboard: ["core"],
   opentelemetry: ["core"],
+  testing: ["core"],
   cli: packages,
 };
 
@@ -159,22 +160,15 @@ describe("runtimes", () => {
     const imported = files.flatMap((file) =>
       importsOf(file).map(({ from }) => ({ from, name: nameOf(file) })),
     );
-    const foreign = imported.filter(
-      ({ from, name }) => !from.startsWith(".") && !isNodeOnly(name) && !isTesting(name),
-    );
+    const foreign = imported.filter(({ from, name }) => !from.startsWith(".") && !isNodeOnly(name));
     expect(foreign).toEqual([]);
     for (const file of files) {
-      if (isNodeOnly(nameOf(file)) || isTesting(nameOf(file))) continue;
+      if (isNodeOnly(nameOf(file))) continue;
       const code = read(file).replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, "");
       expect(code, file).not.toMatch(/\bBuffer\b|(?<![.\w])process\.|\brequire\(/);
     }
   });
 });
-
-/** The published conformance suites run in Node. */
-function isTesting(name: string): boolean {
-  return name === "testing.ts" || name.startsWith("testing/");
-}
 
 /** The folders of a package's sources, each with those that its files import from, types too. */
 function foldersOf(name: string): ReadonlyMap<string, ReadonlySet<string>> {
@@ -184,7 +178,7 @@ function foldersOf(name: string): ReadonlyMap<string, ReadonlySet<string>> {
   const folders = new Map<string, Set<string>>();
   for (const file of fileList(name)) {
     const folder = folderOf(file);
-    if (folder === undefined || folder === "testing") continue;
+    if (folder === undefined) continue;
     const below = folders.get(folder) ?? new Set();
     folders.set(folder, below);
     for (const { from } of importsOf(file)) {

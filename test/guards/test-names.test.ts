@@ -27,7 +27,7 @@ function rootOf(node: Node): string {
 /** What names a test: the first argument of `it`, `test` or a helper, or `name` of a contract's case. */
 function nameIn(node: Node, file: string): Node | undefined {
   if (isPropertyAssignment(node)) {
-    const isCase = /\/core\/src\/testing\/(inbox|mount)\//.test(file);
+    const isCase = /\/testing\/src\/(inbox|mount)\//.test(file);
     return isCase && rootOf(node.name) === "name" ? node.initializer : undefined;
   }
   if (!isCallExpression(node) || node.arguments.length < 2) return undefined;
@@ -41,7 +41,7 @@ it("every test's name says what it is about: a symbol, or a noun with its articl
   const config = `${root}/tsconfig.json`;
   const project = api.updateSnapshot({ openProject: config }).getProject(config);
   const names: [at: string, name: string][] = [];
-  const isOfTests = /\.test\.ts$|\/core\/src\/testing\/|\/test\//;
+  const isOfTests = /\.test\.ts$|\/testing\/src\/|\/test\//;
   for (const name of project?.rootFiles.filter((name) => isOfTests.test(name)) ?? []) {
     const file = project?.program.getSourceFile(name);
     const visit = (node: Node): void => {

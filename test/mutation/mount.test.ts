@@ -1,4 +1,4 @@
-import { mountContract } from "@reporthook/core/testing";
+import { mountContract } from "@reporthook/testing";
 import { describe, test } from "vitest";
 import { fetchHosts } from "../adapters/hosts/fetch.ts";
 import { nodeHosts } from "../adapters/hosts/node.ts";

@@ -3,8 +3,9 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Inbox, StandingProcess, StandstillReport } from "@reporthook/core/internals";
-import { standStillOn } from "@reporthook/core/internals";
+import type { Inbox } from "@reporthook/core/internals";
+import type { StandingProcess, StandstillReport } from "@reporthook/testing";
+import { standStillOn } from "@reporthook/testing";
 
 /** Starts a program that calls {@link standInProcess} with an inbox on a store; resolves when it stands still. */
 export async function standingProcess(program: URL, store: string): Promise<StandingProcess> {

@@ -25,11 +25,11 @@ import {
   memoryInbox,
   type Receiver,
 } from "@reporthook/core";
-import { manualClock } from "@reporthook/core/internals";
 import { createEmulator } from "@reporthook/emulator";
 import { telemetry } from "@reporthook/opentelemetry";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { patient } from "@reporthook/test-support/patient";
+import { manualClock } from "@reporthook/testing/internals";
 import { Headers } from "node-fetch";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
 

@@ -1,4 +1,8 @@
 import type { Inbox, Outcome } from "@reporthook/core";
+import { actOn, dayMs, isAttempt } from "@reporthook/core/store";
+import { onEachServer } from "@reporthook/test-support/servers";
+import { standingProcess } from "@reporthook/test-support/standing-process";
+import { inboxContract } from "@reporthook/testing";
 import {
   createInboxFixture,
   endedAs,
@@ -6,11 +10,7 @@ import {
   later,
   unsignedTest,
   valid,
-} from "@reporthook/core/internals";
-import { actOn, dayMs, isAttempt } from "@reporthook/core/store";
-import { inboxContract } from "@reporthook/core/testing";
-import { onEachServer } from "@reporthook/test-support/servers";
-import { standingProcess } from "@reporthook/test-support/standing-process";
+} from "@reporthook/testing/internals";
 import { expect, it, test } from "vitest";
 import { type BullmqInboxOptions, bullmqInbox, queueNames } from "./index.ts";
 import { nextHop } from "./process/settle.ts";

@@ -1,7 +1,7 @@
 import type { Inbox } from "@reporthook/core";
-import { createInboxFixture, endedAs, handled, valid } from "@reporthook/core/internals";
-import { inboxContract } from "@reporthook/core/testing";
 import { onEachServer, type Server } from "@reporthook/test-support/servers";
+import { inboxContract } from "@reporthook/testing";
+import { createInboxFixture, endedAs, handled, valid } from "@reporthook/testing/internals";
 import { Redis } from "ioredis";
 import { describe, expect, it, test } from "vitest";
 import { bullmqInbox } from "./index.ts";

@@ -1,3 +1,4 @@
+import { onEachServer } from "@reporthook/test-support/servers";
 import {
   createInboxFixture,
   deferred,
@@ -5,8 +6,7 @@ import {
   handled,
   later,
   valid,
-} from "@reporthook/core/internals";
-import { onEachServer } from "@reporthook/test-support/servers";
+} from "@reporthook/testing/internals";
 import { expect, it } from "vitest";
 import { type BullmqInboxOptions, bullmqInbox } from "./index.ts";
 import { dataOf } from "./queues/job-state.ts";

@@ -6,11 +6,11 @@ import {
   turns,
   turnUntil,
 } from "@reporthook/test-support/receiver-setup";
+import { manualClock } from "@reporthook/testing/internals";
 import { describe, expect, it } from "vitest";
 import type { Authorizer } from "./client/authorizer.ts";
 import { ServiceError } from "./errors.ts";
 import { messages } from "./log-messages.ts";
-import { manualClock } from "./testing/manual-clock.ts";
 
 describe("a verdict before the answer", () => {
   it("before-ack answers 401 to forged notifications, and to expired ones with expired: refuse", async () => {

@@ -6,6 +6,7 @@ import {
   turns,
   turnUntil,
 } from "@reporthook/test-support/receiver-setup";
+import { manualClock } from "@reporthook/testing/internals";
 import { describe, expect, it, vi } from "vitest";
 import { RetryAfter } from "./errors.ts";
 import type { EventOf } from "./events/events.ts";
@@ -14,7 +15,6 @@ import type { Incoming } from "./http/incoming.ts";
 import { memoryInbox } from "./inbox/memory/memory-inbox.ts";
 import { messages } from "./log-messages.ts";
 import { type Instrumentation, instrumentation } from "./observe/instrumentation.ts";
-import { manualClock } from "./testing/manual-clock.ts";
 
 const genuine = { authorize: async () => "valid" as const };
 const never = (): Promise<never> => new Promise(() => {});

@@ -2,11 +2,11 @@ import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { setUp, turns } from "@reporthook/test-support/receiver-setup";
+import { manualClock } from "@reporthook/testing/internals";
 import { describe, expect, it, vi } from "vitest";
 import { memoryInbox } from "./inbox/memory/memory-inbox.ts";
 import { messages } from "./log-messages.ts";
 import { createReceiver } from "./receiver.ts";
-import { manualClock } from "./testing/manual-clock.ts";
 
 const never = (): Promise<never> => new Promise(() => {});
 const nextTurn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 0));

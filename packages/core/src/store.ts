@@ -3,6 +3,7 @@
 export { withoutToken } from "./callback-urls/callback-url.ts";
 export { isLoopback } from "./client/client-options.ts";
 export { ActCount, actOn, selectorOf, statesOf, unvouchedReasons } from "./inbox/acting.ts";
+export { dedupeKey } from "./inbox/dedupe-key.ts";
 export {
   cutOff,
   isKeyRefused,
@@ -15,7 +16,7 @@ export {
   states,
 } from "./inbox/delivery.ts";
 export { watchHealth } from "./inbox/health.ts";
-export { idAt, timeOf } from "./inbox/id.ts";
+export { idAt, newId, timeOf } from "./inbox/id.ts";
 export {
   backlogShareOf,
   filterEntries,

@@ -13,6 +13,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import type { Arrival, Inbox, Outcome, Stage } from "@reporthook/core";
+import { dayMs, states } from "@reporthook/core/store";
+import { standingProcess } from "@reporthook/test-support/standing-process";
+import { inboxContract } from "@reporthook/testing";
 import {
   type Consuming,
   createInboxFixture,
@@ -22,10 +25,7 @@ import {
   type InboxFixture,
   later,
   valid,
-} from "@reporthook/core/internals";
-import { dayMs, states } from "@reporthook/core/store";
-import { inboxContract } from "@reporthook/core/testing";
-import { standingProcess } from "@reporthook/test-support/standing-process";
+} from "@reporthook/testing/internals";
 import fc from "fast-check";
 import { afterAll, describe, expect, it, test, vi } from "vitest";
 import { loadDriver } from "./database/driver.ts";

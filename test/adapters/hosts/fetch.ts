@@ -1,5 +1,5 @@
-import type { MountedReceiver, MountHost } from "@reporthook/core/testing";
 import { reporthook } from "@reporthook/hono";
+import type { MountedReceiver, MountHost } from "@reporthook/testing";
 import { Hono } from "hono";
 
 /** Where notifications go on every host. */

@@ -5,7 +5,7 @@ import { type AddressInfo, connect } from "node:net";
 import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { shutdown } from "@reporthook/core/node";
-import type { MountedReceiver, MountHost, RawConnection, Served } from "@reporthook/core/testing";
+import type { MountedReceiver, MountHost, RawConnection, Served } from "@reporthook/testing";
 
 /** Serves a Node listener on a free port; `close` ends its connections too. */
 export function listen(listener: RequestListener, path = "/"): Promise<Served> {

@@ -1,10 +1,10 @@
 import { createServer, type Server } from "node:http";
 import { createAdaptorServer, getRequestListener } from "@hono/node-server";
 import { bodyParser as koaBodyParser6 } from "@koa/bodyparser";
-import type { MountedReceiver } from "@reporthook/core/testing";
 import { reporthook as toExpress } from "@reporthook/express";
 import { reporthook as toHono } from "@reporthook/hono";
 import { reporthook as toKoa } from "@reporthook/koa";
+import type { MountedReceiver } from "@reporthook/testing";
 import express5, { type RequestHandler } from "express";
 import { Hono, type MiddlewareHandler } from "hono";
 import { HTTPException } from "hono/http-exception";

@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
 import { createRequestListener } from "@remix-run/node-fetch-server";
-import type { MountHost } from "@reporthook/core/testing";
+import type { MountHost } from "@reporthook/testing";
 import { H3 } from "h3";
 import * as h3v1 from "h3-1";
 import { toNodeHandler } from "srvx/node";

@@ -9,9 +9,9 @@ import {
   ServiceError,
 } from "@reporthook/core";
 import { nodeHandler } from "@reporthook/core/node";
-import { inboxContract } from "@reporthook/core/testing";
 import { createEmulator } from "@reporthook/emulator";
 import { sqliteInbox } from "@reporthook/sqlite";
+import { inboxContract } from "@reporthook/testing";
 
 const emulator = createEmulator();
 const client = createClient(emulator.clientOptions);

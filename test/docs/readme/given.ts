@@ -1,9 +1,9 @@
 // What the free names of `@example` blocks mean: of those alone, which is why the project leaves this file out. What our packages
 // export needs no line here: it is imported.
 import type { Client, Inbox, Receiver, ReportRequest, Schema } from "@reporthook/core";
-import type { MountHost } from "@reporthook/core/testing";
 import type { Person } from "@reporthook/dashboard";
 import type { Emulator } from "@reporthook/emulator";
+import type { MountHost } from "@reporthook/testing";
 
 declare global {
   const base: string;

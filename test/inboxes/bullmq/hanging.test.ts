@@ -1,6 +1,6 @@
 import { bullmqInbox } from "@reporthook/bullmq";
-import { createInboxFixture, deferred, handled, valid } from "@reporthook/core/internals";
 import { onEachServer } from "@reporthook/test-support/servers";
+import { createInboxFixture, deferred, handled, valid } from "@reporthook/testing/internals";
 import { expect, it } from "vitest";
 import { openGate } from "./gate.ts";
 

@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { bullmqInbox } from "@reporthook/bullmq";
-import { createInboxFixture } from "@reporthook/core/internals";
 import { onEachServer } from "@reporthook/test-support/servers";
+import { createInboxFixture } from "@reporthook/testing/internals";
 import { afterAll, expect, it } from "vitest";
 import type { WorkerOptions } from "./worker.ts";
 

@@ -1,6 +1,12 @@
 import { bullmqInbox } from "@reporthook/bullmq";
-import { createInboxFixture, deferred, endedAs, handled, valid } from "@reporthook/core/internals";
 import { onEachServer } from "@reporthook/test-support/servers";
+import {
+  createInboxFixture,
+  deferred,
+  endedAs,
+  handled,
+  valid,
+} from "@reporthook/testing/internals";
 import { Redis } from "ioredis";
 import { expect, it } from "vitest";
 import { openGate } from "./gate.ts";

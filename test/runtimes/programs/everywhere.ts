@@ -1,5 +1,5 @@
 import { memoryInbox } from "@reporthook/core";
-import { inboxContract, type MountHost, mountContract } from "@reporthook/core/testing";
+import { inboxContract, type MountHost, mountContract } from "@reporthook/testing";
 import { fetchHosts } from "../../adapters/hosts/fetch.ts";
 import type { Suite } from "../runtimes.ts";
 import { runSuite, type SuiteReport } from "./suite.ts";

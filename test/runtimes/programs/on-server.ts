@@ -2,8 +2,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { inboxContract } from "@reporthook/core/testing";
 import { sqliteInbox } from "@reporthook/sqlite";
+import { inboxContract } from "@reporthook/testing";
 import { nodeHosts } from "../../adapters/hosts/node.ts";
 import type { Suite } from "../runtimes.ts";
 import { throughTheEmulator } from "./emulator.ts";

@@ -1,4 +1,4 @@
-import type { MountHost } from "@reporthook/core/testing";
+import type { MountHost } from "@reporthook/testing";
 import { path } from "../../adapters/hosts/fetch.ts";
 import { raw } from "../../adapters/hosts/mount.ts";
 

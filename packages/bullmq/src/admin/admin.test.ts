@@ -1,4 +1,6 @@
 import type { Act } from "@reporthook/core";
+import { dayMs, PruneCount, selectorOf } from "@reporthook/core/store";
+import { onEachServer } from "@reporthook/test-support/servers";
 import {
   createInboxFixture,
   endedAs,
@@ -6,9 +8,7 @@ import {
   later,
   unsigned,
   valid,
-} from "@reporthook/core/internals";
-import { dayMs, PruneCount, selectorOf } from "@reporthook/core/store";
-import { onEachServer } from "@reporthook/test-support/servers";
+} from "@reporthook/testing/internals";
 import { PostgresConnection } from "bullmq";
 import { Redis } from "ioredis";
 import { expect, it } from "vitest";

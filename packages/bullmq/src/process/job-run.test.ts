@@ -1,5 +1,5 @@
-import { createInboxFixture, handled, valid } from "@reporthook/core/internals";
 import { onEachServer } from "@reporthook/test-support/servers";
+import { createInboxFixture, handled, valid } from "@reporthook/testing/internals";
 import { expect, it, vi } from "vitest";
 import { bullmqInbox } from "../index.ts";
 import { ReceiverQueues } from "../queues/queues.ts";

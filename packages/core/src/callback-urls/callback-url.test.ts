@@ -1,5 +1,6 @@
 import { inspect } from "node:util";
 import { setUp, standStill, turns } from "@reporthook/test-support/receiver-setup";
+import { manualClock } from "@reporthook/testing/internals";
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import type { Authorizer } from "../client/authorizer.ts";
@@ -7,7 +8,6 @@ import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
 import { loggerOf } from "../lib/log.ts";
 import { messages } from "../log-messages.ts";
 import type { ReceiverOptions } from "../options/receiver-options.ts";
-import { manualClock } from "../testing/manual-clock.ts";
 import { createCallbacks } from "./callback-url.ts";
 
 const secret = "0123456789abcdef0123456789abcdef";

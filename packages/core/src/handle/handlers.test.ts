@@ -1,7 +1,7 @@
 import { setUp as receiverSetUp, turns } from "@reporthook/test-support/receiver-setup";
+import { manualClock } from "@reporthook/testing/internals";
 import { describe, expect, it } from "vitest";
 import type { EventOf } from "../events/events.ts";
-import { manualClock } from "../testing/manual-clock.ts";
 import {
   type AnyHandler,
   dispatch,

@@ -7,9 +7,9 @@ import {
 } from "node:http2";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { gate, setUp, turns, turnUntil } from "@reporthook/test-support/receiver-setup";
+import { manualClock } from "@reporthook/testing/internals";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
-import { manualClock } from "../testing/manual-clock.ts";
 import { nodeHandler } from "./node-handler.ts";
 import { shutdown } from "./node-shutdown.ts";
 

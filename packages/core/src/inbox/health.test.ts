@@ -1,6 +1,6 @@
 import { gate, setUp, turns } from "@reporthook/test-support/receiver-setup";
+import { manualClock } from "@reporthook/testing/internals";
 import { describe, expect, it, vi } from "vitest";
-import { manualClock } from "../testing/manual-clock.ts";
 import { memoryInbox } from "./memory/memory-inbox.ts";
 import { zeroCounts } from "./query.ts";
 

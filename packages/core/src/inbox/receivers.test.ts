@@ -1,8 +1,8 @@
 import { gate } from "@reporthook/test-support/receiver-setup";
+import { manualClock } from "@reporthook/testing/internals";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { loggerOf } from "../lib/log.ts";
 import { systemClock } from "../lib/time/clock.ts";
-import { manualClock } from "../testing/manual-clock.ts";
 import { memoryInbox } from "./memory/memory-inbox.ts";
 import { type Holder, referenceCountOf, reserveName } from "./receivers.ts";
 

@@ -1,5 +1,5 @@
+import { manualClock } from "@reporthook/testing/internals";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { manualClock } from "../testing/manual-clock.ts";
 import { consoleLogger, loggerOf, oncePerMinute, oncePerMinuteEach } from "./log.ts";
 
 afterEach(() => void vi.restoreAllMocks());

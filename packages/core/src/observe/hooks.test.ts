@@ -1,6 +1,6 @@
+import { manualClock } from "@reporthook/testing/internals";
 import { describe, expect, it, vi } from "vitest";
 import { type Entry, type Job, type Outcome, park, reject } from "../inbox/delivery.ts";
-import { manualClock } from "../testing/manual-clock.ts";
 import { hooksOf } from "./hooks.ts";
 
 const job: Job = {

@@ -1,9 +1,9 @@
+import { manualClock } from "@reporthook/testing/internals";
 import { describe, expect, it } from "vitest";
 import { incomingFromRequest } from "../http/fetch.ts";
 import type { Incoming } from "../http/incoming.ts";
 import { Deadline } from "../lib/time/deadline.ts";
 import { type ReceiverSettings, receiverSettingsOf } from "../options/receiver-settings.ts";
-import { manualClock } from "../testing/manual-clock.ts";
 import { type ReceivedNotification, Repeated, receive } from "./read-request.ts";
 
 const options: ReceiverSettings = receiverSettingsOf({

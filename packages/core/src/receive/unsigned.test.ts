@@ -1,7 +1,7 @@
+import { manualClock } from "@reporthook/testing/internals";
 import { describe, expect, it, vi } from "vitest";
 import { noBacklog as empty } from "../inbox/query.ts";
 import { receiverSettingsOf } from "../options/receiver-settings.ts";
-import { manualClock } from "../testing/manual-clock.ts";
 import { admitUnsigned } from "./unsigned.ts";
 
 const test = { type: "test_webhook_endpoint", payload: "", reportId: null } as const;

@@ -1,11 +1,11 @@
 import { gate, setUp, turns, turnUntil } from "@reporthook/test-support/receiver-setup";
+import { manualClock } from "@reporthook/testing/internals";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { DoNotRetry } from "../errors.ts";
 import type { ConsumeOptions, Inbox } from "../inbox/inbox.ts";
 import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
 import { PruneCount } from "../inbox/retention.ts";
 import { messages } from "../log-messages.ts";
-import { manualClock } from "../testing/manual-clock.ts";
 
 const nothing = new PruneCount({ handledMs: 1, parkedMs: 1 });
 const inboxWith = (methods: Partial<Inbox>): Inbox => Object.assign(memoryInbox(), methods);

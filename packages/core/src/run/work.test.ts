@@ -1,3 +1,4 @@
+import { manualClock } from "@reporthook/testing/internals";
 import { expect, it, vi } from "vitest";
 import type { HandleStage } from "../handle/handle-stage.ts";
 import type { Pruned } from "../inbox/inbox.ts";
@@ -6,7 +7,6 @@ import { PruneCount } from "../inbox/retention.ts";
 import { messages } from "../log-messages.ts";
 import type { Reporter } from "../observe/reporter.ts";
 import { receiverSettingsOf } from "../options/receiver-settings.ts";
-import { manualClock } from "../testing/manual-clock.ts";
 import type { VerifyStage } from "../verify/verify-stage.ts";
 import { Work } from "./work.ts";
 

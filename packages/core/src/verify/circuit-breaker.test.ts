@@ -1,5 +1,5 @@
+import { manualClock } from "@reporthook/testing/internals";
 import { describe, expect, it } from "vitest";
-import { manualClock } from "../testing/manual-clock.ts";
 import { CircuitBreaker, type Permit } from "./circuit-breaker.ts";
 
 const permitted = (breaker: CircuitBreaker): Permit => {

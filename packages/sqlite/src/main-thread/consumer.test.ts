@@ -1,6 +1,6 @@
 import type { Job } from "@reporthook/core";
-import { handled, manualClock, valid } from "@reporthook/core/internals";
 import { newStoredDelivery, ShownChanges } from "@reporthook/core/store";
+import { handled, manualClock, valid } from "@reporthook/testing/internals";
 import { expect, it, vi } from "vitest";
 import { SqliteConsumer } from "./consumer.ts";
 import type { Leased } from "./prefetch.ts";

@@ -1,5 +1,5 @@
-import { manualClock } from "@reporthook/core/internals";
 import { newStoredDelivery } from "@reporthook/core/store";
+import { manualClock } from "@reporthook/testing/internals";
 import { describe, expect, it, vi } from "vitest";
 import { type Leased, PrefetchBuffer } from "./prefetch.ts";
 

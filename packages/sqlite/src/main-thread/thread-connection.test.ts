@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Worker } from "node:worker_threads";
-import { createInboxFixture, valid } from "@reporthook/core/internals";
+import { createInboxFixture, valid } from "@reporthook/testing/internals";
 import { afterAll, expect, it, vi } from "vitest";
 import { sqliteInbox } from "../sqlite-inbox.ts";
 import * as spawn from "./spawn.ts";

@@ -1,6 +1,4 @@
-import fc from "fast-check";
-import { describe, expect, it, test, vi } from "vitest";
-import { inboxContract } from "../../testing/inbox/contract.ts";
+import { inboxContract } from "@reporthook/testing";
 import {
   createInboxFixture,
   deferred,
@@ -9,7 +7,9 @@ import {
   later,
   type Step,
   valid,
-} from "../../testing/inbox/fixture.ts";
+} from "@reporthook/testing/internals";
+import fc from "fast-check";
+import { describe, expect, it, test, vi } from "vitest";
 import { type Outcome, type State, states } from "../delivery.ts";
 import type { Consumer } from "../inbox.ts";
 import { memoryInbox } from "./memory-inbox.ts";

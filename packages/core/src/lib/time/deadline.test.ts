@@ -1,5 +1,5 @@
+import { manualClock } from "@reporthook/testing/internals";
 import { describe, expect, it } from "vitest";
-import { manualClock } from "../../testing/manual-clock.ts";
 import { Deadline } from "./deadline.ts";
 import { LivedClock, type ReceiverClock } from "./lived-clock.ts";
 

@@ -1,5 +1,5 @@
+import { manualClock } from "@reporthook/testing/internals";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { manualClock } from "../../testing/manual-clock.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { LivedClock } from "./lived-clock.ts";
 

@@ -1,5 +1,5 @@
+import { manualClock } from "@reporthook/testing/internals";
 import { describe, expect, it, vi } from "vitest";
-import { manualClock } from "../../testing/manual-clock.ts";
 import { LivedClock } from "./lived-clock.ts";
 import { laterMark, noMark, Timekeeper, type TimeMark } from "./timekeeper.ts";
 

@@ -1,0 +1,14 @@
+// What the tests of other packages, and those in test/, reach into. Not published.
+export { unsigned, unsignedTest } from "./src/inbox/acts/retaining.ts";
+export {
+  type Consuming,
+  createInboxFixture,
+  deferred,
+  endedAs,
+  handled,
+  type InboxFixture,
+  later,
+  type Step,
+  valid,
+} from "./src/inbox/fixture.ts";
+export { manualClock } from "./src/manual-clock.ts";

@@ -1,0 +1,105 @@
+import { createReceiver, DoNotRetry, type Receiver } from "@reporthook/core";
+import { isAttempt } from "@reporthook/core/store";
+import { same, truly } from "../assert.ts";
+import { asyncStorage } from "../runtime.ts";
+import type { InboxCase } from "./fixture.ts";
+
+/** The promises of a receiver about the functions of its options, on every inbox. */
+export const context: readonly InboxCase[] = [
+  {
+    name: "a receiver on it calls what it was given in the async context in which it was made, whoever opened the inbox",
+    async run({ inbox, clock, patiently }) {
+      const storage = asyncStorage();
+      if (storage === null) return;
+      const seen: [what: string, store: string | undefined][] = [];
+      const see = (what: string) => () => void seen.push([what, storage.getStore()]);
+      const hooks = ["acknowledged", "verified", "failed", "parked"];
+      const authorize = async (): Promise<"valid"> => {
+        see("authorize")();
+        return "valid";
+      };
+      const make = () =>
+        createReceiver({
+          ...{ inbox, clock, client: { authorize } },
+          logger: { warn: see("warn"), error: see("error"), info: see("info") },
+          observe: Object.fromEntries(hooks.map((hook) => [hook, see(hook)])),
+          parse: () => {
+            see("parse")();
+            return null;
+          },
+        });
+      const receiver = storage.run("made", make);
+      receiver.on("report", () => {
+        see("handler")();
+        throw new DoNotRetry("seen");
+      });
+      const send = (signature: string): Promise<Response> =>
+        storage.run(`request ${signature}`, () => sendTo(receiver, signature));
+      for (const signature of ["one", "two"]) {
+        same((await patiently(send(signature), "the answer")).status, 200, "the answer");
+        await patiently(receiver.idle({ timeoutMs: 60_000 }), "idle()");
+      }
+      await patiently(receiver.close(), "close()");
+      const whats = [...new Set(seen.map(([what]) => what))].sort();
+      same(whats, ["authorize", "handler", "info", "parse", "warn", ...hooks].sort(), "what ran");
+      const elsewhere = seen.filter(([, store]) => store !== "made");
+      same(elsewhere, [], "What ran in another context");
+    },
+  },
+  {
+    name: "what a handler throws reaches the logger with stack and causes, and is kept with the attempt",
+    async run({ inbox, clock, patiently }) {
+      const told: unknown[] = [];
+      const receiver = createReceiver({
+        ...{ inbox, clock, client: { authorize: async () => "valid" as const } },
+        logger: { warn: ({ err }) => void told.push(err) },
+      });
+      receiver.on("report", function failing() {
+        throw new DoNotRetry("seen", { cause: new RangeError("below") });
+      });
+      const { id } = (await (await patiently(sendTo(receiver, "one"), "the answer")).json()) as {
+        readonly id: string;
+      };
+      await patiently(receiver.idle({ timeoutMs: 60_000 }), "idle()");
+      const entry = await receiver.inbox.get(id);
+      await patiently(receiver.close(), "close()");
+      const [err] = told as (Error | undefined)[];
+      truly(err?.stack?.includes("failing") === true, "the logger is given the stack");
+      same((err?.cause as Error | undefined)?.message, "below", "the cause that it is given");
+      same(entry?.lastError?.split("\n")[0], "DoNotRetry: seen", "the first line that is kept");
+      for (const part of ["failing", "caused by RangeError: below"]) {
+        truly(entry?.lastError?.includes(part) === true, `${part} is kept with the entry`);
+        const attempt = entry?.history.filter(isAttempt).at(-1)?.error;
+        truly(attempt?.includes(part) === true, `${part} is kept with the attempt`);
+      }
+    },
+  },
+  {
+    name: "a handler that throws what can't be looked at has its attempts, and is dead after them",
+    async run({ inbox, clock, patiently }) {
+      const receiver = createReceiver({
+        ...{ inbox, clock, client: { authorize: async () => "valid" as const } },
+        ...{ logger: false, retry: { attempts: 2, minMs: 0, maxMs: 0 } },
+      });
+      receiver.on("report", () => {
+        const { proxy, revoke } = Proxy.revocable({}, {});
+        revoke();
+        throw proxy;
+      });
+      const { id } = (await (await patiently(sendTo(receiver, "one"), "the answer")).json()) as {
+        readonly id: string;
+      };
+      await patiently(receiver.idle({ timeoutMs: 60_000 }), "idle()");
+      const entry = await receiver.inbox.get(id);
+      await patiently(receiver.close(), "close()");
+      same([entry?.state, entry?.attempts], ["dead", 2], "The entry");
+      same(entry?.reason?.code, "attempts_used_up", "The reason");
+    },
+  },
+];
+
+function sendTo(receiver: Pick<Receiver, "fetch">, signature: string): Promise<Response> {
+  const headers = { "x-svc-authorization": signature, "content-type": "application/json" };
+  const body = '{"event_type":"report_status","status":"complete"}';
+  return receiver.fetch(new Request("https://app.example/hook", { method: "POST", headers, body }));
+}

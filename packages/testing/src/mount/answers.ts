@@ -1,0 +1,241 @@
+import { toResponse, type Verdict } from "@reporthook/core";
+import { systemClock } from "@reporthook/core/store";
+import { same } from "../assert.ts";
+import {
+  completeReport,
+  type Definition,
+  expectLength,
+  sendTo,
+  withMountFixture,
+} from "./fixture.ts";
+
+const never = (): Promise<never> => new Promise(() => {});
+const text = { "content-type": "text/plain" };
+const test = '{"event_type":"test_webhook_endpoint","payload":"hello"}';
+
+/** One case or more for each row of the contract's table of answers. */
+export const answerCases: readonly Definition[] = [
+  {
+    name: "200 accepted once a notification is stored",
+    run: (host) =>
+      withMountFixture(host, {}, async ({ takes, stored, receiver, served }) => {
+        const id = await takes("accepted", { query: "?to=1&to=%C3%A9" });
+        same(stored[0]?.id, id, "the id");
+        const { pathname } = new URL(served.url);
+        same(stored[0]?.url, `${pathname}?to=1&to=%C3%A9`, "path and query, prefix included");
+        await receiver.idle({ timeoutMs: 60_000 });
+        same((await receiver.inbox.get(id))?.state, "handled", "the state");
+      }),
+  },
+  {
+    name: "200 duplicate when the same bytes come again with the same signature",
+    run: (host) =>
+      withMountFixture(host, {}, async ({ takes }) => {
+        const id = await takes("accepted");
+        same(await takes("duplicate"), id, "the duplicate's id");
+        for (const other of [{ query: "?x" }, { body: `${completeReport} ` }]) {
+          same((await takes("accepted", other)) === id, false, "another one's id is the first's");
+        }
+      }),
+  },
+  {
+    name: "200 accepted twice when the same comes unsigned",
+    run: (host) =>
+      withMountFixture(host, {}, async ({ takes }) => {
+        const first = await takes("accepted", { signature: null });
+        const second = await takes("accepted", { signature: null });
+        same(first === second, false, "unsigned ones are one");
+      }),
+  },
+  {
+    name: "200 accepted before authorize answers",
+    async run(host) {
+      const events: string[] = [];
+      let answer = (_verdict: Verdict): void => {};
+      const verdict = new Promise<Verdict>((resolve) => {
+        answer = resolve;
+      });
+      const authorize = (): Promise<Verdict> =>
+        verdict.then((value) => {
+          events.push("authorized");
+          return value;
+        });
+      const prepare = (receiver: { on(name: "report", handler: () => void): unknown }): void => {
+        receiver.on("report", () => {
+          events.push("handled");
+        });
+      };
+      await withMountFixture(
+        host,
+        { receiver: { client: { authorize } }, prepare },
+        async ({ takes, receiver }) => {
+          await takes("accepted");
+          events.push("answered");
+          answer("valid");
+          await receiver.idle({ timeoutMs: 60_000 });
+        },
+      );
+      same(events, ["answered", "authorized", "handled"], "the order");
+    },
+  },
+  ...["GET", "HEAD", "OPTIONS", "PUT", "DELETE"].map(
+    (method): Definition => ({
+      name: `405 method_not_allowed for ${method}`,
+      needs: "all methods",
+      run: (host) =>
+        withMountFixture(host, {}, async ({ refuses, stored }) => {
+          await refuses("method_not_allowed", { method });
+          same(stored.length, 0, "stored");
+        }),
+    }),
+  ),
+  {
+    name: "503 closing once the receiver with a memory inbox is closed",
+    run: (host) =>
+      withMountFixture(host, {}, async ({ receiver, refuses }) => {
+        await receiver.close();
+        await refuses("closing");
+      }),
+  },
+  {
+    name: "503 overloaded when too many are waiting",
+    run: (host) =>
+      withMountFixture(
+        host,
+        { receiver: { autostart: false, limits: { waiting: 1 } } },
+        async ({ takes, refuses }) => {
+          await takes("accepted");
+          await refuses("overloaded", { signature: "valid-2" });
+        },
+      ),
+  },
+  {
+    name: "503 overloaded when too many are unverified",
+    run: (host) =>
+      withMountFixture(
+        host,
+        { receiver: { autostart: false, limits: { unverified: 1 } } },
+        async ({ takes, refuses }) => {
+          await takes("accepted");
+          await refuses("overloaded", { signature: "valid-2" });
+        },
+      ),
+  },
+  {
+    name: "413 body_too_large for an unsigned body over 4 KiB",
+    run: (host) =>
+      withMountFixture(host, {}, async ({ refuses, takes }) => {
+        const sized = (bytes: number): string => `{"a":"${"x".repeat(bytes - 8)}"}`;
+        await takes("accepted", { signature: null, body: sized(4_096) });
+        await refuses("body_too_large", { signature: null, body: sized(4_097) });
+      }),
+  },
+  {
+    name: "413 body_too_large for a body of known length over the limit",
+    run: (host) =>
+      withMountFixture(
+        host,
+        { receiver: { limits: { bodyBytes: completeReport.length } } },
+        async ({ refuses, takes }) => {
+          await takes("accepted");
+          await refuses("body_too_large", { body: `${completeReport} ` });
+        },
+      ),
+  },
+  {
+    name: "500 body_unavailable when something ahead consumed the body",
+    run: (host) =>
+      withMountFixture(host, { consumed: true }, async ({ refuses, stored }) => {
+        await refuses("body_unavailable");
+        same(stored.length, 0, "stored");
+      }),
+  },
+  {
+    name: "415 unsupported_media_type for what is unsigned and not JSON",
+    run: (host) =>
+      withMountFixture(host, {}, ({ refuses }) =>
+        refuses("unsupported_media_type", { signature: null, headers: text }),
+      ),
+  },
+  {
+    name: "200 accepted for unsigned JSON of a vendor's type",
+    run: (host) =>
+      withMountFixture(host, {}, async ({ takes }) => {
+        const headers = { "content-type": "application/vnd.my_app+json" };
+        await takes("accepted", { signature: null, headers });
+      }),
+  },
+  {
+    name: "200 accepted for what is signed, whatever its content type",
+    run: (host) =>
+      withMountFixture(host, {}, async ({ takes, receiver }) => {
+        const id = await takes("accepted", { headers: text });
+        await receiver.idle({ timeoutMs: 60_000 });
+        same((await receiver.inbox.get(id))?.state, "handled", "the state");
+      }),
+  },
+  {
+    name: "401 missing_signature when the options refuse what is unsigned",
+    run: (host) =>
+      withMountFixture(
+        host,
+        { receiver: { unsigned: "refuse", unsignedTests: "refuse" } },
+        async ({ refuses }) => {
+          await refuses("missing_signature", { signature: null });
+          await refuses("missing_signature", { signature: "  ", body: test });
+        },
+      ),
+  },
+  {
+    name: "401 missing_signature for the eleventh unsigned one of a second",
+    run: (host) =>
+      withMountFixture(
+        host,
+        { receiver: { clock: { ...systemClock, now: () => 1_700_000_000_000 } } },
+        async ({ takes, refuses }) => {
+          for (let count = 0; count < 10; count++) await takes("accepted", { signature: null });
+          await refuses("missing_signature", { signature: null, body: test });
+          await takes("accepted");
+        },
+      ),
+  },
+  {
+    name: "503 inbox_unavailable when the inbox hangs",
+    run: (host) =>
+      withMountFixture(host, { receiver: { limits: { ackMs: 50 } }, add: never }, ({ refuses }) =>
+        refuses("inbox_unavailable"),
+      ),
+  },
+  {
+    name: "503 inbox_unavailable when the inbox rejects or throws",
+    async run(host) {
+      const failed = (): never => {
+        throw new Error("disk full");
+      };
+      for (const add of [failed, async () => failed()]) {
+        await withMountFixture(host, { add }, ({ refuses }) => refuses("inbox_unavailable"));
+      }
+    },
+  },
+  {
+    name: "content-length counts bytes when the answer is not ASCII",
+    async run(host) {
+      const body = '{"status":"größer, 漢字, 🎉"}';
+      const answer = { status: 207, headers: { "Content-Type": "application/json" }, body };
+      const served = await host.serve(
+        {
+          mount: () => async () => answer,
+          fetch: async () => toResponse(answer),
+        },
+        { consumed: false },
+      );
+      try {
+        const got = await sendTo(served, {});
+        same([got.status, got.text], [207, body], "the answer");
+        expectLength(served, got);
+      } finally {
+        await served.close();
+      }
+    },
+  },
+];
