@@ -11,6 +11,7 @@ import {
   type Times,
   timeAnswers,
 } from "../doctor/checks.ts";
+import { checkFramework } from "../doctor/framework.ts";
 import { checkIgnored, checkSqlite } from "../doctor/machine.ts";
 import { checkService, type ServiceUnderTest } from "../doctor/service.ts";
 import { checkSigned, type SigningService } from "../doctor/signed.ts";
@@ -86,6 +87,9 @@ async function doctor(terminal: Terminal, options: DoctorOptions): Promise<void>
   const first = await during("Is it reachable?", () => sendTest(target));
   const reachable = checkReachable(target, first);
   note(reachable);
+  if (first.status !== null) {
+    note(await during("The framework", () => checkFramework(target, first)));
+  }
   // If the webhook does not answer, the other checks are useless.
   if (reachable.result !== "fail") {
     note(checkTransport(to));
