@@ -25,7 +25,7 @@ const maxLines = {
   "core/src": 11_541,
   "core/src/inbox/memory": 690,
   "sqlite/src": 6_160,
-  "cli/src": 4_590,
+  "cli/src": 4_650,
   "dashboard/src": 1_400,
 };
 
