@@ -50,7 +50,7 @@ function deliveryOf(number: number): NewDelivery {
     headers: { "content-type": "application/json", "user-agent": "reports/1.0" },
     body: new TextEncoder().encode(bodyOf(eight(number))),
     context: null,
-    ackMs: 1,
+    requestId: null,
   };
 }
 

@@ -5,7 +5,8 @@ CREATE TABLE delivery (
     id TEXT NOT NULL,
     receiver INTEGER NOT NULL REFERENCES receiver,
     arrived_at INTEGER NOT NULL,
-    ack_ms REAL NOT NULL,
+    -- By the token of its callback URL.
+    request TEXT,
     -- Of a signed one: stands for its signature, and for the signed content.
     key BLOB,
     -- 1 if another delivery with this signature came, before it or after it.
@@ -57,6 +58,8 @@ CREATE INDEX delivery_queue ON delivery (receiver, queue, rank) WHERE queue IS N
 CREATE INDEX delivery_reason ON delivery (receiver, reason, id) WHERE reason IS NOT NULL;
 
 CREATE INDEX delivery_report ON delivery (receiver, report, id) WHERE report IS NOT NULL;
+
+CREATE INDEX delivery_request ON delivery (receiver, request, id) WHERE request IS NOT NULL;
 
 CREATE INDEX delivery_reused ON delivery (key, arrived_at) WHERE is_reused IS NOT NULL;
 

@@ -7,7 +7,7 @@ const none = { received: 0, verified: 0, handled: 0, held: 0, rejected: 0, dead:
 /** The title of the alarm when so many are kept, of which some came in the last hour, a minute each. */
 function titleOf(all: Partial<Counts>, ...lately: readonly Partial<Counts>[]): string | undefined {
   const minutes = lately.map((some) => ({
-    ...{ at: new Date().toISOString(), ackMs: { p50: 1, p99: 1 } },
+    at: new Date().toISOString(),
     counts: { ...none, ...some },
   }));
   return alarmOf({ service: "ok", counts: { ...none, ...all }, minutes })?.title;

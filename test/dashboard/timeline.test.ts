@@ -22,11 +22,11 @@ async function handledIn(stage: Stage): Promise<NonNullable<WireOne["delivery"]>
   return deliveryOf(stage, id);
 }
 
-/** What the page says of a delivery's way, after "Passed to the inbox after". */
+/** What the page says of a delivery's way, after "Received". */
 async function wayOf(stage: Stage, id: string): Promise<string[]> {
   return timelineOf(await deliveryOf(stage, id))
     .map(({ title }) => title)
-    .slice(2);
+    .slice(1);
 }
 
 async function release({ receiver }: Stage, id: string): Promise<void> {

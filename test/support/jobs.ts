@@ -69,7 +69,7 @@ export function testStages(
     nextAttemptAt: null,
     lastError: null,
     changedAt: new Date(clock.now()),
-    ackMs: 0,
+    requestId: null,
     signature: "s",
     url: "/",
     context: null,

@@ -23,7 +23,6 @@ export {
   idRange,
   isChosen,
   minuteMs,
-  minuteOf,
   noBacklog,
   summarize,
   sumOfBacklogs,

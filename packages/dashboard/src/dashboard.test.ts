@@ -72,7 +72,7 @@ describe("the logger", () => {
           receivedAt: Date.now(),
           arrivedAt: Date.now(),
           body: new Uint8Array(),
-          ackMs: 1,
+          requestId: null,
         },
         ...{ key: null, signature: null, context: null, url: "/webhooks/reports", headers: {} },
       },

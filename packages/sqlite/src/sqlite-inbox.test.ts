@@ -611,7 +611,7 @@ describe.concurrent("files", () => {
       const inbox = sqliteInbox(${path});
       await inbox.open();
       const body = new Uint8Array(10);
-      const delivery = { id: "1", receiver: "a", receivedAt: 0, arrivedAt: 0, key: null, signature: "s", url: "/", context: null, headers: {}, ackMs: 0, body };
+      const delivery = { id: "1", receiver: "a", receivedAt: 0, arrivedAt: 0, key: null, signature: "s", url: "/", context: null, headers: {}, requestId: null, body };
       const added = inbox.add(delivery, { to: "received" });
       structuredClone(body.buffer, { transfer: [body.buffer] });
       await added.catch(({ code }) => console.log(code));

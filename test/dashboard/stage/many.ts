@@ -21,9 +21,9 @@ export async function fill(path: string, number: number): Promise<string> {
   database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; BEGIN");
   database.exec("INSERT INTO receiver (number, name) VALUES (1, 'reports')");
   const insert = database.prepare(
-    `INSERT INTO delivery (seq, id, receiver, arrived_at, ack_ms, state, attempts, due_at, verification, type, report,
+    `INSERT INTO delivery (seq, id, receiver, arrived_at, state, attempts, due_at, verification, type, report,
        reason, reason_message, last_error, changed_at, kept_as, url, headers, body)
-     VALUES (?, ?, 1, ?, ?, ?, 1, ?, 'valid', ?, ?, ?, ?, ?, ?, 2, '/webhooks/reports', '{}', ?)`,
+     VALUES (?, ?, 1, ?, ?, 1, ?, 'valid', ?, ?, ?, ?, ?, ?, 2, '/webhooks/reports', '{}', ?)`,
   );
   const body = new TextEncoder().encode(
     JSON.stringify({ status: "complete", pad: "x".repeat(500) }),
@@ -45,7 +45,7 @@ export async function fill(path: string, number: number): Promise<string> {
     const type = state === 2 ? (types[seq % 3] ?? null) : chosen.type;
     const error = reason === "attempts_used_up" ? "Error: ENOSPC: no space left on device" : null;
     insert.run(
-      ...[seq, id, at, (seq % 200) / 10, state, at, type, `report-${seq % (number / 4)}`],
+      ...[seq, id, at, state, at, type, `report-${seq % (number / 4)}`],
       ...[reason, reason === null ? null : `because: ${reason}`, error, at, body],
     );
     counts.set(kind, (counts.get(kind) ?? 0) + 1);

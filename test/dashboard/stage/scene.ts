@@ -58,7 +58,6 @@ export async function passAnHour({ inbox, receiver }: Stage): Promise<void> {
       const id = `${idAt(receivedAt)}${String(++number).padStart(16, "0")}`;
       const reportId = `hourly-${number}`;
       const body = new TextEncoder().encode(JSON.stringify({ status: "complete", id: reportId }));
-      const ackMs = (number % 17 === 0 ? 40 : 2) + ((number * 13) % 10) / 4;
       await inbox.add(
         {
           ...{
@@ -67,10 +66,15 @@ export async function passAnHour({ inbox, receiver }: Stage): Promise<void> {
             receivedAt,
             arrivedAt: receivedAt,
             body,
-            ackMs,
             headers: {},
           },
-          ...{ key: null, signature: null, context: null, url: "/webhooks/reports" },
+          ...{
+            key: null,
+            signature: null,
+            context: null,
+            requestId: null,
+            url: "/webhooks/reports",
+          },
         },
         { ...arrival, reportId },
       );

@@ -68,12 +68,16 @@ export async function eachId(
   }
 }
 
-/** @throws ReporthookError `not_searchable` for an event or a report among states with many deliveries */
-export function assertSearchable({ type, reportId }: InboxFilters, asked: readonly State[]): void {
-  if ((type ?? reportId) === undefined || asked.every((one) => few.includes(one))) return;
+/** @throws ReporthookError `not_searchable` for an event, a report or a request among states with many deliveries */
+export function assertSearchable(
+  { type, reportId, requestId }: InboxFilters,
+  asked: readonly State[],
+): void {
+  if ((type ?? reportId ?? requestId) === undefined || asked.every((one) => few.includes(one)))
+    return;
   throw new ReporthookError(
     "not_searchable",
-    "BullMQ can't look for an event or a report among what waits or is handled: ask for state held, dead, rejected or parked, too",
+    "BullMQ can't look for an event, a report or a request among what waits or is handled: ask for state held, dead, rejected or parked, too",
   );
 }
 
@@ -83,7 +87,7 @@ export async function list(
   query: InboxQuery,
   wallOffset: number,
 ): Promise<Entry[]> {
-  const { type, reportId, reason, newestFirst = false, limit = 100 } = query;
+  const { type, reportId, requestId, reason, newestFirst = false, limit = 100 } = query;
   const { first, below } = idRange(query);
   // Only parked and rejected deliveries have a reason.
   const asked = states.filter(
@@ -95,7 +99,7 @@ export async function list(
     const ids = [...where.keys()].sort();
     return newestFirst ? ids.reverse() : ids;
   };
-  const chosenById = type === undefined && reportId === undefined && reason === undefined;
+  const chosenById = (type ?? reportId ?? requestId ?? reason) === undefined;
   // With enough newer ones, older ones need not be read.
   const enough = (): number => (newestFirst && chosenById ? timeOf(sorted()[limit - 1] ?? "") : 0);
   for (const queues of all) {
@@ -119,6 +123,7 @@ export async function list(
         asked.includes(one.state) &&
         (type === undefined || type === stored.type) &&
         (reportId === undefined || reportId === stored.reportId) &&
+        (requestId === undefined || requestId === stored.requestId) &&
         (reason === undefined || reason === stored.reason?.code);
       if (fits) entries.push(entryOf(stored, wallOffset));
     }

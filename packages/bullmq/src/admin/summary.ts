@@ -1,16 +1,9 @@
-import type { Counts, Minute, ReasonCode, State, Summary, SummaryQuery } from "@reporthook/core";
-import { idRange, minuteMs, minuteOf, states, timeOf, zeroCounts } from "@reporthook/core/store";
+import type { ReasonCode, State, Summary, SummaryQuery } from "@reporthook/core";
+import { idRange, minuteMs, states, timeOf, zeroCounts } from "@reporthook/core/store";
 import { parkedPriorities } from "../queues/priority.ts";
 import { parkedQueues, type ReceiverQueues } from "../queues/queues.ts";
 import { idsFor } from "./parked.ts";
 import { eachId, oldestOf } from "./query.ts";
-
-const samples = 30;
-
-interface Counting {
-  readonly counts: Record<State, number>;
-  readonly ids: [ReceiverQueues, string][];
-}
 
 /** Summarizes queues. */
 export async function summary(
@@ -23,7 +16,7 @@ export async function summary(
     State,
     Date | null
   >;
-  const minutes = new Map<number, Counting>();
+  const minutes = new Map<number, Record<State, number>>();
   const { first, below } = idRange({ from: query.from, until: query.until });
   for (const queues of all) {
     newest.push(...(await addParked(queues, parked)));
@@ -35,17 +28,15 @@ export async function summary(
       const count = (id: string): void => {
         if (id < first || id >= below) return;
         const at = Math.floor(timeOf(id) / minuteMs) * minuteMs;
-        const minute = minutes.get(at) ?? { counts: zeroCounts(), ids: [] };
-        minute.counts[state]++;
-        if (minute.ids.length < samples) minute.ids.push([queues, id]);
-        minutes.set(at, minute);
+        const counts = minutes.get(at) ?? zeroCounts();
+        counts[state]++;
+        minutes.set(at, counts);
       };
       await eachId(queues, state, count, () => query.from.getTime());
     }
   }
   const inOrder = [...minutes].sort(([one], [other]) => one - other);
-  const shown: Minute[] = [];
-  for (const [at, { counts, ids }] of inOrder) shown.push(await minuteWith(at, counts, ids));
+  const shown = inOrder.map(([at, counts]) => ({ at: new Date(at), counts }));
   const parkedChangedAt = newest.length === 0 ? null : new Date(Math.max(...newest));
   return { parked, parkedChangedAt, oldest, minutes: shown };
 }
@@ -69,10 +60,4 @@ async function addParked(
     }
   }
   return newest;
-}
-
-async function minuteWith(at: number, counts: Counts, ids: Counting["ids"]): Promise<Minute> {
-  const found = await Promise.all(ids.map(([queues, id]) => queues.find(id)));
-  const ackMs = found.flatMap((one) => (one === null ? [] : [one.jobState.stored.ackMs]));
-  return minuteOf(at, counts, ackMs);
 }

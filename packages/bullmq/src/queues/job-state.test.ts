@@ -14,7 +14,7 @@ function retried(): JobState {
         signature: "s",
         url: "/",
       },
-      ...{ context: null, headers: {}, body: new Uint8Array([123, 125]), ackMs: 1 },
+      ...{ context: null, headers: {}, body: new Uint8Array([123, 125]), requestId: null },
     },
     { to: "received" },
     null,

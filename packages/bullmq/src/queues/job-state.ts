@@ -126,7 +126,7 @@ const shape: Readonly<Record<keyof Written, Is>> = {
   receivedAt: isTime,
   arrivedAt: isTime,
   context: orNull(isText),
-  ackMs: isNumber,
+  requestId: orNull(isText),
   signature: orNull(isText),
   headers: (value) => isObject(value) && all(isText, Object.values(value)),
   state: (value) => (states as readonly unknown[]).includes(value),

@@ -41,7 +41,7 @@ export function remainsOf({ id, receiver, state, data, timestamp }: Remains): {
     signature: null,
     url: "",
     context: null,
-    ackMs: 0,
+    requestId: null,
     headers: {},
     body: new TextEncoder().encode(text),
   };

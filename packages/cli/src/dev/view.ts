@@ -65,7 +65,7 @@ function stepText(what: ReceiverStep, entry: Entry): string {
   const { type, reportId, reason, lastError, nextAttemptAt } = entry;
   switch (what) {
     case "received":
-      return `stored; passed to the inbox after ${milliseconds(entry.ackMs)}`;
+      return "stored";
     case "failed": {
       const wait = nextAttemptAt === null ? 0 : nextAttemptAt.getTime() - Date.now();
       const again = nextAttemptAt === null ? "" : `; retry in ${duration(wait)}`;

@@ -9,6 +9,7 @@ export interface FilterOptions {
   readonly reason?: ReasonCode;
   readonly type?: EventType;
   readonly reportId?: string;
+  readonly requestId?: string;
   readonly since?: Date;
   readonly until?: Date;
 }
@@ -33,6 +34,7 @@ export function withFilters(command: Command, only: string): Command {
   return command
     .addOption(choiceOption("--type <event>", `${only} of this event`, types))
     .option("--report-id <id>", `${only} of this report`)
+    .option("--request-id <id>", `${only} of this request`)
     .option("--since <when>", `${only} received since: 30min, 2h, 7d or a date`, moment)
     .option("--until <when>", `${only} received before: a time span ago, or a date`, moment);
 }
@@ -45,8 +47,8 @@ export function reasonOption(only: string, ...more: readonly ReasonCode[]): Opti
 
 /** The query of an inbox for filters. */
 export function queryOf(filters: FilterOptions): InboxQuery {
-  const { state, reason, type, reportId, since, until } = filters;
-  return { state, reason, type, reportId, from: since, until };
+  const { state, reason, type, reportId, requestId, since, until } = filters;
+  return { state, reason, type, reportId, requestId, from: since, until };
 }
 
 /** Whether anything is filtered. */

@@ -7,7 +7,12 @@ import { nextSteps } from "./next-steps.ts";
 function parked(id: string, code: ReasonCode): Entry {
   return {
     ...{ id, state: "dead", type: "report.complete", reportId: null, lastError: null },
-    ...{ reason: { code, message: "" }, receivedAt: new Date(0), changedAt: new Date(0), ackMs: 1 },
+    ...{
+      reason: { code, message: "" },
+      receivedAt: new Date(0),
+      changedAt: new Date(0),
+      requestId: null,
+    },
     ...{ attempts: 3, nextAttemptAt: null },
   };
 }

@@ -14,9 +14,9 @@ function attemptsShown(...history: readonly Attempt[]): string[] {
       attempts: 1,
       nextAttemptAt: null,
       lastError: null,
-      ackMs: 1,
+      requestId: null,
     },
-    ...{ headers: {}, verification: "valid", history, body: null },
+    ...{ headers: {}, verification: "valid", history, body: null, context: null, url: "/" },
   };
   const lines = entryLines(details, createTerminal(false, {}));
   const from = lines.indexOf("Attempts") + 1;
@@ -67,7 +67,7 @@ it("whyLines() counts the errors and reasons of what is parked, and names a deli
       reason: { code: "attempts_used_up", message: "" },
       receivedAt: at,
       changedAt: at,
-      ackMs: 1,
+      requestId: null,
     },
     ...{ attempts: 3, nextAttemptAt: null },
   });
@@ -97,8 +97,15 @@ it("entryLines() shows a stack trace once, a frame a line", () => {
   }));
   const details: EntryDetails = {
     ...{ id: "01m7", state: "verified", reason: null, type: "report.complete", reportId: "r-1" },
-    ...{ receivedAt: at, changedAt: at, attempts: 2, nextAttemptAt: at, lastError, ackMs: 1 },
-    ...{ headers: {}, verification: "valid", history, body: null },
+    ...{
+      receivedAt: at,
+      changedAt: at,
+      attempts: 2,
+      nextAttemptAt: at,
+      lastError,
+      requestId: null,
+    },
+    ...{ headers: {}, verification: "valid", history, body: null, context: null, url: "/" },
   };
   const shown = entryLines(details, createTerminal(false, {})).join("\n");
   expect(shown).toContain(`\nLast error\n${lastError}\n\nAttempts\n`);
@@ -111,7 +118,7 @@ it("entryTable() tells that no handler ran", () => {
       {
         ...{ id: "01m7", state: "handled", reason: null, type: "report.internal_error" },
         ...{ reportId: null, receivedAt: at, attempts: 1, nextAttemptAt: null },
-        ...{ lastError: "no handler ran", changedAt: at, ackMs: 1 },
+        ...{ lastError: "no handler ran", changedAt: at, requestId: null },
       },
     ],
     createTerminal(false, {}),
@@ -126,7 +133,7 @@ it("entryTable() tells that the service refuses the API key, and when it is aske
     [
       {
         ...{ id: "01m7", state: "received", reason: null, type: null, reportId: null },
-        ...{ receivedAt: at, changedAt: at, attempts: 0, lastError, ackMs: 1 },
+        ...{ receivedAt: at, changedAt: at, attempts: 0, lastError, requestId: null },
         nextAttemptAt: new Date(Date.now() + 3_600_000),
       },
     ],

@@ -48,10 +48,9 @@ export function entryLines(details: EntryDetails, terminal: Terminal): string[] 
     ["reason", reason && `${reason.code}: ${reason.message}`],
     ["event", details.type],
     ["report", details.reportId],
-    [
-      "received",
-      `${receivedAt.toISOString()}, passed to the inbox after ${milliseconds(details.ackMs)}`,
-    ],
+    ["request", details.requestId],
+    ["context", details.context === null ? null : JSON.stringify(details.context)],
+    ["received", receivedAt.toISOString()],
     ["verdict", details.verification],
     ["attempts", String(details.attempts)],
     ["next", nextAttemptAt?.toISOString() ?? null],

@@ -195,6 +195,24 @@ describe("receiving", () => {
     expect(status).toBe(200);
   });
 
+  it("a token made for a request is known from the receipt on, and is valid where one is required", async () => {
+    const callback = { secrets: [secret], require: true };
+    const { emulator, receiver, sendTo } = make({ callback });
+    const url = await callbacks([secret]).urlOfRequest(base, "01m7");
+    const forged = emulator.notification("report.complete", { signature: "invalid" });
+    for (const notification of [undefined, forged]) {
+      const { status, body } = await sendTo(url, notification);
+      expect(status).toBe(200);
+      expect(await receiver.inbox.get(body.id)).toMatchObject({
+        ...{ requestId: "01m7", context: null, url: "/webhooks/reports" },
+      });
+    }
+    const other = await callbacks([secret]).url(base, "01m7");
+    const { body } = await sendTo(other);
+    expect(await receiver.inbox.get(body.id)).toMatchObject({ requestId: null, context: "01m7" });
+    expect(await receiver.inbox.list({ requestId: "01m7" })).toHaveLength(2);
+  });
+
   it("a callback URL gives no context to another receiver with the same secrets", async () => {
     const { receiver, sendTo } = make({
       name: "a",

@@ -1,7 +1,7 @@
 import { type Logger, oncePerMinute } from "../lib/log.ts";
 import type { ReceiverClock } from "../lib/time/lived-clock.ts";
 import { messages } from "../log-messages.ts";
-import { type CallbackTokens, createCallbackTokens } from "./token.ts";
+import { createCallbackTokens } from "./token.ts";
 
 declare const contextType: unique symbol;
 
@@ -30,6 +30,8 @@ export interface Called {
   readonly url: string;
   /** JSON text; null without one, {@link withoutToken} without the token that is required. */
   readonly context: string | null;
+  /** Of a token made for a request; null for any other. */
+  readonly requestId: string | null;
   readonly token: "valid" | "invalid" | "missing";
 }
 
@@ -41,6 +43,8 @@ export interface Callbacks {
    * Rejects with a TypeError when `base` is no absolute http(s) URL, the context is nothing that JSON can hold, or the URL is too long.
    */
   url(base: string, context: unknown): Promise<string>;
+  /** A signed URL whose token carries the id of a request alone. */
+  urlOfRequest(base: string, id: string): Promise<string>;
   /** Reads the path and query of a request, and verifies its token. */
   verify(url: string): Promise<Called>;
 }
@@ -64,38 +68,51 @@ export function createCallbacks(
   const unknown = oncePerMinute(clock, logger.warn);
 
   return {
-    url: (base, context) => signedUrl(tokens, base, context),
+    async url(base, context) {
+      checkBase(base);
+      const json = context === undefined ? "" : jsonOf(context);
+      if (json.length > longest) {
+        throw new TypeError(
+          `callbackUrl: context is ${json.length} characters of JSON, in a URL of at most ${longest}: give an id instead`,
+        );
+      }
+      return withToken(base, await tokens.sign(json));
+    },
+
+    async urlOfRequest(base, id) {
+      return withToken(base, await tokens.sign(id, "request"));
+    },
 
     async verify(url) {
       const { rest, token: text } = split(url);
-      const context = text === null ? null : await tokens.verify(text);
-      if (context !== null) return { url: rest, context: context || null, token: "valid" };
+      const content = text === null ? null : await tokens.verify(text);
+      if (content !== null) {
+        const isRequest = content.kind === "request";
+        const context = (!isRequest && content.text) || null;
+        const requestId = isRequest ? content.text : null;
+        return { url: rest, context, requestId, token: "valid" };
+      }
       const token = text === null ? "missing" : "invalid";
-      if (require) return { url: rest, context: withoutToken, token };
-      unknown({ token }, messages.tokenMissing);
-      return { url: rest, context: null, token };
+      if (!require) unknown({ token }, messages.tokenMissing);
+      return { url: rest, context: require ? withoutToken : null, requestId: null, token };
     },
   };
 }
 
-async function signedUrl(tokens: CallbackTokens, base: string, context: unknown): Promise<string> {
+function checkBase(base: unknown): void {
   // Messages quote neither: an address may hold a secret, and a context is private.
   if (typeof base !== "string" || !/^https?:\/\//i.test(base) || !URL.canParse(base)) {
     throw new TypeError(
       'callbackUrl: base must be an absolute http(s) URL like "https://app.example/webhooks/reports"',
     );
   }
-  const url = new URL(base);
-  if (split(url.search).token !== null) {
+  if (split(new URL(base).search).token !== null) {
     throw new TypeError(`callbackUrl: base carries a ${parameter} already: give it without one`);
   }
-  const json = context === undefined ? "" : jsonOf(context);
-  if (json.length > longest) {
-    throw new TypeError(
-      `callbackUrl: context is ${json.length} characters of JSON, in a URL of at most ${longest}: give an id instead`,
-    );
-  }
-  const token = await tokens.sign(json);
+}
+
+function withToken(base: string, token: string): string {
+  const url = new URL(base);
   url.search += `${url.search === "" ? "?" : "&"}${parameter}=${token}`;
   if (url.href.length <= longest) return url.href;
   throw new TypeError(

@@ -19,7 +19,7 @@ describe("tokens", () => {
         const tokens = createCallbackTokens([secret], "reports");
         const token = await tokens.sign(context);
         expect(token).toMatch(/^[\w.-]+$/);
-        expect(await tokens.verify(token)).toBe(context);
+        expect(await tokens.verify(token)).toEqual({ kind: "context", text: context });
       }),
     );
   });
@@ -56,13 +56,28 @@ describe("tokens", () => {
       fc.asyncProperty(secrets, context, async ([current, previous, foreign], context) => {
         const tokens = createCallbackTokens([current as string, previous as string], "reports");
         const made = await tokens.sign(context);
-        expect(await createCallbackTokens([current as string], "reports").verify(made)).toBe(
-          context,
-        );
+        expect(await createCallbackTokens([current as string], "reports").verify(made)).toEqual({
+          kind: "context",
+          text: context,
+        });
         const older = await createCallbackTokens([previous as string], "reports").sign(context);
-        expect(await tokens.verify(older)).toBe(context);
+        expect(await tokens.verify(older)).toEqual({ kind: "context", text: context });
         const theirs = await createCallbackTokens([foreign as string], "reports").sign(context);
         expect(await tokens.verify(theirs)).toBeNull();
+      }),
+    );
+  });
+
+  it("createCallbackTokens() never takes a context for the id of a request, or the other way round", async () => {
+    await fc.assert(
+      fc.asyncProperty(secret, fc.string({ unit: "grapheme" }), async (secret, text) => {
+        const tokens = createCallbackTokens([secret], "reports");
+        for (const kind of ["context", "request"] as const) {
+          const token = await tokens.sign(text, kind);
+          expect(await tokens.verify(token)).toEqual({ kind, text });
+          const other = `${token.startsWith("1") ? "2" : "1"}${token.slice(1)}`;
+          expect(await tokens.verify(other)).toBeNull();
+        }
       }),
     );
   });
@@ -75,7 +90,10 @@ describe("tokens", () => {
     await fc.assert(
       fc.asyncProperty(names, secret, context, async ([one = "", other = ""], secret, context) => {
         const token = await createCallbackTokens([secret], one).sign(context);
-        expect(await createCallbackTokens([secret], one).verify(token)).toBe(context);
+        expect(await createCallbackTokens([secret], one).verify(token)).toEqual({
+          kind: "context",
+          text: context,
+        });
         expect(await createCallbackTokens([secret], other).verify(token)).toBeNull();
       }),
     );

@@ -1,17 +1,25 @@
-/** Signs contexts as tokens, and verifies tokens. */
+/** The content of a token: a context as JSON text, `""` for none, or the id of a request. */
+export interface TokenContent {
+  readonly kind: TokenKind;
+  readonly text: string;
+}
+
+/** The two kinds of tokens. Neither can be taken for the other: the signature covers the kind. */
+export type TokenKind = "context" | "request";
+
+/** Signs tokens, and verifies them. */
 export interface CallbackTokens {
-  /** Signs a context, given as JSON text; `""` for none. */
-  sign(context: string): Promise<string>;
-  /** The context of a token signed with one of the secrets; null for any other text. Constant time. */
-  verify(token: string): Promise<string | null>;
+  sign(text: string, kind?: TokenKind): Promise<string>;
+  /** The content of a token signed with one of the secrets; null for any other text. Constant time. */
+  verify(token: string): Promise<TokenContent | null>;
 }
 
 type Key = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
 
-const version = "1";
+const marks: Readonly<Record<TokenKind, string>> = { context: "1", request: "2" };
 const macBytes = 32;
 const algorithm = { name: "HMAC", hash: "SHA-256" };
-const shape = /^1\.([\w-]*)\.([\w-]{43})$/;
+const shape = /^([12])\.([\w-]*)\.([\w-]{43})$/;
 
 /** Creates {@link CallbackTokens}, which are good for one receiver alone: the first secret signs, all verify. */
 export function createCallbackTokens(secrets: readonly string[], receiver: string): CallbackTokens {
@@ -24,23 +32,25 @@ export function createCallbackTokens(secrets: readonly string[], receiver: strin
   }
 
   return {
-    async sign(context) {
-      const encoded = encode(utf8.encode(context));
+    async sign(text, kind = "context") {
+      const encoded = encode(utf8.encode(text));
+      const mark = marks[kind];
       const [key] = (await keys()) as [Key];
-      const mac = await crypto.subtle.sign("HMAC", key, signedFor(receiver, encoded));
-      return `${version}.${encoded}.${encode(new Uint8Array(mac))}`;
+      const mac = await crypto.subtle.sign("HMAC", key, signedFor(mark, receiver, encoded));
+      return `${mark}.${encoded}.${encode(new Uint8Array(mac))}`;
     },
 
     async verify(token) {
-      const [, context, text] = shape.exec(token) ?? [];
-      if (context === undefined || text === undefined) return null;
-      const mac = decode(text);
+      const [, mark, encoded, signature] = shape.exec(token) ?? [];
+      if (mark === undefined || encoded === undefined || signature === undefined) return null;
+      const mac = decode(signature);
       // The last character has bits to spare: of the texts that decode alike only one is the token.
-      if (mac.byteLength !== macBytes || encode(mac) !== text) return null;
-      const signed = signedFor(receiver, context);
+      if (mac.byteLength !== macBytes || encode(mac) !== signature) return null;
+      const signed = signedFor(mark, receiver, encoded);
       for (const key of await keys()) {
         if (await crypto.subtle.verify("HMAC", key, mac, signed)) {
-          return new TextDecoder().decode(decode(context));
+          const kind = mark === marks.request ? "request" : "context";
+          return { kind, text: new TextDecoder().decode(decode(encoded)) };
         }
       }
       return null;
@@ -50,9 +60,9 @@ export function createCallbackTokens(secrets: readonly string[], receiver: strin
 
 const utf8 = /* @__PURE__ */ new TextEncoder();
 
-/** An encoded context has no dot: no two pairs of receiver and context are signed alike. */
-function signedFor(receiver: string, encoded: string): Uint8Array<ArrayBuffer> {
-  return utf8.encode(`${version}.${receiver}.${encoded}`);
+/** Neither a mark nor what is encoded has a dot: no two contents, and no two receivers, are signed alike. */
+function signedFor(mark: string, receiver: string, encoded: string): Uint8Array<ArrayBuffer> {
+  return utf8.encode(`${mark}.${receiver}.${encoded}`);
 }
 
 function keyOf(secret: string): Promise<Key> {

@@ -16,7 +16,7 @@ function jobOf(body: unknown, rest: Partial<Job> = {}): Job {
       attempts: 0,
       nextAttemptAt: null,
       lastError: null,
-      ackMs: 1,
+      requestId: null,
     },
     ...{
       signature: null,

@@ -23,27 +23,23 @@ export interface Reason {
   readonly message: string;
 }
 
-/** The codes of {@link Reason}. */
-export type ReasonCode =
-  | "unsigned"
-  | "expired"
-  | "reused_signature"
-  | "not_verified"
-  | "no_handler"
-  | "no_token"
-  | "invalid_signature"
-  | "not_understood"
-  | "schema_mismatch"
-  | "do_not_retry"
-  | "attempts_used_up"
-  | "poison";
-
 /** The codes for which a delivery may be held or dead; for another it is rejected. */
-export const parkedReasons: readonly ReasonCode[] = [
-  ...(["unsigned", "expired", "reused_signature", "not_verified", "no_handler"] as const),
+export const parkedReasons = [
+  "unsigned",
+  "expired",
+  "reused_signature",
+  "not_verified",
+  "no_handler",
   "no_token",
-  ...(["not_understood", "schema_mismatch", "do_not_retry", "attempts_used_up", "poison"] as const),
-];
+  "not_understood",
+  "schema_mismatch",
+  "do_not_retry",
+  "attempts_used_up",
+  "poison",
+] as const;
+
+/** The codes of {@link Reason}. */
+export type ReasonCode = (typeof parkedReasons)[number] | "invalid_signature";
 
 /** The headers kept of a notification: content-type, user-agent, traceparent. */
 export type KeptHeaders = Readonly<Record<string, string>>;
@@ -66,11 +62,11 @@ export interface NewDelivery {
   readonly url: string;
   /** JSON text: the context of the callback URL. Null without one, empty without the token that `callback.require` asks for. */
   readonly context: string | null;
+  /** The request that the callback URL was made for, by its token; null without. */
+  readonly requestId: string | null;
   readonly headers: KeptHeaders;
   /** The exact bytes. */
   readonly body: Uint8Array;
-  /** Milliseconds from the call of the adapter to the call of the inbox. */
-  readonly ackMs: number;
 }
 
 /** The first state of a delivery: to be verified, to be handled, or parked. */
@@ -155,6 +151,8 @@ export interface Entry {
   /** Null until it is verified: unverified bytes are not read. */
   readonly type: EventType | null;
   readonly reportId: string | null;
+  /** The request that its callback URL was made for, known from the receipt on: the token says it, not the service. */
+  readonly requestId: string | null;
   readonly receivedAt: Date;
   /** Attempts made in the stage it is in, or ended in. */
   readonly attempts: number;
@@ -165,14 +163,16 @@ export interface Entry {
    * clock: to be compared with others, and later than all that the inbox had shown before.
    */
   readonly changedAt: Date;
-  /** Milliseconds from the call of the adapter to the call of the inbox; storing comes on top. */
-  readonly ackMs: number;
 }
 
 /** One delivery in full. */
 export interface EntryDetails extends Entry {
   /** The body as text; null when it is no longer kept. */
   readonly body: string | null;
+  /** The context of the callback URL; null without one. */
+  readonly context: unknown;
+  /** Path and query, without a callback token; empty when they are no longer kept. */
+  readonly url: string;
   readonly headers: KeptHeaders;
   readonly verification: Verification | null;
   /** The last 20 attempts of each stage and the last 20 acts of people, oldest first. */

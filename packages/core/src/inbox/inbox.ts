@@ -128,8 +128,6 @@ export interface Minute {
   readonly at: Date;
   /** Their number by current state. */
   readonly counts: Counts;
-  /** `ackMs` of their entries: median and 99th percentile of up to about 100 of them. */
-  readonly ackMs: { readonly p50: number; readonly p99: number };
 }
 
 /** The result of {@link Inbox.prune}, or of a step of it. */

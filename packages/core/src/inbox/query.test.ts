@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { idAt } from "./id.ts";
-import { filterEntries, idRange, minuteOf, summarize, zeroCounts } from "./query.ts";
+import { filterEntries, idRange, summarize, zeroCounts } from "./query.ts";
 import { newStoredDelivery, type StoredDelivery } from "./stored-delivery.ts";
 
 const minuteMs = 60_000;
@@ -10,7 +10,7 @@ const minuteMs = 60_000;
 function keptAt(ms: number, nth = 0, parts: Partial<StoredDelivery> = {}): StoredDelivery {
   const id = `${idAt(ms)}${String(nth).padStart(16, "0")}`;
   const source = { receiver: "a", url: "/", context: null, headers: {}, body: new Uint8Array() };
-  const times = { receivedAt: ms, arrivedAt: ms, ackMs: 1 };
+  const times = { receivedAt: ms, arrivedAt: ms, requestId: null };
   const delivery = { ...source, id, ...times, key: null, signature: "s" };
   return { ...newStoredDelivery(delivery, { to: "received" }, null), ...parts };
 }
@@ -62,24 +62,16 @@ describe("lists", () => {
 describe("summaries", () => {
   const always = { from: new Date(0), until: new Date(10 * minuteMs) };
 
-  it("summarize() has the minutes in order, each with its counts and percentiles", () => {
+  it("summarize() has the minutes in order, each with its counts", () => {
     const all = [
-      keptAt(2 * minuteMs + 1, 0, { ackMs: 5 }),
-      keptAt(minuteMs, 0, { ackMs: 9, state: "handled" }),
-      keptAt(2 * minuteMs, 0, { ackMs: 1 }),
+      keptAt(2 * minuteMs + 1),
+      keptAt(minuteMs, 0, { state: "handled" }),
+      keptAt(2 * minuteMs),
       keptAt(10 * minuteMs),
     ];
     expect(summarize(all, always).minutes).toEqual([
-      {
-        at: new Date(minuteMs),
-        counts: { ...zeroCounts(), handled: 1 },
-        ackMs: { p50: 9, p99: 9 },
-      },
-      {
-        at: new Date(2 * minuteMs),
-        counts: { ...zeroCounts(), received: 2 },
-        ackMs: { p50: 1, p99: 5 },
-      },
+      { at: new Date(minuteMs), counts: { ...zeroCounts(), handled: 1 } },
+      { at: new Date(2 * minuteMs), counts: { ...zeroCounts(), received: 2 } },
     ]);
   });
 
@@ -109,11 +101,5 @@ describe("summaries", () => {
     const all = [keptAt(1), keptAt(2, 0, { receiver: "b" })];
     expect(summarize(all, { ...always, receiver: "b" }).oldest.received).toEqual(new Date(2));
     expect(summarize(all, always).minutes[0]?.counts.received).toBe(2);
-  });
-
-  it("minuteOf() takes percentiles by number, not by text", () => {
-    const ackMs = Array.from({ length: 100 }, (_, index) => 100 - index);
-    expect(minuteOf(0, zeroCounts(), ackMs).ackMs).toEqual({ p50: 50, p99: 99 });
-    expect(minuteOf(0, zeroCounts(), []).ackMs).toEqual({ p50: 0, p99: 0 });
   });
 });

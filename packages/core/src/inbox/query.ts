@@ -1,7 +1,7 @@
 import { withoutToken } from "../callback-urls/callback-url.ts";
 import { isParked, type ReasonCode, type State, states } from "./delivery.ts";
 import { idAt } from "./id.ts";
-import type { Backlog, Counts, Minute, Summary, SummaryQuery } from "./inbox.ts";
+import type { Backlog, Summary, SummaryQuery } from "./inbox.ts";
 import type { InboxQuery } from "./selection.ts";
 import type { StoredDelivery } from "./stored-delivery.ts";
 
@@ -25,13 +25,14 @@ export function isChosen(state: State, asked: InboxQuery["state"]): boolean {
 
 /** Makes the comparison of deliveries with the filters of a query. */
 export function filterOf(query: InboxQuery): (stored: StoredDelivery) => boolean {
-  const { receiver, state, type, reportId, reason } = query;
+  const { receiver, state, type, reportId, requestId, reason } = query;
   const { first, below } = idRange(query);
   return (stored) =>
     isChosen(stored.state, state) &&
     (receiver === undefined || receiver === stored.receiver) &&
     (type === undefined || type === stored.type) &&
     (reportId === undefined || reportId === stored.reportId) &&
+    (requestId === undefined || requestId === stored.requestId) &&
     (reason === undefined || reason === stored.reason?.code) &&
     stored.id >= first &&
     stored.id < below;
@@ -57,9 +58,9 @@ export function summarize(
     State,
     Date | null
   >;
-  const minutes = new Map<number, { counts: Record<State, number>; ackMs: number[] }>();
+  const minutes = new Map<number, Record<State, number>>();
   const { first, below } = idRange({ from, until });
-  for (const { receiver: of, id, state, reason, receivedAt, changedAt, ackMs } of all) {
+  for (const { receiver: of, id, state, reason, receivedAt, changedAt } of all) {
     if (receiver !== undefined && receiver !== of) continue;
     if (isParked(state) && reason !== null) {
       parked[reason.code] = (parked[reason.code] ?? 0) + 1;
@@ -70,25 +71,17 @@ export function summarize(
     }
     if (id < first || id >= below) continue;
     const at = receivedAt - (receivedAt % minuteMs);
-    const minute = minutes.get(at) ?? { counts: zeroCounts(), ackMs: [] };
-    minute.counts[state]++;
-    minute.ackMs.push(ackMs);
-    minutes.set(at, minute);
+    const counts = minutes.get(at) ?? zeroCounts();
+    counts[state]++;
+    minutes.set(at, counts);
   }
   const inOrder = [...minutes].sort(([one], [other]) => one - other);
   return {
     parked,
     oldest,
     parkedChangedAt: Number.isFinite(parkedChangedAt) ? new Date(parkedChangedAt) : null,
-    minutes: inOrder.map(([at, { counts, ackMs }]) => minuteOf(at, counts, ackMs)),
+    minutes: inOrder.map(([at, counts]) => ({ at: new Date(at), counts })),
   };
-}
-
-/** A minute, with the percentiles of how long acknowledgements took. */
-export function minuteOf(at: number, counts: Counts, ackMs: readonly number[]): Minute {
-  const sorted = ackMs.toSorted((one, other) => one - other);
-  const share = (part: number): number => sorted[Math.ceil(sorted.length * part) - 1] ?? 0;
-  return { at: new Date(at), counts, ackMs: { p50: share(0.5), p99: share(0.99) } };
 }
 
 /** Counts of nothing, to be counted up. */

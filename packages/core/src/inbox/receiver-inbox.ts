@@ -104,7 +104,8 @@ export function receiverInbox(
   };
 }
 
-const filters = ["state", "type", "reportId", "reason", "from", "until", "idPrefix"] as const;
+const texts = ["type", "reportId", "requestId", "reason", "idPrefix"] as const;
+const filters = ["state", ...texts, "from", "until"] as const;
 const asked: readonly string[] = [...filters, "newestFirst", "limit", "after"];
 
 function checkList(query: Omit<InboxQuery, "receiver">): void {
@@ -140,7 +141,7 @@ function checkFilters(whose: string, query: InboxFilters): void {
   for (const date of ["from", "until"] as const) {
     if (query[date] !== undefined) checkDate(`${whose}: ${date}`, query[date]);
   }
-  for (const text of ["type", "reportId", "reason", "idPrefix"] as const) {
+  for (const text of texts) {
     checkText(`${whose}: ${text}`, query[text] ?? "");
   }
 }

@@ -47,7 +47,7 @@ describe("steps", () => {
       signature: "s",
       url: "/",
     },
-    ...{ context: null, headers: {}, body: new Uint8Array(), ackMs: 1 },
+    ...{ context: null, headers: {}, body: new Uint8Array(), requestId: null },
   };
 
   it.each([

@@ -10,6 +10,8 @@ export interface InboxFilters {
   readonly type?: EventType | undefined;
   /** Of this report. */
   readonly reportId?: string | undefined;
+  /** That came to the callback URL of this request. */
+  readonly requestId?: string | undefined;
   /** Parked or rejected for this reason. */
   readonly reason?: ReasonCode | undefined;
   /** Received at this moment or later, by the time in their ids. */

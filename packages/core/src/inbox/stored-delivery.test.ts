@@ -7,7 +7,7 @@ const receivedAt = new Date(1_000);
 const delivery: NewDelivery = {
   ...{ id: "a", receiver: "reports", key: null, signature: "s", url: "/hook" },
   ...{ receivedAt: 1_000, arrivedAt: 900 },
-  ...{ context: '{"customer":1}', headers: { traceparent: "00" }, body, ackMs: 3 },
+  ...{ context: '{"customer":1}', headers: { traceparent: "00" }, body, requestId: null },
 };
 const job = {
   ...{
@@ -18,7 +18,7 @@ const job = {
     receivedAt,
     arrivedAt: 900,
     changedAt: new Date(900),
-    ackMs: 3,
+    requestId: null,
   },
   ...{ context: '{"customer":1}', reason: null, attempts: 0, nextAttemptAt: new Date(900) },
   ...{ lastError: null, released: false, retryState: null, sameSignatureAs: null },
@@ -64,7 +64,7 @@ describe("entries", () => {
       ...{
         nextAttemptAt: receivedAt,
         lastError: null,
-        ackMs: 3,
+        requestId: null,
         ...expected,
       },
     });

@@ -1,3 +1,5 @@
+import { contextOf } from "../callback-urls/callback-url.ts";
+import { tryGet } from "../lib/safe-get.ts";
 import {
   type Arrival,
   type Entry,
@@ -17,8 +19,8 @@ export interface StoredDelivery {
   /** Lived time, like all others but `receivedAt` and those of attempts. */
   readonly arrivedAt: number;
   readonly context: string | null;
+  readonly requestId: string | null;
   readonly headers: NewDelivery["headers"];
-  readonly ackMs: number;
   url: string;
   body: Uint8Array | null;
   signature: string | null;
@@ -53,7 +55,7 @@ export function newStoredDelivery(
   arrival: Arrival,
   sameSignatureAs: string | null,
 ): StoredDelivery {
-  const { id, receiver, receivedAt, arrivedAt, url, context, headers, ackMs, body } = delivery;
+  const { id, receiver, receivedAt, arrivedAt, url, context, requestId, headers, body } = delivery;
   // Written out, here and below: made of spreads it is the most expensive thing on a delivery's way.
   return {
     id,
@@ -62,8 +64,8 @@ export function newStoredDelivery(
     arrivedAt,
     url,
     context,
+    requestId,
     headers,
-    ackMs,
     body,
     signature: "verification" in arrival ? null : delivery.signature,
     state: arrival.to,
@@ -93,21 +95,23 @@ export function entryOf(stored: StoredDelivery, wallOffset: number): Entry {
     reason: stored.reason,
     type: stored.type,
     reportId: stored.reportId,
+    requestId: stored.requestId,
     receivedAt: new Date(stored.receivedAt),
     attempts: stored.attempts,
     nextAttemptAt: isWaiting(stored.state) ? new Date(stored.dueAt + wallOffset) : null,
     lastError: stored.lastError,
     changedAt: new Date(stored.changedAt),
-    ackMs: stored.ackMs,
   };
 }
 
 /** Projects a stored delivery to its details. */
 export function detailsOf(stored: StoredDelivery, wallOffset: number): EntryDetails {
-  const { body, headers, history, verification } = stored;
+  const { body, headers, history, url, verification } = stored;
   return {
     ...entryOf(stored, wallOffset),
     headers,
+    url,
+    context: tryGet(() => contextOf(stored)) ?? null,
     verification,
     history: [...history],
     body: body === null ? null : new TextDecoder().decode(body),
@@ -130,11 +134,11 @@ export function jobOf(stored: StoredDelivery): Job {
     reason: stored.reason,
     type: stored.type,
     reportId: stored.reportId,
+    requestId: stored.requestId,
     attempts: stored.attempts,
     nextAttemptAt: isWaiting(stored.state) ? new Date(stored.dueAt) : null,
     lastError: stored.lastError,
     changedAt: new Date(stored.changedAt),
-    ackMs: stored.ackMs,
     verification: stored.verification,
     released: stored.released,
     retryState: stored.retryState,

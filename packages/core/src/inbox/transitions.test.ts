@@ -7,7 +7,7 @@ const body = new TextEncoder().encode("{}");
 const delivery: NewDelivery = {
   ...{ id: "a", receiver: "reports", key: null, signature: "s", url: "/hook" },
   ...{ receivedAt: 1_000, arrivedAt: 1_000 },
-  ...{ context: null, headers: {}, body, ackMs: 3 },
+  ...{ context: null, headers: {}, body, requestId: null },
 };
 const moment = { now: 1_000, wallOffset: 0 };
 const reason = { code: "not_verified", message: "No verdict." } as const;

@@ -12,7 +12,7 @@ const job: Job = {
     attempts: 2,
     nextAttemptAt: null,
     lastError: "before",
-    ackMs: 1,
+    requestId: null,
   },
   ...{
     signature: null,

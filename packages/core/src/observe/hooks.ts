@@ -77,11 +77,11 @@ function entryAfter(job: Job, outcome: Outcome, clock: ReceiverClock): Entry {
     reason: "reason" in outcome ? outcome.reason : null,
     type: ("type" in outcome && outcome.type) || job.type,
     reportId: ("reportId" in outcome && outcome.reportId) || job.reportId,
+    requestId: job.requestId,
     receivedAt: job.receivedAt,
     attempts: advances ? 0 : job.attempts + (isUncounted ? 0 : 1),
     nextAttemptAt: again === null ? null : new Date(now + again.afterMs + clock.wallOffset),
     lastError: ("error" in outcome && outcome.error) || null,
     changedAt: new Date(now),
-    ackMs: job.ackMs,
   };
 }

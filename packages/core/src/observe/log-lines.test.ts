@@ -31,7 +31,7 @@ const job = (part: Partial<Job> = {}): Job => ({
     changedAt: new Date(0),
     nextAttemptAt: null,
     lastError: null,
-    ackMs: 0,
+    requestId: null,
     attempts: 1,
   },
   ...{ verification: null, released: false, sameSignatureAs: null },

@@ -20,14 +20,21 @@ const delivery: NewDelivery = {
     signature: "s",
     url: "/",
   },
-  ...{ headers: {}, context: null, body: new Uint8Array(), ackMs: 0 },
+  ...{ headers: {}, context: null, body: new Uint8Array(), requestId: null },
 };
 
 function make(add: Inbox["add"]) {
   const { clock } = createEmulator();
   const lines: unknown[] = [];
   const write = (...line: unknown[]): void => void lines.push(line);
-  const limits = { bodyBytes: 1, bodyMs: 1, verifyMs: 1, ackMs: 1, waiting: 1, unverified: 1 };
+  const limits = {
+    bodyBytes: 1,
+    bodyMs: 1,
+    verifyMs: 1,
+    ackMs: 1,
+    waiting: 1,
+    unverified: 1,
+  };
   const settings = receiverSettingsOf({
     client: { authorize: async () => "valid" },
     clock,

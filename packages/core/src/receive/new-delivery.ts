@@ -4,9 +4,6 @@ import { idOf, timeOf } from "../inbox/id.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import type { ReceivedNotification } from "./read-request.ts";
 
-/** A delivery before it is stored: `ackMs` is not known yet. */
-export type Draft = { -readonly [Name in keyof NewDelivery]: NewDelivery[Name] };
-
 /** The dedupe key of a notification; null without a signature. `url` is the one that was called. */
 export function keyOf(
   receiver: string,
@@ -20,8 +17,8 @@ export function keyOf(
 export function newDelivery(
   { ack, clock, name }: ReceiverSettings,
   { body, headers, signature, url }: ReceivedNotification,
-  { id, key, context }: Pick<NewDelivery, "id" | "key" | "context">,
-): Draft {
+  { id, key, context, requestId }: Pick<NewDelivery, "id" | "key" | "context" | "requestId">,
+): NewDelivery {
   return {
     // A delivery that is not stored gets its id from its content: a retry of the sender has the same id.
     id: ack === "handled" && key !== null ? idOf(key) : id,
@@ -32,8 +29,8 @@ export function newDelivery(
     signature,
     url,
     context,
+    requestId,
     headers,
     body,
-    ackMs: 0,
   };
 }

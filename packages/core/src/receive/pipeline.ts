@@ -50,7 +50,7 @@ export function createPipeline(
     if (lacksToken && !tokenless.mayBegin(incoming, called)) return { refused: "not_found" };
 
     // A token is never stored, even without the option.
-    const { url, context = null } = called ?? { url: split(incoming.url).rest };
+    const { url, context = null, requestId = null } = called ?? { url: split(incoming.url).rest };
     const notification = await receive(incoming, url, settings, repeated, deadline);
     if (typeof notification === "string") return { refused: notification };
     if (lacksToken && notification.signature === null) return { refused: "not_found" };
@@ -58,7 +58,7 @@ export function createPipeline(
     const key = isPromise(hashing) ? await inTime(deadline, hashing) : hashing;
     const unjoined = time.isJoined ? null : await admission.join(time, deadline);
     if (unjoined !== null) return unjoined;
-    const delivery = newDelivery(settings, notification, { id, key, context });
+    const delivery = newDelivery(settings, notification, { id, key, context, requestId });
 
     // Admitting and storing an unsigned notification must not be interrupted: the next one is counted against the stored ones.
     const { claims } = notification;
@@ -83,7 +83,6 @@ export function createPipeline(
     const turnedAwayMeanwhile = admission.refusal();
     if (turnedAwayMeanwhile !== null) return turnedAwayMeanwhile;
     if (lacksToken && !tokenless.mayStay()) return { refused: "not_found" };
-    delivery.ackMs = deadline.elapsedMs;
     const stored = await admission.store(delivery, arrival, deadline);
     if ("refused" in stored) return stored;
     if (stored.status === "duplicate") return { status: "duplicate", id: stored.id };

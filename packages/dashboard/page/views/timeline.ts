@@ -22,18 +22,9 @@ type Act = Exclude<Item, Attempt>;
 
 /** The history of a delivery, in order, and its next step. */
 export function timelineOf(delivery: WireDelivery): readonly TimelineStep[] {
-  const { receivedAt, ackMs, verification } = delivery;
+  const { receivedAt, verification } = delivery;
   const plain = { tone: "plain", ms: null, detail: null } as const;
-  const steps: TimelineStep[] = [
-    { ...plain, at: receivedAt, title: "Received" },
-    {
-      ...plain,
-      at: later(receivedAt, ackMs),
-      title: "Passed to the inbox after",
-      tone: "good",
-      ms: ackMs,
-    },
-  ];
+  const steps: TimelineStep[] = [{ ...plain, at: receivedAt, title: "Received", tone: "good" }];
   if (verification === "unsigned") {
     steps.push({ ...plain, at: null, title: "Came without a signature: no verdict was asked for" });
   }
@@ -158,8 +149,4 @@ function nextOf({ state, nextAttemptAt, reason }: WireDelivery): TimelineStep[] 
   if (state !== "held" && state !== "dead") return [];
   const why = reason === null ? "" : `: ${reasonWithCode(reason.code)}`;
   return [{ ...next, at: null, title: `Waits for a person${why}` }];
-}
-
-function later(at: string, ms: number): string {
-  return new Date(new Date(at).getTime() + ms).toISOString();
 }

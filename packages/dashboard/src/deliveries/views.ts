@@ -143,7 +143,7 @@ const nothing: Omit<WireOverview, "viewer" | "receiver" | "inbox" | "service"> =
 function inboxQuery(query: URLSearchParams): ListQuery {
   const text = (name: string): string | undefined => query.get(name)?.trim() || undefined;
   const [state, type, reason] = [text("state"), text("event"), text("reason")];
-  const [reportId, idPrefix] = [text("report"), text("id")];
+  const [reportId, requestId, idPrefix] = [text("report"), text("request"), text("id")];
   const [from, until] = [dateOf(text("from")), dateOf(text("until"))];
   const isState = state === "parked" || states.includes(state as State);
   return {
@@ -151,6 +151,7 @@ function inboxQuery(query: URLSearchParams): ListQuery {
     ...(type !== undefined && { type: type as EventType }),
     ...(reason !== undefined && { reason: reason as ReasonCode }),
     ...(reportId !== undefined && { reportId }),
+    ...(requestId !== undefined && { requestId }),
     ...(idPrefix !== undefined && { idPrefix: idPrefix.toLowerCase() }),
     ...(from !== undefined && { from }),
     ...(until !== undefined && { until }),

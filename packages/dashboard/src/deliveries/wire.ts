@@ -84,7 +84,6 @@ export interface WireOverview extends WireView {
   readonly minutes: readonly {
     readonly at: string;
     readonly counts: Counts;
-    readonly ackMs: { readonly p50: number; readonly p99: number };
   }[];
 }
 

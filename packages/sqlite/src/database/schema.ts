@@ -16,7 +16,8 @@ const schema = `
     id TEXT NOT NULL,
     receiver INTEGER NOT NULL REFERENCES receiver,
     arrived_at INTEGER NOT NULL,
-    ack_ms REAL NOT NULL,
+    -- By the token of its callback URL.
+    request TEXT,
     -- Of a signed one: stands for its signature, and for the signed content.
     key BLOB,
     -- 1 if another delivery with this signature came, before it or after it.
@@ -62,6 +63,7 @@ const schema = `
   CREATE INDEX delivery_state ON delivery (receiver, state, id);
   CREATE INDEX delivery_type ON delivery (receiver, type, id) WHERE type IS NOT NULL;
   CREATE INDEX delivery_report ON delivery (receiver, report, id) WHERE report IS NOT NULL;
+  CREATE INDEX delivery_request ON delivery (receiver, request, id) WHERE request IS NOT NULL;
   CREATE INDEX delivery_reason ON delivery (receiver, reason, id) WHERE reason IS NOT NULL;
   CREATE INDEX delivery_ended ON delivery (kept_as, changed_at) WHERE kept_as IS NOT NULL;
   -- To read the keys without the rest, and to find one of a signature that several have.

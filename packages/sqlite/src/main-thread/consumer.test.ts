@@ -17,7 +17,7 @@ function leased(seq: number): Leased {
       signature: "s",
       url: "/",
     },
-    ...{ context: null, headers: {}, body: new Uint8Array(), ackMs: 0 },
+    ...{ context: null, headers: {}, body: new Uint8Array(), requestId: null },
   };
   const stored = newStoredDelivery(delivery, { to: "received" }, null);
   return { seq, workerId: 1, stored, isFirstStart: true };

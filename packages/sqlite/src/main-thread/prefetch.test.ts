@@ -26,7 +26,7 @@ function leased(bytes = 10): Leased {
       signature: null,
       url: "/",
     },
-    ...{ context: null, headers: {}, body: new Uint8Array(bytes), ackMs: 0 },
+    ...{ context: null, headers: {}, body: new Uint8Array(bytes), requestId: null },
   };
   return {
     seq,

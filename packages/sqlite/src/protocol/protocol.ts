@@ -65,7 +65,7 @@ export interface Additions {
   readonly originAt: number[];
   readonly ids: string[];
   readonly arrivedAt: number[];
-  readonly ackMs: number[];
+  readonly requestIds: (string | null)[];
   readonly signatures: (string | null)[];
   /** The bytes follow each other in {@link Request.bytes}: body, then key. */
   readonly bodyBytes: number[];

@@ -14,7 +14,7 @@ import { changesOf, headersText } from "./row.ts";
 export interface Addition {
   readonly id: string;
   readonly arrivedAt: number;
-  readonly ackMs: number;
+  readonly requestId: string | null;
   readonly signature: string | null;
   readonly body: Uint8Array;
   readonly key: Uint8Array | null;
@@ -27,7 +27,7 @@ export class RequestBatch {
     originAt: [],
     ids: [],
     arrivedAt: [],
-    ackMs: [],
+    requestIds: [],
     signatures: [],
     bodyBytes: [],
     keyBytes: [],
@@ -50,7 +50,7 @@ export class RequestBatch {
     adds.originAt.push(this.#originOf(delivery, kind, begins));
     adds.ids.push(delivery.id);
     adds.arrivedAt.push(arrivedAt);
-    adds.ackMs.push(delivery.ackMs);
+    adds.requestIds.push(delivery.requestId);
     adds.signatures.push(delivery.signature);
     adds.bodyBytes.push(body.byteLength);
     adds.keyBytes.push(key?.byteLength ?? 0);
@@ -137,7 +137,7 @@ export function eachAddition(
     take(adds.origins[adds.originAt[index] ?? 0] as Origin, {
       id,
       arrivedAt: adds.arrivedAt[index] ?? 0,
-      ackMs: adds.ackMs[index] ?? 0,
+      requestId: adds.requestIds[index] ?? null,
       signature: adds.signatures[index] ?? null,
       body: bytes.subarray(from, keyFrom),
       key: keyFrom === to ? null : bytes.subarray(keyFrom, to),

@@ -46,8 +46,8 @@ interface Store {
 
 function storeOn(file: Database, known = 1_000_000, firstRead = 2): Store {
   const insert = file.prepare(
-    `INSERT INTO delivery (seq, id, arrived_at, key, is_reused, receiver, ack_ms, state, url, headers)
-     VALUES (?, ?, ?, ?, ?, 1, 1, 0, '', '')`,
+    `INSERT INTO delivery (seq, id, arrived_at, key, is_reused, receiver, state, url, headers)
+     VALUES (?, ?, ?, ?, ?, 1, 0, '', '')`,
   );
   const count = file.prepare(
     "INSERT INTO tally VALUES (1, 9, ?) ON CONFLICT DO UPDATE SET number = excluded.number",

@@ -21,8 +21,8 @@ import { RowWriter } from "./row-writer.ts";
 
 /** The columns of a handled delivery that its key does not need. */
 const clearedColumns = [
-  ...["verification", "type", "report", "reason", "reason_message", "retry_state", "last_error"],
-  ...["announced_at", "history", "signature", "same_signature_as", "context", "body"],
+  ...["verification", "type", "report", "request", "reason", "reason_message", "retry_state"],
+  ...["last_error", "announced_at", "history", "signature", "same_signature_as", "context", "body"],
 ];
 
 /** The tables that change together with deliveries. */
@@ -33,7 +33,7 @@ export interface Tables {
   readonly window: DedupeWindow;
 }
 
-const own = ["seq", "id", "receiver", "arrived_at", "ack_ms", "key", "signature", "url", "body"];
+const own = ["seq", "id", "receiver", "arrived_at", "request", "key", "signature", "url", "body"];
 
 /**
  * The statement that inserts deliveries. `OR FAIL`, because a failure rolls back the whole transaction: SQLite need not prepare to
@@ -103,7 +103,7 @@ export class Deliveries {
   add(origin: Origin, addition: Addition, workerId: number | null): StoredResult {
     const { receivers, counters, window } = this.tables;
     const { url, context, headers, kind, changes } = origin;
-    const { id, arrivedAt, ackMs, signature, body, key } = addition;
+    const { id, arrivedAt, requestId, signature, body, key } = addition;
     const known = key === null ? nothingKnown : window.find(key, arrivedAt);
     const { duplicateOf, sameSignatureAs, unindexed } = known;
     if (duplicateOf !== undefined) return { duplicateOf };
@@ -113,7 +113,7 @@ export class Deliveries {
     const isReused = unindexed.length > 0 ? 1 : null;
     const earlier = sameSignatureAs ?? null;
     this.#new.share(isReused, earlier, context, headers, queue, workerId);
-    this.#new.add(seq, id, receiver, arrivedAt, ackMs, key, signature, url, body);
+    this.#new.add(seq, id, receiver, arrivedAt, requestId, key, signature, url, body);
     if (changes !== null) this.#changes.push({ seq, changes });
     if (key !== null) window.add(seq, key, known);
     counters.add(receiver, kind, 1);

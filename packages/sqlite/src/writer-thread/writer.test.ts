@@ -105,7 +105,7 @@ function signed(parts: Partial<NewDelivery>): NewDelivery {
   const key = Buffer.alloc(24);
   for (const half of [0, 12]) key.writeUInt32BE(++made, half);
   const sent = { receiver: "a", url: "/", context: null, headers: {}, body: new Uint8Array() };
-  const received = { id: "1", receivedAt: now, arrivedAt: now, ackMs: 1 };
+  const received = { id: "1", receivedAt: now, arrivedAt: now, requestId: null };
   return { ...sent, ...received, key, signature: "s", ...parts };
 }
 

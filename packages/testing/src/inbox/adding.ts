@@ -16,7 +16,9 @@ export const adding: readonly InboxCase[] = [
   {
     name: "add() stores a delivery so that get(), list() and counts() show it at once",
     async run({ inbox, make, add }) {
-      const delivery = await make({ body: '{"a":"é\u{1f600}"}', url: "/hook?a='%22;--" });
+      const url = "/hook?a='%22;--";
+      const parts = { body: '{"a":"é\u{1f600}"}', url, context: '{"c":[1]}', requestId: "q-1" };
+      const delivery = await make(parts);
       const { id } = delivery;
       same(await add(delivery), { status: "added", id }, "What add() answered");
       const entry = {
@@ -24,12 +26,13 @@ export const adding: readonly InboxCase[] = [
         receivedAt: new Date(delivery.receivedAt),
         nextAttemptAt: new Date(delivery.receivedAt),
         changedAt: new Date(delivery.receivedAt),
-        ...{ lastError: null, ackMs: 1.5 },
+        ...{ lastError: null, requestId: "q-1" },
       };
       same(await inbox.list(), [entry], "The list");
       const { headers } = delivery;
       const body = '{"a":"é\u{1f600}"}';
-      const details = { ...entry, headers, body, verification: null, history: [] };
+      const more = { url, context: { c: [1] }, verification: null, history: [] };
+      const details = { ...entry, headers, body, ...more };
       same(await inbox.get(id), details, "The entry");
       const counts = { received: 1, verified: 0, handled: 0, held: 0, rejected: 0, dead: 0 };
       same(await inbox.counts("a"), counts, "The counts");

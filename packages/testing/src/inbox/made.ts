@@ -15,6 +15,7 @@ export interface Parts extends AddOptions {
   readonly body?: string | Uint8Array;
   readonly url?: string;
   readonly context?: string | null;
+  readonly requestId?: string | null;
   /** When it was received; now. */
   readonly at?: number;
 }
@@ -29,6 +30,7 @@ export function deliveryMaker(now: () => number): (parts?: Parts) => Promise<New
       signature = `signature ${number}`,
       url = "/hook?x=1",
       context = null,
+      requestId = null,
     } = parts;
     const given = parts.body ?? JSON.stringify({ number });
     const body = typeof given === "string" ? new TextEncoder().encode(given) : given;
@@ -45,8 +47,8 @@ export function deliveryMaker(now: () => number): (parts?: Parts) => Promise<New
         signature,
         url,
         context,
+        requestId,
         body,
-        ackMs: 1.5,
       },
       headers: { "content-type": "application/json", "user-agent": "contract" },
       key: signature === null ? null : await dedupeKey({ receiver, signature, url, body }),

@@ -109,7 +109,7 @@ describe("bounds", () => {
             key,
             body,
           },
-          ...{ signature: `${count}`, url: "/", context: null, headers: {}, ackMs: 1 },
+          ...{ signature: `${count}`, url: "/", context: null, headers: {}, requestId: null },
         },
         { to: "received" },
       );
@@ -143,7 +143,7 @@ describe("bounds", () => {
             context: null,
             headers: {},
             body: new Uint8Array(),
-            ackMs: 1,
+            requestId: null,
           },
         },
         { to: "received" },

@@ -14,7 +14,6 @@ import {
   idRange,
   isChosen,
   minuteMs,
-  minuteOf,
   parkedReasons,
   states,
   statesOf,
@@ -28,7 +27,7 @@ import type { Deliveries } from "../deliveries.ts";
 import type { Lived } from "../lived.ts";
 
 const listed = [
-  ...["id", "receiver", "arrived_at", "ack_ms", "state", "queue", "attempts", "due_at"],
+  ...["id", "receiver", "arrived_at", "request", "state", "queue", "attempts", "due_at"],
   ...["type", "report", "reason", "reason_message", "last_error", "changed_at"],
 ].join(", ");
 // All that an act may change, and nothing long.
@@ -36,15 +35,13 @@ const acted = [
   ...[listed, "seq", "rank", "starts", "low_priority", "verification", "context"],
   ...["released", "retry_state", "history", "signature", "same_signature_as"],
 ].join(", ");
-// The times of acknowledgement that are read for a minute: each is a row beside the index.
-const samples = 100;
 const rejected = states.indexOf("rejected");
 const { unsigned, parked, unsignedDead, announced } = retentionClass;
 const parkedClasses = [unsigned, parked, unsignedDead, announced];
 
 /** The rows with one value of an indexed column. */
 interface IndexRange {
-  readonly column: "state" | "type" | "report" | "reason";
+  readonly column: "state" | "type" | "report" | "request" | "reason";
   readonly value: Value;
 }
 
@@ -124,12 +121,13 @@ export class Query {
     most: number,
     columns = listed,
   ): Row[] {
-    const { state, type, reportId, reason, newestFirst = false } = query;
+    const { state, type, reportId, requestId, reason, newestFirst = false } = query;
     const { first, below } = idRange(query);
     const chosen = states.flatMap((one, number) => (isChosen(one, state) ? [number] : []));
     const filters: (readonly [string, Value | undefined])[] = [
       ["type = ?", type],
       ["report = ?", reportId],
+      ["request = ?", requestId],
       ["reason = ?", reason],
     ];
     const given = filters.filter(([, of]) => of !== undefined) as (readonly [string, Value])[];
@@ -150,22 +148,15 @@ export class Query {
     const all = this.#ofState("count(*) AS number");
     const counts = zeroCounts();
     const range = [idAt(from), idAt(until)];
-    const found: [receiver: number, state: number, count: number][] = [];
+    let total = 0;
     for (const receiver of receivers) {
       for (const [state, name] of states.entries()) {
         const count = Number(all.get(receiver, state, ...range)?.["number"]);
-        if (count > 0) found.push([receiver, state, count]);
+        total += count;
         counts[name] += count;
       }
     }
-    const total = found.reduce((sum, [, , count]) => sum + count, 0);
-    if (total === 0) return null;
-    const times = this.#ofState("ack_ms", "ORDER BY id LIMIT ?");
-    const ackMs = found.flatMap(([receiver, state, count]) => {
-      const share = Math.ceil((samples * count) / total);
-      return times.all(receiver, state, ...range, share).map((row) => Number(row["ack_ms"]));
-    });
-    return minuteOf(from - (from % minuteMs), counts, ackMs);
+    return total === 0 ? null : { at: new Date(from - (from % minuteMs)), counts };
   }
 
   /** The time of receipt of the first delivery from a moment on, before `end`; `end` if there is none. */
@@ -228,7 +219,8 @@ export class Query {
 }
 
 /** The ranges to read: usually those of the filter with the fewest rows. */
-function rangesOf({ state, type, reportId, reason }: InboxQuery): IndexRange[] {
+function rangesOf({ state, type, reportId, requestId, reason }: InboxQuery): IndexRange[] {
+  if (requestId !== undefined) return [{ column: "request", value: requestId }];
   if (reportId !== undefined) {
     return [{ column: "report", value: reportId }];
   }
