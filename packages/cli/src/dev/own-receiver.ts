@@ -57,7 +57,7 @@ export function dashboardLogger(tell: Tell): Pick<Logger, "info" | "error"> {
 }
 
 /** A logger's function that reports warnings. */
-export function warnTo(tell: Tell): Logger["warn"] {
+function warnTo(tell: Tell): Logger["warn"] {
   return (fields, message) => {
     const { headers, error } = fields;
     const detail = Array.isArray(headers) ? `Headers: ${headers.join(", ")}.` : (error ?? "");
