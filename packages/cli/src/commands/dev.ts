@@ -6,7 +6,13 @@ import { operate } from "../dev/operate.ts";
 import { startPlayground } from "../dev/playground.ts";
 import { eventLines } from "../dev/view.ts";
 import { canAsk } from "../lib/ask.ts";
-import { type CallbackChoice, signUrl, tokenOf, withCallback } from "../lib/callback.ts";
+import {
+  type CallbackChoice,
+  signUrl,
+  tokenOf,
+  unsignedUrl,
+  withCallback,
+} from "../lib/callback.ts";
 import {
   emulatorKey,
   playgroundFolder as folder,
@@ -73,7 +79,8 @@ async function dev(terminal: Terminal, options: DevOptions): Promise<void> {
   const forward = options.forward ?? (mayOffer ? await chooseApp(terminal) : undefined);
   if (forward === undefined && db === undefined) makeFolder();
   const token = tokenOf(await signUrl(forward ?? "http://localhost/", options));
-  const to = forward === undefined ? { db: db ?? playgroundFile } : { forward };
+  const to =
+    forward === undefined ? { db: db ?? playgroundFile } : { forward: unsignedUrl(forward) };
   const apiKey = emulatorKey();
   const tell = (event: PlaygroundEvent): void => {
     if (isQuiet && !isProblem(event)) return;

@@ -15,7 +15,7 @@ import { checkFramework } from "../doctor/framework.ts";
 import { checkIgnored, checkSqlite } from "../doctor/machine.ts";
 import { checkService, type ServiceUnderTest } from "../doctor/service.ts";
 import { checkSigned, type SigningService } from "../doctor/signed.ts";
-import { type CallbackChoice, signUrl, withCallback } from "../lib/callback.ts";
+import { type CallbackChoice, signUrl, unsignedUrl, withCallback } from "../lib/callback.ts";
 import {
   clientFromEnvironment,
   emulatorFromEnvironment,
@@ -72,11 +72,12 @@ export function addDoctor(program: Command, terminal: Terminal): void {
 }
 
 async function doctor(terminal: Terminal, options: DoctorOptions): Promise<void> {
-  const { to, requests, signed } = options;
-  const target = await signUrl(to, options);
+  const { requests, signed } = options;
+  const target = await signUrl(options.to, options);
+  const to = unsignedUrl(options.to);
   const service = signed ? await emulatorAsked(terminal) : null;
   const asked = service ?? serviceNamed();
-  for (const line of announcement(options, asked, terminal)) terminal.print(line);
+  for (const line of announcement({ ...options, to }, asked, terminal)) terminal.print(line);
   const checks: Check[] = [];
   const note = (check: Check): void => {
     checks.push(check);

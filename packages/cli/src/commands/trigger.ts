@@ -1,7 +1,7 @@
 import { createEmulator, type NotificationName, type SignatureKind } from "@reporthook/emulator";
 import { Argument, type Command, Option } from "commander";
 import { undelivered } from "../lib/advice.ts";
-import { type CallbackChoice, signUrl, withCallback } from "../lib/callback.ts";
+import { type CallbackChoice, signUrl, unsignedUrl, withCallback } from "../lib/callback.ts";
 import { emulatorKey, playgroundPort, program, webhookPath } from "../lib/environment.ts";
 import { CommandFailed, UsageError } from "../lib/errors.ts";
 import { exchange, isDelivered, parsed } from "../lib/exchange.ts";
@@ -74,14 +74,15 @@ async function trigger(
   named: NotificationName | undefined,
   options: TriggerOptions,
 ): Promise<void> {
-  const { to, reportId, signature, force = false } = options;
+  const { reportId, signature, force = false } = options;
+  const to = unsignedUrl(options.to);
   const { name, body, contentType } = chosen(named, options);
   if (body !== undefined && !force) assertNotification(body);
   const emulator = createEmulator({ apiKey: emulatorKey() });
   const made = emulator.notification(name, { reportId, signature, body });
   const headers = { ...made.headers, ...(contentType && { "content-type": contentType }) };
   const sent = made.body;
-  const target = await signUrl(to, options);
+  const target = await signUrl(options.to, options);
   const answer = await terminal.during(`Sending ${name}`, () =>
     exchange(target, { headers, body: sent }),
   );

@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { isLoopback } from "@reporthook/core/store";
-import { tokenOf, unsignedUrl, withQuery } from "../lib/callback.ts";
+import { tokenOf, withQuery } from "../lib/callback.ts";
 import type { AppSender } from "./app-sender.ts";
 
 /** Answers one request of a Node server. */
@@ -52,7 +52,7 @@ export function passTo(url: string, token: string, sender: AppSender): Handle {
       const body = await bytesOf(req);
       const asked = `http://localhost${req.url}`;
       const { search } = new URL(asked);
-      const to = withQuery(unsignedUrl(url), search.slice(1), tokenOf(asked) === "" ? token : "");
+      const to = withQuery(url, search.slice(1), tokenOf(asked) === "" ? token : "");
       const method = req.method ?? "POST";
       const withBody = method === "GET" || method === "HEAD" ? {} : { body };
       const headers = { ...headersOf(req), [passedOnBy]: own };

@@ -71,7 +71,9 @@ function startApp(to: string, isRefused: boolean): Advice {
 }
 
 function targetOf(to: string, location: string | null): string {
-  return location !== null && URL.canParse(location, to) ? new URL(location, to).href : "URL";
+  return location !== null && URL.canParse(location, to)
+    ? unsignedUrl(new URL(location, to).href)
+    : "URL";
 }
 
 /** The failure for a notification that was not delivered. */
