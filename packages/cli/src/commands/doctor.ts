@@ -12,7 +12,7 @@ import {
   timeAnswers,
 } from "../doctor/checks.ts";
 import { checkFramework } from "../doctor/framework.ts";
-import { checkIgnored, checkSqlite } from "../doctor/machine.ts";
+import { checkIgnored } from "../doctor/machine.ts";
 import { checkService, type ServiceUnderTest } from "../doctor/service.ts";
 import { checkSigned, type SigningService } from "../doctor/signed.ts";
 import { type CallbackChoice, signUrl, unsignedUrl, withCallback } from "../lib/callback.ts";
@@ -108,7 +108,6 @@ async function doctor(terminal: Terminal, options: DoctorOptions): Promise<void>
       for (const check of found) note(check);
     }
   }
-  note(checkSqlite());
   const ignored = checkIgnored(process.cwd());
   if (ignored !== null) note(ignored);
   report(terminal, { to, checks, times });
