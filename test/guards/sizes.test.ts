@@ -25,7 +25,7 @@ const maxLines = {
   "core/src": 12_070,
   "core/src/inbox/memory": 710,
   "sqlite/src": 6_610,
-  "cli/src": 4_340,
+  "cli/src": 4_620,
   "dashboard/src": 1_400,
 };
 
