@@ -29,8 +29,10 @@ export {
   zeroCounts,
 } from "./inbox/query.ts";
 export { type OfReceiver, receiverInbox } from "./inbox/receiver-inbox.ts";
+export { requestStates } from "./inbox/request-store.ts";
 export {
   dayMs,
+  isRequestOver,
   isUnsigned,
   maxUnsigned,
   noticeMsOf,
@@ -39,6 +41,7 @@ export {
   type RetentionOptions,
   retentionOf,
   retentionStep,
+  unsettledKeptMs,
 } from "./inbox/retention.ts";
 export {
   detailsOf,
@@ -69,3 +72,4 @@ export { Standstill, signMs, standstillMs } from "./lib/time/standstill.ts";
 export { laterMark, noMark, Timekeeper } from "./lib/time/timekeeper.ts";
 export { settlesWithin } from "./lib/time/timeout.ts";
 export { assertKnownKeys } from "./lib/validate.ts";
+export { type StoredReports, storedReports } from "./reports/looking.ts";

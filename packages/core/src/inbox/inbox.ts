@@ -12,6 +12,7 @@ import type {
   Stage,
   State,
 } from "./delivery.ts";
+import type { RequestStore } from "./request-store.ts";
 import type { ActQuery, ActStep, InboxQuery, ReasonCounts } from "./selection.ts";
 
 /** The result of {@link Inbox.add}. */
@@ -202,8 +203,10 @@ export interface Inbox {
    * as it changes it. No entry is met twice. The act ends when no further step is asked for.
    */
   act(query: ActQuery): AsyncIterable<ActStep>;
+  /** Keeps requests for reports; without it `receiver.reports` says that this inbox can't. */
+  readonly requests?: RequestStore | undefined;
   /**
-   * Deletes the entries whose retention is over at `now`, a lived time. Parked ones are announced first, and deleted after the notice. With
+   * Deletes the entries, and the requests, whose retention is over at `now`, a lived time. Parked ones are announced first, and deleted after the notice. With
    * `dryRun` nothing changes.
    */
   prune(now: Date, options?: { readonly dryRun?: boolean | undefined }): Promise<Pruned>;

@@ -28,6 +28,7 @@ import { nothingRescued, rescue } from "./claim/rescue.ts";
 import { Deliveries } from "./deliveries.ts";
 import { failureOf, failureOfAll } from "./errors.ts";
 import { Lived } from "./lived.ts";
+import { RequestTable } from "./request-table.ts";
 import { Transactions } from "./transactions.ts";
 
 /** Runs a step as it is, or in a transaction that fails alone. */
@@ -63,7 +64,8 @@ export class Writer {
     this.#pulse = new MainThreadPulse(pulse);
     const leases = new Leases(database, this.#pulse, monotonic);
     const claimer = new Claimer(new Queue(database), leases, deliveries.tables.receivers);
-    const maintenance = new Maintenance(deliveries, migrate ? retention : null);
+    const table = new RequestTable(deliveries.tables);
+    const maintenance = new Maintenance(deliveries, table, migrate ? retention : null);
     this.#deliveries = deliveries;
     this.#leases = leases;
     this.#claimer = claimer;
@@ -72,7 +74,7 @@ export class Writer {
     const query = new Query(deliveries, lived);
     const admin = new Admin(deliveries, query, lived);
     const probe = (): void => this.#probe();
-    this.#callees = { admin, query, maintenance, claimer, lived, probe };
+    this.#callees = { admin, query, maintenance, claimer, lived, requests: table, probe };
     this.#transactions = new Transactions(deliveries, leases, file, () =>
       claimer.consumers.invalidate(),
     );

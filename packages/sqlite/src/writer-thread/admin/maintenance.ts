@@ -16,6 +16,7 @@ import { queues } from "../../protocol/position.ts";
 import { type Claims, type PruneStep, rowsPerStep } from "../../protocol/protocol.ts";
 import { retentionClass } from "../../protocol/row.ts";
 import type { Deliveries } from "../deliveries.ts";
+import type { RequestTable } from "../request-table.ts";
 import { StoredRetention } from "./stored-retention.ts";
 
 const maxRejected = 10_000;
@@ -25,6 +26,7 @@ const maxStarts = 5;
 /** Periodic maintenance: deletes deliveries whose retention is over, and rescues those that dead workers had leased. */
 export class Maintenance {
   readonly #deliveries: Deliveries;
+  readonly #requests: RequestTable;
   readonly #retention: StoredRetention;
   readonly #over: Statement;
   readonly #overAnnounced: Statement;
@@ -36,8 +38,9 @@ export class Maintenance {
   readonly #deleteKeys: Statement;
 
   /** `retention` is written into the file; null keeps to the one that is there. */
-  constructor(deliveries: Deliveries, retention: Retention | null) {
+  constructor(deliveries: Deliveries, requests: RequestTable, retention: Retention | null) {
     this.#deliveries = deliveries;
+    this.#requests = requests;
     this.#retention = new StoredRetention(deliveries.tables.database, retention);
     const prepare = (sql: string): Statement => deliveries.tables.database.prepare(sql);
     const ended =
@@ -91,6 +94,7 @@ export class Maintenance {
       this.#announce.run(now, Number(row["seq"]));
       pruned.announce(countedOf(row));
     });
+    left -= this.#requests.prune(retention, now, Math.max(0, left));
     left -= Number(this.#deleteKeys.run(now - dayMs).changes);
     return { pruned, more: left <= 0 };
   }
