@@ -1,8 +1,8 @@
-// Builds the package in the current directory: ESM and CommonJS, each with declarations and maps; one that nobody imports,
-// because it is a program, ESM only. What an entry needs is put into few files: see decisions/010-few-files-to-load.md.
+// Builds the package in the current directory: ESM and CommonJS, each with declarations; one that nobody imports, because it is
+// a program, ESM only. What an entry needs is put into few files: see decisions/010-few-files-to-load.md.
 import { spawnSync } from "node:child_process";
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { build } from "esbuild";
 
@@ -13,17 +13,14 @@ const formats = manifest.bin === undefined ? ["esm", "cjs"] : ["esm"];
 if (existsSync("build-page.mjs")) await import(pathToFileURL(resolve("build-page.mjs")).href);
 
 rmSync("dist", { recursive: true, force: true });
-for (const format of formats) declare(format);
+declare();
 
 /** Messages without their comments, which esbuild keeps between the members of an object: they are for docs/logs.md. */
 const bareMessages = {
   name: "bare messages",
   setup({ onLoad }) {
     onLoad({ filter: /messages\.ts$/ }, ({ path }) => ({
-      // The lines stay, for source maps.
-      contents: readFileSync(path, "utf8").replaceAll(/\/\*\*.*?\*\//gs, (text) =>
-        text.replaceAll(/[^\n]/g, ""),
-      ),
+      contents: readFileSync(path, "utf8").replaceAll(/\/\*\*.*?\*\//gs, ""),
       loader: "ts",
     }));
   },
@@ -51,7 +48,6 @@ const threadAsText = {
         ...common,
         entryPoints: [join(dirname(path), "writer-thread.ts")],
         write: false,
-        sourcemap: false,
         format: "cjs",
         bundle: true,
         // It looks for no module: the main thread tells where the driver is.
@@ -69,37 +65,48 @@ const threadAsText = {
 const common = {
   target: "node20",
   platform: "node",
-  sourcemap: true,
-  // The sources are in the package too.
-  sourcesContent: false,
   logLevel: "warning",
   plugins: [bareMessages],
 };
+// Node's own entry is apart, because the others run where its modules are not. If there are several others, each only passes on
+// names of one file, which has the parts of all.
+const forNode = entries().filter((entry) => basename(entry) === "node.ts");
+const others = entries().filter((entry) => !forNode.includes(entry));
+const partsOfAll = {
+  name: "parts of all",
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^parts$/ }, () => ({ path: "parts", namespace: "parts" }));
+    onLoad({ filter: /^/, namespace: "parts" }, () => ({
+      contents: others.map((entry) => `export * from "${entry}";`).join("\n"),
+      resolveDir: ".",
+    }));
+  },
+};
+const fromParts = {
+  name: "from parts",
+  setup({ onResolve }) {
+    onResolve({ filter: /^\./ }, ({ kind }) =>
+      kind === "entry-point" ? undefined : { path: "./parts.js", external: true },
+    );
+  },
+};
+const toEsm = { ...common, outdir: "dist/esm", format: "esm", bundle: true, packages: "external" };
+const areSeveral = others.length > 1;
 await build({
-  ...common,
-  entryPoints: entries(),
-  outdir: "dist/esm",
-  format: "esm",
-  bundle: true,
+  ...toEsm,
+  entryPoints: [...forNode, ...(areSeveral ? ["parts"] : others)].map((entry) => ({
+    in: entry,
+    out: basename(entry, ".ts"),
+  })),
   splitting: true,
   chunkNames: "shared-[hash]",
-  packages: "external",
-  plugins: [bareMessages, threadAsText],
+  plugins: [bareMessages, threadAsText, partsOfAll],
 });
+if (areSeveral) await build({ ...toEsm, entryPoints: others, plugins: [fromParts] });
 const files = readdirSync("dist/esm").filter((name) => name.endsWith(".js"));
-if (manifest.sideEffects === false) for (const name of files) dropBareImports(`dist/esm/${name}`);
 if (formats.includes("cjs")) {
   for (const name of files) await toCommonJs(name);
   writeFileSync("dist/cjs/package.json", '{ "type": "commonjs" }\n');
-}
-
-/**
- * Empties the lines that import a shared file for its side effects: it has none (`sideEffects: false`), and whoever bundles
- * us is warned of each. Lines keep their numbers, as the source maps have them.
- */
-function dropBareImports(file) {
-  const code = readFileSync(file, "utf8");
-  writeFileSync(file, code.replace(/^import "\.\/shared-\w+\.js";$/gm, ""));
 }
 
 async function toCommonJs(name) {
@@ -134,9 +141,10 @@ function entries() {
   return [...exported, ...programs].filter(Boolean);
 }
 
-function declare(format) {
-  // One in which there is a package.json of type "module" gives declarations of ESM; the other is read as CommonJS.
-  const config = `tsconfig.${format}.tmp.json`;
+/** Writes the declarations that the entries lead to, the same for each format: the package.json beside them decides which. */
+function declare() {
+  const config = "tsconfig.tmp.json";
+  const all = "dist/declarations";
   writeFileSync(
     config,
     JSON.stringify({
@@ -146,9 +154,8 @@ function declare(format) {
         customConditions: [],
         noEmit: false,
         emitDeclarationOnly: true,
-        declarationMap: true,
         rootDir: "src",
-        outDir: `dist/${format}`,
+        outDir: all,
       },
       include: ["src"],
       exclude: ["src/**/*.test.ts"],
@@ -157,4 +164,13 @@ function declare(format) {
   const { status } = spawnSync("tsc", ["--project", config], { stdio: "inherit" });
   rmSync(config);
   if (status !== 0) process.exit(1);
+  const needed = new Set(entries().map((entry) => entry.replace("./src/", "").replace(".ts", "")));
+  for (const name of needed) {
+    const text = readFileSync(`${all}/${name}.d.ts`, "utf8");
+    for (const [, from] of text.matchAll(/"(\.{1,2}\/[^"]+)\.ts"/g)) {
+      needed.add(join(dirname(name), from));
+    }
+    for (const format of formats) cpSync(`${all}/${name}.d.ts`, `dist/${format}/${name}.d.ts`);
+  }
+  rmSync(all, { recursive: true });
 }

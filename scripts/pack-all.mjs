@@ -35,11 +35,12 @@ try {
   console.log("Packing them …");
   const packages = await packAll(folder);
   const app = ["@reporthook/core", "@reporthook/sqlite", "@reporthook/express"];
+  const engine = process.getBuiltinModule("node:sqlite") === undefined ? " libsql" : "";
   console.log(`
 ${packages.length} tarballs are in ${folder}. Install in your project what you use, for instance for Express
 with an inbox in a file:
 
-  ${installLine(packages, app)} express
+  ${installLine(packages, app)} express${engine}
 
 and the command line, npx reporthook:
 

@@ -1,6 +1,14 @@
 // Packs every public package as it would be published, lints the tarballs, and installs them in each folder of test/consumers/,
 // whose `test` uses them. Needs a build. `pack-check.mjs plain jest` runs those consumers only.
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { lint, lintLinks, packAll, run } from "./pack.mjs";
@@ -9,6 +17,7 @@ const root = resolve(import.meta.dirname, "..");
 const { node } = JSON.parse(readFileSync(join(root, "package.json"))).engines;
 const wanted = process.argv.slice(2);
 const folder = mkdtempSync(join(tmpdir(), "reporthook-"));
+const maxKbOfCore = 250;
 
 function write(name, content) {
   writeFileSync(join(folder, name), JSON.stringify(content));
@@ -50,6 +59,12 @@ try {
   const packages = await packAll(folder);
   await install(packages);
   await Promise.all(packages.map(lint));
+  const kB = ({ tarball }) => Math.ceil(statSync(tarball).size / 1_000);
+  console.log(
+    packages.map((one) => `${one.name} ${kB(one)} kB, ${one.files.size} files`).join("\n"),
+  );
+  const core = packages.find(({ name }) => name === "@reporthook/core");
+  if (kB(core) > maxKbOfCore) throw new Error(`core is packed over ${maxKbOfCore} kB`);
   for (const one of packages) lintLinks(one, join(folder, "plain", "node_modules"));
   console.log(`${packages.length} tarballs pass publint and attw, and their links lead somewhere`);
   const entries = readdirSync(join(root, "test", "consumers"), { withFileTypes: true });

@@ -28,19 +28,21 @@ function installed(path) {
 
 /**
  * A text of the repository as a package carries it, with links that lead somewhere there: `path` is its place in the
- * repository, and `has` tells whether a path below `node_modules` is certainly there. Other links become words.
+ * repository, and `has` tells whether a path below `node_modules` is certainly there. Other links lead to the repository, or
+ * become words without its address.
  */
-export function packedMarkdown(markdown, path, has) {
+export function packedMarkdown(markdown, path, has, repository) {
   const from = posix.dirname(installed(path));
   return markdown.replace(link, (whole, text, target) => {
     if (linksOf(whole).length === 0) return whole;
     const [file, anchor] = target.split("#");
     const wanted = posix.join(posix.dirname(path), file);
     const to = installed(wanted);
-    if (to !== undefined && has(to)) {
-      const shown = whole.slice(0, whole.lastIndexOf("("));
-      return `${shown}(${posix.relative(from, to)}${anchor === undefined ? "" : `#${anchor}`})`;
-    }
+    const linked = (place) =>
+      `${whole.slice(0, whole.lastIndexOf("("))}(${place}${anchor === undefined ? "" : `#${anchor}`})`;
+    if (to !== undefined && has(to)) return linked(posix.relative(from, to));
+    const how = whole.startsWith("!") ? "raw" : "blob";
+    if (repository !== undefined) return linked(`${repository}/${how}/main/${wanted}`);
     if (whole.startsWith("!")) return "";
     const place = to === undefined ? `\`${wanted}\` in the repository` : `\`${to}\``;
     return text === wanted ? place : `${text} (${place})`;

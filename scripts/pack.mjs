@@ -13,6 +13,8 @@ import { promisify } from "node:util";
 import { linksOf, packedMarkdown, placeInCore } from "./pack-links.mjs";
 
 const root = resolve(import.meta.dirname, "..");
+/** The address of the repository, as `https://github.com/OWNER/reporthook`, in the package.json of the workspace; undefined until there is one. */
+export const { repository } = JSON.parse(readFileSync(join(root, "package.json")));
 
 // For what hangs: an install from a slow registry takes a minute.
 const maxMs = 600_000;
@@ -33,7 +35,7 @@ export async function packAll(folder) {
   const names = readdirSync(join(root, "packages"));
   const packages = (await Promise.all(names.map((name) => pack(name, folder)))).flat();
   const all = new Map(packages.map((one) => [one.name, one]));
-  await Promise.all(packages.map((one) => carryDocs(one, all)));
+  await Promise.all(packages.map((one) => complete(one, all)));
   return packages;
 }
 
@@ -60,6 +62,7 @@ async function pack(name, folder) {
       /** Those of ours that it depends on. */
       needs: Object.keys(dependencies).filter((other) => other.startsWith("@reporthook/")),
       tarball,
+      folder: `packages/${name}`,
       files: new Set([...files.map(({ path }) => path), ...docs.map(({ place }) => place)]),
       /** The Markdown that it carries: its place in the package, and in the repository. */
       markdown: [{ place: "README.md", path: `packages/${name}/README.md` }, ...docs],
@@ -84,7 +87,8 @@ function beside(one, all) {
     );
 }
 
-async function carryDocs(one, all) {
+/** Puts the docs, and where the repository is, into a tarball. */
+async function complete(one, all) {
   const { tarball, markdown } = one;
   const folder = mkdtempSync(`${tarball}-`);
   try {
@@ -93,12 +97,24 @@ async function carryDocs(one, all) {
       const file = join(folder, "package", place);
       mkdirSync(dirname(file), { recursive: true });
       const text = readFileSync(join(root, path), "utf8");
-      writeFileSync(file, packedMarkdown(text, path, beside(one, all)));
+      writeFileSync(file, packedMarkdown(text, path, beside(one, all), repository));
     }
+    const file = join(folder, "package/package.json");
+    const manifest = { ...JSON.parse(readFileSync(file)), ...linksOfRepository(one.folder) };
+    writeFileSync(file, JSON.stringify(manifest, null, 2));
     await run("tar", ["-czf", tarball, "-C", folder, "package"]);
   } finally {
     rmSync(folder, { recursive: true });
   }
+}
+
+function linksOfRepository(directory) {
+  if (repository === undefined) return {};
+  return {
+    repository: { type: "git", url: `git+${repository}.git`, directory },
+    homepage: `${repository}#readme`,
+    bugs: `${repository}/issues`,
+  };
 }
 
 /** Rejects when a link of an installed package leads nowhere: `modules` is the `node_modules` that it is in. */

@@ -10,6 +10,8 @@ const { linksOf, packedMarkdown } = await import(
 interface Manifest {
   readonly version: string;
   readonly description: string;
+  readonly keywords: readonly string[];
+  readonly sideEffects: boolean;
   readonly license: string;
   readonly engines: { readonly node: string };
   readonly publishConfig: { readonly access: string; readonly exports?: object };
@@ -29,6 +31,8 @@ describe.each(readdirSync(join(root, "packages")))("%s", (name) => {
     const { version } = manifestOf("packages/core");
     expect(manifest).toMatchObject({ version, license, engines: { node: engines.node } });
     expect(manifest.description).not.toBe("");
+    expect(manifest.keywords).not.toEqual([]);
+    expect(manifest.sideEffects).toBe(false);
     expect(manifest.publishConfig.access).toBe("public");
   });
 
@@ -77,6 +81,14 @@ describe("links", () => {
     ["[app](../examples/fastify/app.js)", "app (`examples/fastify/app.js` in the repository)"],
   ])("packedMarkdown() links %s of the docs in core's tarball", (text, expected) => {
     expect(packed(text, "docs/b.md")).toBe(expected ?? text);
+  });
+
+  it.each([
+    ["[bench](../../bench/a.md#b)", "[bench](https://a.example/r/blob/main/bench/a.md#b)"],
+    ["![A](p/a.png)", "![A](https://a.example/r/raw/main/packages/sqlite/p/a.png)"],
+  ])("packedMarkdown() links %s to the repository, once it has an address", (text, expected) => {
+    const path = "packages/sqlite/README.md";
+    expect(packedMarkdown(text, path, () => false, "https://a.example/r")).toBe(expected);
   });
 
   it.each(readdirSync(join(root, "packages")))("the README of %s has no dead link", (name) => {

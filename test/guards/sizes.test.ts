@@ -22,9 +22,9 @@ const maxAdapterLines = 60;
 const maxFunctionLines = 70;
 /** All that a reader has to read: a feature that raises one of these does so where everybody sees it. */
 const maxLines = {
-  "core/src": 11_460,
-  "core/src/inbox/memory": 690,
-  "sqlite/src": 6_160,
+  "core/src": 12_850,
+  "core/src/inbox/memory": 775,
+  "sqlite/src": 6_400,
   "cli/src": 4_400,
   "dashboard/src": 1_400,
 };

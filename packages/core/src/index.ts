@@ -121,6 +121,7 @@ export type { Clock } from "./lib/time/clock.ts";
 export type { InboxClock } from "./lib/time/lived-clock.ts";
 export type { TimeMark } from "./lib/time/timekeeper.ts";
 export type { Observe } from "./observe/hooks.ts";
+export { once, oncePrune, onceTable, type SqlRows } from "./once.ts";
 export type {
   Limits,
   ReceiverOptions,

@@ -24,7 +24,8 @@ export interface Receiver<
   /** The option `name`. */
   readonly name: string;
   /**
-   * Registers a handler for one name or several.
+   * Registers a handler for one name or several. It may run more than once for an event; `once` makes an effect in your database
+   * happen exactly once.
    *
    * @throws TypeError for an unknown name; ReporthookError `already_started` once the work has begun
    * @example receiver.on("report.complete", async (event) => save(event.id, event.reportId));

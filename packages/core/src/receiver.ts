@@ -27,7 +27,7 @@ import {
   warnOfSettings,
 } from "./options/receiver-settings.ts";
 import { InsideRequest } from "./receive/inside-request.ts";
-import { createPipeline } from "./receive/pipeline.ts";
+import { Pipeline } from "./receive/pipeline.ts";
 import { Requests } from "./receive/requests.ts";
 import type { Receiver } from "./receiver-type.ts";
 import { KnownRequests } from "./reports/known-requests.ts";
@@ -101,7 +101,7 @@ class OwnReceiver implements Receiver {
     this.inbox = receiverInbox(settings, () => work.prune(pruneForListsMs), runner);
     this.reports = new OwnReports(settings, this.#callbacks, requests, runner);
     const inside = new InsideRequest(settings, verify, handle, reporter, runner.signal);
-    const pipeline = createPipeline(settings, this.#callbacks, inside, runner, reporter);
+    const pipeline = new Pipeline(settings, this.#callbacks, inside, runner, reporter);
     this.#requests = new Requests(settings, pipeline, runner, reporter, this.#connections);
   }
 

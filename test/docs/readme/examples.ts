@@ -69,7 +69,8 @@ interface Manifest {
   readonly exports: Record<string, string | { "@reporthook/source": string }>;
 }
 
-const comment = /\/\*\*((?:(?!\*\/).)*)\*\/(?:\nexport (?:async )?(?:function|class) (\w+))?/gs;
+const comment =
+  /\/\*\*((?:(?!\*\/).)*)\*\/(?:\nexport (?:async )?(?:function|class|const) (\w+))?/gs;
 
 function importsFor(code: string, imports: ReadonlyMap<string, Export>): string {
   const words = new Set(code.match(/[A-Za-z_$][\w$]*/g));

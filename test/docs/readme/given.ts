@@ -1,6 +1,6 @@
 // What the free names of `@example` blocks mean: of those alone, which is why the project leaves this file out. What our packages
 // export needs no line here: it is imported.
-import type { Client, Inbox, Receiver, ReportRequest, Schema } from "@reporthook/core";
+import type { Client, Inbox, Receiver, ReportEvent, ReportRequest, Schema } from "@reporthook/core";
 import type { Person } from "@reporthook/dashboard";
 import type { Emulator } from "@reporthook/emulator";
 import type { MountHost } from "@reporthook/testing";
@@ -10,12 +10,15 @@ declare global {
   const client: Client;
   const connection: { host: string; port: number };
   const emulator: Emulator;
+  const event: ReportEvent<"complete">;
   const host: MountHost;
   const inbox: Inbox;
+  const pool: import("pg").Pool;
   const receiver: Receiver;
   const report: ReportRequest;
   const request: Request;
   const secret: string;
+  const sql: import("postgres").Sql;
 
   function personOf(cookie: string | null): Promise<Person | null>;
   function save(id: string, reportId: string | null): Promise<void>;

@@ -50,7 +50,7 @@ export type BodyOf<Type extends NotificationType, S extends Schemas> = [S[Type]]
     : Readonly<Record<string, unknown>>;
 
 interface Common<Type extends NotificationType, Context, S extends Schemas> {
-  /** The delivery's id, the same at every attempt: use it as the idempotency key. */
+  /** The delivery's id, the same at every attempt: use it as the idempotency key, or give the event to `once`. */
   readonly id: string;
   /** Always the specific type, also under `report` and `*`. */
   readonly type: Type;

@@ -1,6 +1,7 @@
 import { type Callbacks, split, withoutToken } from "../callback-urls/callback-url.ts";
-import type { ReceiveResult } from "../http/answer.ts";
+import type { ReceiveResult, Refusal } from "../http/answer.ts";
 import { type Incoming, plainHeaders } from "../http/incoming.ts";
+import type { Arrival, NewDelivery, Outcome } from "../inbox/delivery.ts";
 import { jobAt } from "../inbox/stored-delivery.ts";
 import { isPromise } from "../lib/is-promise.ts";
 import { oncePerMinute } from "../lib/log.ts";
@@ -12,87 +13,126 @@ import type { Runner } from "../run/runner.ts";
 import { Admission } from "./admission.ts";
 import { arrivalAfter, type InsideRequest, refusalAfter } from "./inside-request.ts";
 import { keyOf, newDelivery } from "./new-delivery.ts";
-import { Repeated, receive } from "./read-request.ts";
-import { admitUnsigned } from "./unsigned.ts";
-import { admitWithoutToken } from "./without-token.ts";
+import { type ReceivedNotification, Repeated, receive } from "./read-request.ts";
+import { type AdmitUnsigned, admitUnsigned } from "./unsigned.ts";
+import { admitWithoutToken, type WithoutToken } from "./without-token.ts";
 
-/** The steps of one request; `id` is the id of its delivery, if it becomes one. */
-export type Pipeline = (
-  incoming: Incoming,
-  id: string,
-  deadline: Deadline,
-) => Promise<ReceiveResult>;
+/** A notification that was read, as the delivery that it becomes if it is admitted. */
+interface Read {
+  readonly delivery: NewDelivery;
+  readonly claims: ReceivedNotification["claims"];
+  readonly lacksToken: boolean;
+}
 
-/** Makes the pipeline of a receiver: the order of a request up to its answer stands here, each step in a file of its name. */
-export function createPipeline(
-  settings: ReceiverSettings,
-  callbacks: Callbacks | null,
-  inside: InsideRequest,
-  runner: Runner,
-  reporter: Reporter,
-): Pipeline {
-  const { inbox, name, time } = settings;
-  const repeated = new Repeated();
-  const admission = new Admission(settings, runner);
-  const unsigned = admitUnsigned(settings);
-  const tokenless = admitWithoutToken(settings);
-  const warnOfReuse = warningOfReuse(settings);
-  const notStarted = warningOfNoStart(settings, runner);
+/** The order of a request up to its answer; each step stands in a file of its name. */
+export class Pipeline {
+  readonly #settings: ReceiverSettings;
+  readonly #callbacks: Callbacks | null;
+  readonly #inside: InsideRequest;
+  readonly #runner: Runner;
+  readonly #reporter: Reporter;
+  readonly #repeated = new Repeated();
+  readonly #admission: Admission;
+  readonly #unsigned: AdmitUnsigned;
+  readonly #tokenless: WithoutToken;
+  readonly #warnOfReuse: ReturnType<typeof warningOfReuse>;
+  readonly #notStarted: ReturnType<typeof warningOfNoStart>;
 
-  return async (incoming, id, deadline) => {
-    runner.ensureStarted();
-    if (incoming.method !== "POST") return { refused: "method_not_allowed" };
+  constructor(
+    settings: ReceiverSettings,
+    callbacks: Callbacks | null,
+    inside: InsideRequest,
+    runner: Runner,
+    reporter: Reporter,
+  ) {
+    this.#settings = settings;
+    this.#callbacks = callbacks;
+    this.#inside = inside;
+    this.#runner = runner;
+    this.#reporter = reporter;
+    this.#admission = new Admission(settings, runner);
+    this.#unsigned = admitUnsigned(settings);
+    this.#tokenless = admitWithoutToken(settings);
+    this.#warnOfReuse = warningOfReuse(settings);
+    this.#notStarted = warningOfNoStart(settings, runner);
+  }
+
+  /** Reads, admits and stores a notification; `id` is the one of its delivery. */
+  async run(incoming: Incoming, id: string, deadline: Deadline): Promise<ReceiveResult> {
+    this.#runner.ensureStarted();
+    const read = await this.#read(incoming, id, deadline);
+    if ("refused" in read) return read;
+    // From here to storing nothing may interrupt an unsigned one: the next is counted against the stored ones.
+    const { ack, inbox, name, verify } = this.#settings;
+    const { claims, delivery } = read;
+    const names = claims === null ? [] : Object.keys(plainHeaders(incoming.headers));
+    const admitted =
+      claims === null ? toBeVerified : this.#unsigned(claims, names, inbox.backlog(name));
+    if (admitted === null) return { refused: "missing_signature" };
+    if (ack === "handled") {
+      return this.#admission.refusal() ?? this.#inside.handle(delivery, admitted, deadline);
+    }
+    const isAskedFirst = admitted.to === "received" && verify === "before-ack";
+    const outcome = isAskedFirst ? await this.#inside.verify(delivery, deadline) : null;
+    return this.#store(read, admitted, outcome, deadline);
+  }
+
+  /** Reads a request, if it is to be read. */
+  async #read(incoming: Incoming, id: string, deadline: Deadline): Promise<Read | Refusal> {
+    const { name, time } = this.#settings;
+    const { method, url: calledUrl } = incoming;
+    if (method !== "POST") return { refused: "method_not_allowed" };
+    const callbacks = this.#callbacks;
     const called =
-      callbacks === null ? undefined : await inTime(deadline, callbacks.verify(incoming.url));
-    const turnedAway = admission.refusal();
+      callbacks === null ? undefined : await inTime(deadline, callbacks.verify(calledUrl));
+    const turnedAway = this.#admission.refusal();
     if (turnedAway !== null) return turnedAway;
     const lacksToken = called?.context === withoutToken;
-    if (lacksToken && !tokenless.mayBegin(incoming, called)) return { refused: "not_found" };
+    if (lacksToken && !this.#tokenless.mayBegin(incoming, called)) return { refused: "not_found" };
 
     // A token is never stored, even without the option.
-    const { url, context = null, requestId = null } = called ?? { url: split(incoming.url).rest };
-    const notification = await receive(incoming, url, settings, repeated, deadline);
+    const { url, context = null, requestId = null } = called ?? { url: split(calledUrl).rest };
+    const notification = await receive(incoming, url, this.#settings, this.#repeated, deadline);
     if (typeof notification === "string") return { refused: notification };
-    if (lacksToken && notification.signature === null) return { refused: "not_found" };
-    const hashing = keyOf(name, incoming.url, notification);
+    const { claims, signature } = notification;
+    if (lacksToken && signature === null) return { refused: "not_found" };
+    const hashing = keyOf(name, calledUrl, notification);
     const key = isPromise(hashing) ? await inTime(deadline, hashing) : hashing;
-    const unjoined = time.isJoined ? null : await admission.join(time, deadline);
+    const unjoined = time.isJoined ? null : await this.#admission.join(time, deadline);
     if (unjoined !== null) return unjoined;
-    const delivery = newDelivery(settings, notification, { id, key, context, requestId });
+    const parts = { id, key, context, requestId };
+    return { delivery: newDelivery(this.#settings, notification, parts), claims, lacksToken };
+  }
 
-    // Admitting and storing an unsigned notification must not be interrupted: the next one is counted against the stored ones.
-    const { claims } = notification;
-    const admitted =
-      claims === null
-        ? ({ to: "received" } as const)
-        : unsigned(claims, Object.keys(plainHeaders(incoming.headers)), inbox.backlog(name));
-    if (admitted === null) return { refused: "missing_signature" };
-    if (settings.ack === "handled") {
-      return admission.refusal() ?? inside.handle(delivery, admitted, deadline);
-    }
-
-    const asksFirst = admitted.to === "received" && settings.verify === "before-ack";
-    const outcome = asksFirst ? await inside.verify(delivery, deadline) : null;
+  /** Stores a delivery; `outcome` is the one of the verify stage, if that was asked first. */
+  async #store(
+    { delivery, lacksToken }: Read,
+    admitted: Arrival,
+    outcome: Outcome | null,
+    deadline: Deadline,
+  ): Promise<ReceiveResult> {
     const refused = outcome === null ? null : refusalAfter(outcome);
     if (outcome !== null && refused !== null) {
-      reporter.settled(jobAt(delivery), outcome);
+      this.#reporter.settled(jobAt(delivery), outcome);
       return { refused };
     }
+    const turnedAway = this.#admission.refusal();
+    if (turnedAway !== null) return turnedAway;
+    if (lacksToken && !this.#tokenless.mayStay()) return { refused: "not_found" };
     const arrival = outcome === null ? admitted : arrivalAfter(outcome);
-
-    const turnedAwayMeanwhile = admission.refusal();
-    if (turnedAwayMeanwhile !== null) return turnedAwayMeanwhile;
-    if (lacksToken && !tokenless.mayStay()) return { refused: "not_found" };
-    const stored = await admission.store(delivery, arrival, deadline);
+    const stored = await this.#admission.store(delivery, arrival, deadline);
     if ("refused" in stored) return stored;
     if (stored.status === "duplicate") return { status: "duplicate", id: stored.id };
-    if (stored.sameSignatureAs !== undefined) warnOfReuse(id, stored.sameSignatureAs);
-    if (arrival.to === "held") runner.work.waitUntil.settle(id);
-    reporter.stored(delivery, arrival, outcome);
-    notStarted(id);
+    const { id } = delivery;
+    if (stored.sameSignatureAs !== undefined) this.#warnOfReuse(id, stored.sameSignatureAs);
+    if (arrival.to === "held") this.#runner.work.waitUntil.settle(id);
+    this.#reporter.stored(delivery, arrival, outcome);
+    this.#notStarted(id);
     return { status: "accepted", id };
-  };
+  }
 }
+
+const toBeVerified: Arrival = { to: "received" };
 
 /** Warns once of a stored delivery that nothing handles, because `start()` was not called. */
 function warningOfNoStart(

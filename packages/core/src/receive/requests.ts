@@ -22,7 +22,7 @@ export class Requests {
   readonly #reporter: Reporter;
   readonly #connections: Connections;
   /** Runs in the async context of `createReceiver`, never in a request's. */
-  readonly #pipeline: Pipeline;
+  readonly #run: Pipeline["run"];
   readonly #failed: Logger["error"];
   readonly #warnOfRefusal: WarnOfRefusal;
 
@@ -38,7 +38,7 @@ export class Requests {
     this.#runner = runner;
     this.#reporter = reporter;
     this.#connections = connections;
-    this.#pipeline = bind(pipeline);
+    this.#run = bind((...request) => pipeline.run(...request));
     this.#failed = oncePerMinute(clock, logger.error);
     this.#warnOfRefusal = warnOfRefusals(settings);
   }
@@ -82,7 +82,7 @@ export class Requests {
     const { waitUntil } = this.#runner.work;
     const attempted = context?.waitUntil === undefined ? null : waitUntil.wait(id);
     const deciding = this.#reporter.receive(incoming, id, (given) =>
-      this.#pipeline(given, id, deadline),
+      this.#run(given, id, deadline),
     );
     try {
       context?.waitUntil?.(Promise.allSettled([deciding, attempted]));

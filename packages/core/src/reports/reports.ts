@@ -6,7 +6,7 @@ import { newId } from "../inbox/id.ts";
 import type { Life } from "../inbox/receivers.ts";
 import { setUnrefTimeout } from "../lib/time/clock.ts";
 import { realClock } from "../lib/time/real-timers.ts";
-import { assertKnownKeys, assertMs, assertOption, assertPositive } from "../lib/validate.ts";
+import { assertKnownKeys, assertMs, assertOption } from "../lib/validate.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import { newRequest, send } from "./asking.ts";
 import type { KnownRequests } from "./known-requests.ts";
@@ -164,7 +164,8 @@ function checked(options: RequestOptions): RequestOptions {
   const isKey = typeof key === "string" && key.length >= 1 && key.length <= 200;
   const expected = "a string of 1 to 200 characters";
   assertOption("reports.request: idempotencyKey", expected, key, key === undefined || isKey);
-  assertPositive("reports.request: overdueMs", " of milliseconds", overdueMs);
+  const isSpan = Number.isSafeInteger(overdueMs) && overdueMs > 0 && overdueMs < 1e13;
+  assertOption("reports.request: overdueMs", "milliseconds from 1", overdueMs, isSpan);
   const isSignal = signal === undefined || typeof signal?.throwIfAborted === "function";
   assertOption("reports.request: signal", "an AbortSignal", signal, isSignal);
   assertOption("reports.request: resend", "true or false", resend, typeof resend === "boolean");
