@@ -15,4 +15,5 @@ export { LivedClock } from "./src/lib/time/lived-clock.ts";
 export { messages } from "./src/log-messages.ts";
 export { Reporter } from "./src/observe/reporter.ts";
 export { refusalWarnings } from "./src/receive/refusals.ts";
+export { KnownRequests } from "./src/reports/known-requests.ts";
 export { type VerifyOptions, VerifyStage } from "./src/verify/verify-stage.ts";

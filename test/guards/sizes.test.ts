@@ -22,11 +22,11 @@ const maxAdapterLines = 60;
 const maxFunctionLines = 70;
 /** All that a reader has to read: a feature that raises one of these does so where everybody sees it. */
 const maxLines = {
-  "core/src": 12_800,
-  "core/src/inbox/memory": 705,
-  "sqlite/src": 6_360,
-  "cli/src": 4_400,
-  "dashboard/src": 1_460,
+  "core/src": 14_800,
+  "core/src/inbox/memory": 830,
+  "sqlite/src": 7_090,
+  "cli/src": 4_620,
+  "dashboard/src": 1_560,
 };
 
 const api = new API({ cwd: root });

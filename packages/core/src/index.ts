@@ -10,6 +10,8 @@ export {
   createClient,
   type DeliveryInfo,
   type ReportRequest,
+  type RequestedReport,
+  type RequestReportOptions,
   type ServiceAnswer,
   type Verdict,
 } from "./client/client.ts";
@@ -35,6 +37,8 @@ export type {
   Handler,
   HandlerContext,
   NoSchemas,
+  NotificationType,
+  OverdueEvent,
   ReportEvent,
   ReportStatus,
   Schema,
@@ -59,6 +63,7 @@ export type {
 } from "./http/incoming.ts";
 export { checkReceiver, type Mountable } from "./http/mountable.ts";
 export type { Act, ActRecord } from "./inbox/act.ts";
+export type { LoggedAct } from "./inbox/act-log.ts";
 export type {
   Arrival,
   Attempt,
@@ -77,6 +82,7 @@ export type {
   Stage,
   State,
 } from "./inbox/delivery.ts";
+export type { ErrorGroup } from "./inbox/error-groups.ts";
 export type { Facts, Notes, ParkedFact } from "./inbox/facts.ts";
 export type { Hour } from "./inbox/hours.ts";
 export type {
@@ -90,23 +96,31 @@ export type {
   InboxHealth,
   InboxNotice,
   Lease,
-  Minute,
   Processor,
   Pruned,
-  Summary,
-  SummaryQuery,
 } from "./inbox/inbox.ts";
 export { type MemoryInboxOptions, memoryInbox } from "./inbox/memory/memory-inbox.ts";
 export type { ActOn, ActOptions, ReceiverInbox } from "./inbox/receiver-inbox.ts";
+export type {
+  RequestCounts,
+  RequestQuery,
+  RequestState,
+  RequestStore,
+  StoredRequest,
+} from "./inbox/request-store.ts";
 export type { RetentionOptions } from "./inbox/retention.ts";
 export type {
   ActQuery,
   ActStep,
+  ActsQuery,
+  EraseQuery,
+  ErrorsQuery,
   InboxFilters,
   InboxQuery,
   ReasonCounts,
   Selection,
 } from "./inbox/selection.ts";
+export type { Minute, Summary, SummaryQuery } from "./inbox/summary.ts";
 export type { StopSignal } from "./lib/abort.ts";
 export type { Logger } from "./lib/log.ts";
 export type { Clock } from "./lib/time/clock.ts";
@@ -122,3 +136,5 @@ export type {
 } from "./options/receiver-options.ts";
 export { createReceiver } from "./receiver.ts";
 export type { Receiver } from "./receiver-type.ts";
+export type { Reports, RequestOptions } from "./reports/reports-type.ts";
+export type { RequestRecord } from "./reports/request.ts";

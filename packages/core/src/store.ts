@@ -9,6 +9,7 @@ export {
 } from "./health/counters.ts";
 export { type InboxProcess, type Inside, inside, Lookout } from "./health/health.ts";
 export { problemKey, problemKinds, titleOf } from "./health/problem.ts";
+export { ActLog, loggedActOf, maxActs, selectionFrom } from "./inbox/act-log.ts";
 export { ActCount, actOn, selectorOf, statesOf, unvouchedReasons } from "./inbox/acting.ts";
 export { dedupeKey } from "./inbox/dedupe-key.ts";
 export {
@@ -22,6 +23,8 @@ export {
   signatureLifetimeMs,
   states,
 } from "./inbox/delivery.ts";
+export { eraseContent, isErased, isOfReport } from "./inbox/erasing.ts";
+export { ErrorGroups, errorKeyOf, groupErrors, type SomeOfGroup } from "./inbox/error-groups.ts";
 export {
   comparedErrors,
   deletedFromOf,
@@ -29,13 +32,12 @@ export {
   isFailing,
   mostFrequent,
 } from "./inbox/finding-facts.ts";
-
 export { idAt, newId, timeOf } from "./inbox/id.ts";
 export {
   backlogShareOf,
+  countStates,
   filterEntries,
   idRange,
-  isChosen,
   minuteMs,
   noBacklog,
   summarize,
@@ -43,8 +45,10 @@ export {
   zeroCounts,
 } from "./inbox/query.ts";
 export { type OfReceiver, receiverInbox } from "./inbox/receiver-inbox.ts";
+export { requestStates } from "./inbox/request-store.ts";
 export {
   dayMs,
+  isRequestOver,
   isUnsigned,
   maxUnsigned,
   noticeMsOf,
@@ -53,7 +57,10 @@ export {
   type RetentionOptions,
   retentionOf,
   retentionStep,
+  unsettledKeptMs,
+  wholeRejected,
 } from "./inbox/retention.ts";
+export { isChosen } from "./inbox/selection.ts";
 export {
   detailsOf,
   entryOf,
@@ -65,10 +72,10 @@ export {
 } from "./inbox/stored-delivery.ts";
 export {
   applyOutcome,
-  hasten,
+  changeFor,
+  dropContent,
   isAttempt,
   type LivedMoment,
-  reopen,
 } from "./inbox/transitions.ts";
 export { addCounts, sumOf } from "./lib/add-counts.ts";
 export { describe } from "./lib/describe.ts";
@@ -83,3 +90,4 @@ export { Standstill, signMs, standstillMs } from "./lib/time/standstill.ts";
 export { laterMark, noMark, Timekeeper } from "./lib/time/timekeeper.ts";
 export { settlesWithin } from "./lib/time/timeout.ts";
 export { assertKnownKeys } from "./lib/validate.ts";
+export { type StoredReports, storedReports } from "./reports/looking.ts";

@@ -7,8 +7,12 @@ import type { StoredDelivery } from "./stored-delivery.ts";
 /** The number of failing deliveries whose errors are compared. */
 export const comparedErrors = 100;
 
-/** The facts of deliveries in memory: those of one receiver. */
-export function factsOf(all: Iterable<StoredDelivery>, retention: Retention): Facts {
+/** The facts of one receiver among deliveries in memory. */
+export function factsOf(
+  all: Iterable<StoredDelivery>,
+  receiver: string,
+  retention: Retention,
+): Facts {
   const counts = zeroCounts();
   const parked = new Map<ReasonCode, { count: number; since: number }>();
   const errors: string[] = [];
@@ -16,6 +20,7 @@ export function factsOf(all: Iterable<StoredDelivery>, retention: Retention): Fa
   const first = { unverified: most, waiting: most, deleted: most };
   let [newest, expiring, failing] = [-most, 0, 0];
   for (const stored of all) {
+    if (stored.receiver !== receiver) continue;
     const { state, reason, changedAt, arrivedAt, announcedAt } = stored;
     counts[state]++;
     newest = Math.max(newest, stored.receivedAt);

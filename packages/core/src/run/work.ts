@@ -7,6 +7,7 @@ import { type Logger, oncePerMinute, oncePerMinuteEach } from "../lib/log.ts";
 import { messages } from "../log-messages.ts";
 import type { Reporter } from "../observe/reporter.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
+import type { OverdueSweep } from "../reports/overdue-sweep.ts";
 import type { VerifyStage } from "../verify/verify-stage.ts";
 import { LastAttempts } from "./last-attempts.ts";
 import { WaitUntil } from "./wait-until.ts";
@@ -24,6 +25,7 @@ export class Work {
   readonly #verify: VerifyStage;
   readonly #handle: HandleStage;
   readonly #reporter: Reporter;
+  readonly #sweep: OverdueSweep;
   readonly #presence: Presence;
   readonly #inboxFailed: Logger["error"];
   readonly #notPruned: Logger["error"];
@@ -38,6 +40,7 @@ export class Work {
     verify: VerifyStage,
     handle: HandleStage,
     reporter: Reporter,
+    sweep: OverdueSweep,
     presence: Presence,
   ) {
     const { clock, logger, time } = settings;
@@ -45,6 +48,7 @@ export class Work {
     this.#verify = verify;
     this.#handle = handle;
     this.#reporter = reporter;
+    this.#sweep = sweep;
     this.#presence = presence;
     presence.onError = this.#failed;
     this.lastAttempts = new LastAttempts(settings);
@@ -88,6 +92,7 @@ export class Work {
     this.#presence.begin();
     this.#consumers = [this.#consume("verify"), this.#consume("handle")];
     void this.prune();
+    this.#sweep.begin(this.#failed);
   }
 
   #consume(stage: Stage): Consumer {
@@ -177,6 +182,7 @@ export class Work {
       this.isStopped = true;
       this.#verify.stop();
       this.#handle.stop();
+      this.#sweep.stop();
       const { unexpected } = this.#reporter;
       const ending = this.#consumers.map((consumer) => consumer.stop().catch(unexpected));
       this.#stopping = Promise.all([this.#opening?.catch(() => {}), ...ending]);

@@ -1,15 +1,14 @@
 import type {
   EntryDetails,
   EventType,
-  Hour,
   InboxQuery,
-  Minute,
   ReasonCode,
   State,
   Summary,
   SummaryQuery,
 } from "@reporthook/core";
 import { isAttempt, states } from "@reporthook/core/store";
+import { barOfMinute, eachMinute, hourBars } from "./bars.ts";
 import { commonErrorsOf } from "./errors.ts";
 import { cutMark, readableJson, redactText } from "./json-text.ts";
 import { throttle, type View } from "./shared-views.ts";
@@ -19,14 +18,11 @@ import {
   maxListLength,
   type Person,
   pageLength,
-  type WireBar,
   type WireDelivery,
   type WireOverview,
 } from "./wire.ts";
 
-const minuteMs = 60_000;
 const hourMs = 3_600_000;
-const weekMs = 7 * 24 * hourMs;
 const stuckLength = 5;
 /** The number of deliveries of a reason that are searched for the most frequent error. */
 const sampled = 100;
@@ -52,23 +48,14 @@ export function withViewer(viewer: Person, seen: string): string {
 /** Makes the views of a source. */
 export function createViews(source: Source): Views {
   const { inbox, health, name: receiver = "reports" } = source;
-  const hoursNow = eachMinute(async () =>
-    (await inbox.hours(new Date(Date.now() - weekMs))).map(barOfHour),
-  );
+  const hoursNow = eachMinute(() => hourBars(inbox));
   const summed = throttle(() =>
     inbox.summary({ from: new Date(Date.now() - hourMs), until: new Date() }),
   );
   const parkedNow = throttle(() => inbox.summary(noTime));
   const totalOf = createTotals(inbox, parkedNow);
   const told = (view: object): string => JSON.stringify({ receiver, ...view });
-  const errorsNow = throttle(async () => {
-    const reasons = Object.keys((await summed()).parked) as ReasonCode[];
-    const found = reasons.map(async (reason) => {
-      const newest = { state: "parked", reason, newestFirst: true, limit: sampled } as const;
-      return [reason, commonErrorsOf((await inbox.list(newest)).map(redactEntry))] as const;
-    });
-    return Object.fromEntries(await Promise.all(found));
-  });
+  const errorsNow = throttle(() => frequentErrors(inbox, summed));
   return {
     async overview() {
       const { ready, inbox: state, service, counts, problems } = await health();
@@ -125,6 +112,19 @@ export function createViews(source: Source): Views {
   };
 }
 
+/** The most frequent errors of each reason. */
+async function frequentErrors(
+  inbox: Source["inbox"],
+  summed: () => Promise<Summary>,
+): Promise<WireOverview["errors"]> {
+  const reasons = Object.keys((await summed()).parked) as ReasonCode[];
+  const found = reasons.map(async (reason) => {
+    const newest = { state: "parked", reason, newestFirst: true, limit: sampled } as const;
+    return [reason, commonErrorsOf((await inbox.list(newest)).map(redactEntry))] as const;
+  });
+  return Object.fromEntries(await Promise.all(found));
+}
+
 /** Makes what tells how many fit a query; null where the inbox does not count that. */
 function createTotals(
   inbox: Source["inbox"],
@@ -140,46 +140,6 @@ function createTotals(
     if (state === "parked") return counts.held + counts.dead;
     if (state !== undefined) return counts[state];
     return states.reduce((sum, one) => sum + counts[one], 0);
-  };
-}
-
-/** Reads again once a minute: hours change slowly, and there are many. */
-function eachMinute<T>(read: () => Promise<T>): () => Promise<T> {
-  let last: Promise<T> | undefined;
-  let until = 0;
-  return () => {
-    if (last === undefined || performance.now() >= until) {
-      until = performance.now() + minuteMs;
-      last = read();
-      last.catch(() => {
-        last = undefined;
-      });
-    }
-    return last;
-  };
-}
-
-function barOfMinute({ at, counts }: Minute): WireBar {
-  const { received, verified, handled, held, dead, rejected } = counts;
-  return {
-    at: at.toISOString(),
-    handled,
-    waiting: received + verified,
-    parked: held + dead,
-    rejected,
-  };
-}
-
-function barOfHour({ at, counts }: Hour): WireBar {
-  const sum = (pattern: RegExp): number =>
-    Object.entries(counts).reduce(
-      (all, [name, number]) => all + (pattern.test(name) ? number : 0),
-      0,
-    );
-  const [handled, parked, rejected] = [/^handled$/, /^(held|dead)\//, /^rejected\//].map(sum);
-  return {
-    ...{ at: at.toISOString(), waiting: 0 },
-    ...{ handled: handled ?? 0, parked: parked ?? 0, rejected: rejected ?? 0 },
   };
 }
 

@@ -90,7 +90,7 @@ export interface WireOverview extends WireView {
   readonly ready: boolean;
   readonly inbox: Health["inbox"];
   readonly service: Health["service"];
-  /** What is wrong, worst first. */
+  /** The problems, worst first. */
   readonly problems: readonly Wire<Problem>[];
   /** Of those on the inbox in the last hour. */
   readonly processes: readonly Wire<Omit<InboxProcess, "seenAt">>[];
@@ -105,7 +105,7 @@ export interface WireOverview extends WireView {
   readonly stuck: readonly WireEntry[];
   /** The notifications received in each of the last 60 minutes, those with nothing left out. */
   readonly minutes: readonly WireBar[];
-  /** What happened in each hour of the last 7 days, likewise. */
+  /** The events of each hour of the last 7 days, likewise. */
   readonly hours: readonly WireBar[];
 }
 

@@ -1,4 +1,11 @@
-import type { Arrival, Backlog, Counts, NewDelivery, ParkedFact } from "@reporthook/core";
+import type {
+  Arrival,
+  Backlog,
+  Counts,
+  NewDelivery,
+  ParkedFact,
+  RequestCounts,
+} from "@reporthook/core";
 import {
   isFailing,
   parkedReasons,
@@ -16,12 +23,12 @@ const kinds = {
   unsignedHeld: 8,
   withoutToken: 10,
   withoutTokenHeld: 11,
-  failing: 12,
-  unsignedFailing: 13,
+  failing: 17,
+  unsignedFailing: 18,
 } as const;
 
 /** The first kind of those that are parked: each reason has one for each of these. */
-const firstParked = 16;
+const firstParked = 20;
 const parkedKinds = [
   states.indexOf("held"),
   kinds.unsignedHeld,
@@ -34,7 +41,12 @@ export const everKind = 9;
 /** The id of the receiver with which they are counted, whosever they are: the first in the file. */
 export const everReceiver = 1;
 
-/** Counts of deliveries, at the index of their kind. */
+/** The kinds of requests, in the order of their states. */
+export const requestKinds: readonly number[] = [12, 13, 14, 15];
+/** The kind of requests that are overdue. */
+export const overdueKind = 16;
+
+/** Counts of deliveries and requests, at the index of their kind. */
 export type CountsByKind = readonly number[];
 
 /** Counts of receivers, by name. */
@@ -131,6 +143,19 @@ export function countsByState(counts: CountsByKind = zeroCountsByKind): Counts {
     held: (held ?? 0) + of(kinds.unsignedHeld) + of(kinds.withoutTokenHeld),
     rejected: rejected ?? 0,
     dead: dead ?? 0,
+  };
+}
+
+/** Counts of requests, as the inbox gives them. */
+export function requestCounts(counts: CountsByKind = zeroCountsByKind): RequestCounts {
+  const of = (kind = 0): number => counts[kind] ?? 0;
+  const [unconfirmed, open, complete, internal_error] = requestKinds;
+  return {
+    unconfirmed: of(unconfirmed),
+    open: of(open),
+    complete: of(complete),
+    internal_error: of(internal_error),
+    overdue: of(overdueKind),
   };
 }
 

@@ -16,8 +16,10 @@ import {
 } from "../protocol/protocol.ts";
 import { type Addition, eachAddition } from "../protocol/request-batch.ts";
 import { queuedAfter, retentionClassAfter } from "../protocol/row.ts";
+import { Acts } from "./admin/acts.ts";
 import { Admin } from "./admin/admin.ts";
-import { StoredFacts } from "./admin/facts.ts";
+import { Eraser } from "./admin/erase.ts";
+import { readersOf } from "./admin/facts.ts";
 import { Maintenance } from "./admin/maintenance.ts";
 import { Query } from "./admin/query.ts";
 import { answerTo, type Callees } from "./call.ts";
@@ -29,7 +31,7 @@ import { nothingRescued, rescue } from "./claim/rescue.ts";
 import { Deliveries } from "./deliveries.ts";
 import { failureOf, failureOfAll } from "./errors.ts";
 import { Lived } from "./lived.ts";
-import { StoredNotes } from "./notes.ts";
+import { RequestTable } from "./request-table.ts";
 import { Transactions } from "./transactions.ts";
 
 /** Runs a step as it is, or in a transaction that fails alone. */
@@ -65,18 +67,20 @@ export class Writer {
     this.#pulse = new MainThreadPulse(pulse);
     const leases = new Leases(database, this.#pulse, monotonic);
     const claimer = new Claimer(new Queue(database), leases, deliveries.tables.receivers);
-    const maintenance = new Maintenance(deliveries, migrate ? retention : null);
+    const requests = new RequestTable(deliveries.tables);
+    const maintenance = new Maintenance(deliveries, requests, migrate ? retention : null);
     this.#deliveries = deliveries;
     this.#leases = leases;
     this.#claimer = claimer;
     this.#maintenance = maintenance;
     const lived = new Lived(database);
     const query = new Query(deliveries, lived);
-    const admin = new Admin(deliveries, query, lived);
-    const probe = (): void => this.#probe();
-    const facts = new StoredFacts(deliveries, maintenance);
-    const notes = new StoredNotes(database);
-    this.#callees = { admin, query, maintenance, claimer, lived, facts, notes, probe };
+    const acts = new Acts(deliveries.tables);
+    const eraser = new Eraser(deliveries, acts);
+    const admin = new Admin(deliveries, query, lived, acts);
+    const own = { admin, acts, eraser, query, maintenance, claimer, lived, requests };
+    const readers = readersOf(deliveries, maintenance);
+    this.#callees = { ...own, ...readers, probe: () => this.#probe() };
     this.#transactions = new Transactions(deliveries, leases, file, () =>
       claimer.consumers.invalidate(),
     );
