@@ -57,6 +57,7 @@ export type {
 } from "./http/incoming.ts";
 export { checkReceiver, type Mountable } from "./http/mountable.ts";
 export type { Act, ActRecord } from "./inbox/act.ts";
+export type { LoggedAct } from "./inbox/act-log.ts";
 export type {
   Arrival,
   Attempt,
@@ -75,6 +76,7 @@ export type {
   Stage,
   State,
 } from "./inbox/delivery.ts";
+export type { ErrorGroup } from "./inbox/error-groups.ts";
 export type { Health } from "./inbox/health.ts";
 export type {
   AddResult,
@@ -99,6 +101,9 @@ export type { RetentionOptions } from "./inbox/retention.ts";
 export type {
   ActQuery,
   ActStep,
+  ActsQuery,
+  EraseQuery,
+  ErrorsQuery,
   InboxFilters,
   InboxQuery,
   ReasonCounts,

@@ -16,7 +16,10 @@ import {
 } from "../protocol/protocol.ts";
 import { type Addition, eachAddition } from "../protocol/request-batch.ts";
 import { queuedAfter, retentionClassAfter } from "../protocol/row.ts";
+import { Acts } from "./admin/acts.ts";
 import { Admin } from "./admin/admin.ts";
+import { Eraser } from "./admin/erase.ts";
+import { Errors } from "./admin/errors.ts";
 import { Maintenance } from "./admin/maintenance.ts";
 import { Query } from "./admin/query.ts";
 import { answerTo, type Callees } from "./call.ts";
@@ -70,9 +73,12 @@ export class Writer {
     this.#maintenance = maintenance;
     const lived = new Lived(database);
     const query = new Query(deliveries, lived);
-    const admin = new Admin(deliveries, query, lived);
+    const acts = new Acts(deliveries.tables);
+    const errors = new Errors(deliveries.tables);
+    const eraser = new Eraser(deliveries, acts);
+    const admin = new Admin(deliveries, query, lived, acts);
     const probe = (): void => this.#probe();
-    this.#callees = { admin, query, maintenance, claimer, lived, probe };
+    this.#callees = { admin, acts, errors, eraser, query, maintenance, claimer, lived, probe };
     this.#transactions = new Transactions(deliveries, leases, file, () =>
       claimer.consumers.invalidate(),
     );
