@@ -91,7 +91,6 @@ function isNamed(file, name) {
 function filesByTests(wanted) {
   const all = readdirSync(join(root, source), { recursive: true })
     .filter((name) => name.endsWith(".ts") && !name.endsWith(".test.ts"))
-    .filter((name) => !name.startsWith("testing"))
     .map((name) => name.slice(0, -".ts".length));
   const unknown = wanted.filter((name) => !all.some((file) => isNamed(file, name)));
   if (unknown.length > 0) {
