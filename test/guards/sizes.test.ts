@@ -22,9 +22,9 @@ const maxAdapterLines = 60;
 const maxFunctionLines = 70;
 /** All that a reader has to read: a feature that raises one of these does so where everybody sees it. */
 const maxLines = {
-  "core/src": 14_800,
+  "core/src": 14_500,
   "core/src/inbox/memory": 830,
-  "sqlite/src": 7_090,
+  "sqlite/src": 7_200,
   "cli/src": 4_620,
   "dashboard/src": 1_560,
 };
