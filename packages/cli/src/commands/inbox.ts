@@ -108,10 +108,22 @@ function addRelease(add: Add, terminal: Terminal): void {
 }
 
 function addRetry(add: Add, terminal: Terminal): void {
-  const command = add("retry [ids...]", "Retry waiting deliveries immediately.", [
-    ["the service is back", "reporthook inbox retry --all"],
-    ["one of them", "reporthook inbox retry 01m7qk2v --db inbox.db"],
-  ]).addOption(stateOption("all in this state", ["received", "verified"]));
+  const command = add(
+    "retry [ids...]",
+    "Retry waiting deliveries immediately, or ask again about rejected ones.",
+    [
+      ["the service is back", "reporthook inbox retry --all"],
+      ["one of them", "reporthook inbox retry 01m7qk2v --db inbox.db"],
+      ["the key was wrong, and is right", "reporthook inbox retry --state rejected"],
+    ],
+  )
+    .addOption(
+      choiceOption("--reason <code>", "all rejected for this reason", [
+        "invalid_signature",
+        "expired",
+      ]),
+    )
+    .addOption(stateOption("all in this state", ["received", "verified", "rejected"]));
   forMany(command, "every waiting delivery")
     .addOption(receiverOption(theirs, usualReceiver))
     .action((ids: string[], options: ActingOptions) => runAct(terminal, "retry", ids, options));
