@@ -6,14 +6,15 @@ import { CommandFailed } from "../lib/errors.ts";
 import { fixtureText } from "../lib/fixture.ts";
 import { usualReceiver } from "../lib/options.ts";
 import type { Terminal } from "../lib/terminal.ts";
+import { errorLines } from "./errors.ts";
 import { type FilterOptions, queryOf } from "./filters.ts";
 import { findEntry, findId } from "./find.ts";
 import { nextSteps, tellRefusedKey } from "./next-steps.ts";
 import { fileSize, type InboxSource, tellOfOthers, warnOfOthers, withInbox } from "./source.ts";
-import { entryLines, entryTable, statsLines, whyLines } from "./view.ts";
+import { entryLines, entryTable, statsLines } from "./view.ts";
 
-/** The number of parked deliveries that `inbox stats` reads for their errors. */
-const whyMax = 1_000;
+/** The number of parked deliveries that `inbox stats` reads for their most frequent reason. */
+const searched = 1_000;
 
 /** Options of `inbox list`. */
 export interface ListOptions extends InboxSource, FilterOptions {
@@ -94,14 +95,16 @@ export async function runStats(terminal: Terminal, options: InboxSource): Promis
     const result = { counts, reasons, oldestWaitingMs, keyRefused, bytes };
     terminal.emit(result);
     for (const line of statsLines(result, terminal)) terminal.print(line);
-    const query = { receiver, state: "parked", newestFirst: true, limit: whyMax } as const;
+    const query = { receiver, state: "parked", newestFirst: true, limit: searched } as const;
     const entries = terminal.json ? [] : await inbox.list(query);
+    const groups = terminal.json || entries.length === 0 ? [] : await inbox.errors({ receiver });
+    for (const line of errorLines(groups, terminal)) terminal.tell(line);
     await tellParked(terminal, inbox, { entries, query }, source);
     await warnOfOthers(terminal, inbox, source, receiver);
   });
 }
 
-/** Tells why entries are parked, and the commands for them; those without --receiver act on the usual one's only. */
+/** Tells the commands for parked entries; those without --receiver act on the usual one's only. */
 async function tellParked(
   terminal: Terminal,
   inbox: Inbox,
@@ -116,8 +119,6 @@ async function tellParked(
     const ids = new Set(usual.map(({ id }) => id));
     own = parked.filter(({ id }) => ids.has(id));
   }
-  for (const line of [...whyLines(parked, terminal), ...nextSteps(own, source, terminal)]) {
-    terminal.tell(line);
-  }
+  for (const line of nextSteps(own, source, terminal)) terminal.tell(line);
   tellOfOthers(terminal, parked.length - own.length);
 }
