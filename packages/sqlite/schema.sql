@@ -102,6 +102,34 @@ CREATE TABLE receiver (
     name TEXT NOT NULL UNIQUE
   );
 
+CREATE TABLE request (
+    receiver INTEGER NOT NULL REFERENCES receiver,
+    id TEXT NOT NULL,
+    -- Its idempotency key.
+    key TEXT,
+    state INTEGER NOT NULL,
+    due_at INTEGER NOT NULL,
+    settled_at INTEGER,
+    -- 1 once it was told as overdue.
+    is_told INTEGER NOT NULL,
+    -- JSON text, like the rest of its data.
+    context TEXT,
+    -- How often it has changed.
+    version INTEGER NOT NULL,
+    data TEXT NOT NULL,
+    PRIMARY KEY (receiver, id)
+  ) WITHOUT ROWID;
+
+CREATE INDEX request_due ON request (receiver, due_at) WHERE settled_at IS NULL AND is_told = 0;
+
+CREATE UNIQUE INDEX request_key ON request (receiver, key) WHERE key IS NOT NULL;
+
+CREATE INDEX request_overdue ON request (receiver, id) WHERE settled_at IS NULL AND is_told = 1;
+
+CREATE INDEX request_settled ON request (settled_at) WHERE settled_at IS NOT NULL;
+
+CREATE INDEX request_state ON request (receiver, state, id);
+
 CREATE TABLE retention (
     handled_ms REAL NOT NULL,
     parked_ms REAL NOT NULL

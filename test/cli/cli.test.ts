@@ -4,6 +4,7 @@ import { afterAll, beforeAll } from "vitest";
 import { type Installed, installCli } from "./install.ts";
 import { endAll, useProgram } from "./process.ts";
 import "./completion.ts";
+import "./callback.ts";
 import "./dashboard.ts";
 import "./dev.ts";
 import "./dev-keys.ts";

@@ -122,7 +122,14 @@ async function finish(file: string): Promise<Receiver> {
 /** The terminal of a command that is run here. */
 function terminalInto(told: unknown[]): Terminal {
   return {
-    ...{ json: true, columns: 80, print() {}, tell() {}, emit: (value) => void told.push(value) },
+    ...{
+      json: true,
+      columns: 80,
+      print() {},
+      tell() {},
+      reveal() {},
+      emit: (value) => void told.push(value),
+    },
     ...{ hasKeys: false, footer() {} },
     ...{
       paint: (_style, text) => text,
@@ -220,8 +227,8 @@ test.skipIf(process.platform !== "linux")(
 
 describe("the text", () => {
   test("docs/operating.md explains every reason of the code, and no other", () => {
-    const reasons = [...parkedReasons, "invalid_signature"];
-    expect(Object.keys(namesOnPage()).sort()).toEqual(reasons.sort());
+    const reasons = [...parkedReasons, "invalid_signature"].sort();
+    expect(Object.keys(namesOnPage()).sort()).toEqual(reasons);
   });
 
   test("docs/operating.md names each reason as the dashboard does", () => {

@@ -22,10 +22,10 @@ const maxAdapterLines = 60;
 const maxFunctionLines = 70;
 /** All that a reader has to read: a feature that raises one of these does so where everybody sees it. */
 const maxLines = {
-  "core/src": 12_070,
-  "core/src/inbox/memory": 710,
-  "sqlite/src": 6_610,
-  "cli/src": 4_340,
+  "core/src": 13_400,
+  "core/src/inbox/memory": 800,
+  "sqlite/src": 6_870,
+  "cli/src": 4_790,
   "dashboard/src": 1_400,
 };
 

@@ -31,7 +31,7 @@ onEachServer((server) => {
   const standing = new URL("../../../test/support/standing-bullmq.ts", import.meta.url);
   const standStill = ({ identity }: Inbox) =>
     standingProcess(standing, `${server().url} ${String(identity).split(":").at(-1)}`);
-  const contract = { open, guarantees, patienceMs, standStill };
+  const contract = { open, guarantees, patienceMs, standStill, keepsRequests: false };
   for (const { name, run } of inboxContract(contract)) test(name, run);
 
   /** The queues of receiver `a` as another process would have them; what that leases is soon taken back. */

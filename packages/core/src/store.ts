@@ -33,8 +33,10 @@ export {
   zeroCounts,
 } from "./inbox/query.ts";
 export { type OfReceiver, receiverInbox } from "./inbox/receiver-inbox.ts";
+export { requestStates } from "./inbox/request-store.ts";
 export {
   dayMs,
+  isRequestOver,
   isUnsigned,
   maxUnsigned,
   noticeMsOf,
@@ -43,6 +45,7 @@ export {
   type RetentionOptions,
   retentionOf,
   retentionStep,
+  unsettledKeptMs,
   wholeRejected,
 } from "./inbox/retention.ts";
 export { isChosen } from "./inbox/selection.ts";
@@ -75,3 +78,4 @@ export { Standstill, signMs, standstillMs } from "./lib/time/standstill.ts";
 export { laterMark, noMark, Timekeeper } from "./lib/time/timekeeper.ts";
 export { settlesWithin } from "./lib/time/timeout.ts";
 export { assertKnownKeys } from "./lib/validate.ts";
+export { type StoredReports, storedReports } from "./reports/looking.ts";

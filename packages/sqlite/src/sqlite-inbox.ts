@@ -20,6 +20,7 @@ import type {
   NewDelivery,
   Processor,
   Pruned,
+  RequestStore,
   Stage,
   Summary,
   SummaryQuery,
@@ -30,8 +31,8 @@ import { copyDatabase } from "./database/backup.ts";
 import { loadFound } from "./database/driver.ts";
 import { type SqliteInboxOptions, storeOptionsOf } from "./main-thread/options.ts";
 import { ThreadClient } from "./main-thread/thread-client.ts";
-import { countsByState, sumOfCounts } from "./protocol/counts.ts";
-import type { StoreOptions } from "./protocol/protocol.ts";
+import { type CountsByKind, countsByState, requestCounts, sumOfCounts } from "./protocol/counts.ts";
+import type { RequestCall, StoreOptions } from "./protocol/protocol.ts";
 import type {
   ErasePosition,
   ErrorsPosition,
@@ -65,6 +66,14 @@ class SqliteInbox implements Inbox {
     finds: "everything",
   };
   readonly #store: StoreOptions;
+  readonly requests: RequestStore = {
+    add: (request) => this.#ask({ do: "add", request }),
+    get: (id, receiver) => this.#ask({ do: "get", id, receiver }),
+    replace: (read, next) => this.#ask({ do: "replace", read, next }),
+    list: (query) => this.#ask({ do: "list", query }),
+    due: (receiver, until, limit) => this.#ask({ do: "due", receiver, until, limit }),
+    counts: async (receiver) => requestCounts(await this.#countsOf(receiver)),
+  };
   readonly #client: ThreadClient;
 
   constructor(path: string, options: SqliteInboxOptions) {
@@ -105,10 +114,7 @@ class SqliteInbox implements Inbox {
   }
 
   async counts(receiver?: string): Promise<Counts> {
-    // The answer includes changes of other processes.
-    await this.#client.connect().call({ ask: "counts" });
-    if (receiver !== undefined) return countsByState(this.#client.counts.get(receiver));
-    return countsByState(sumOfCounts(this.#client.counts.values()));
+    return countsByState(await this.#countsOf(receiver));
   }
 
   backlog(receiver: string): Backlog {
@@ -191,5 +197,16 @@ class SqliteInbox implements Inbox {
 
   close(): Promise<void> {
     return this.#client.close();
+  }
+
+  async #ask<T>(call: RequestCall): Promise<T> {
+    return (await this.#client.connect().call({ ask: "requests", call })) as T;
+  }
+
+  async #countsOf(receiver: string | undefined): Promise<CountsByKind | undefined> {
+    // The answer includes changes of other processes.
+    await this.#client.connect().call({ ask: "counts" });
+    const { counts } = this.#client;
+    return receiver === undefined ? sumOfCounts(counts.values()) : counts.get(receiver);
   }
 }

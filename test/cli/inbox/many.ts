@@ -11,7 +11,7 @@ import { sqliteInbox } from "@reporthook/sqlite";
 import { missingProgram } from "@reporthook/test-support/needs";
 import { patient } from "@reporthook/test-support/patient";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
-import { cli, cliJson, type Failed, programFile, startOnTerminal, widest } from "../process.ts";
+import { cli, cliJson, type Failed, programFile, startOnTerminal } from "../process.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reporthook-many-"));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -77,7 +77,7 @@ export type Arrival =
       /** As in {@link Retry}: authorize was asked before, in vain. */
       readonly retryState?: string;
     }
-  | ({ readonly to: "verified"; readonly verification: Verification } & Recognized)
+  | ({ readonly to: "verified"; readonly verification: Verification | null } & Recognized)
   | ({
       readonly to: "held";
       readonly reason: Reason;

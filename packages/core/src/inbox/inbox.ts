@@ -14,6 +14,7 @@ import type {
   State,
 } from "./delivery.ts";
 import type { ErrorGroup } from "./error-groups.ts";
+import type { RequestStore } from "./request-store.ts";
 import type {
   ActQuery,
   ActStep,
@@ -212,6 +213,8 @@ export interface Inbox {
    * as it changes it. No entry is met twice. The act ends when no further step is asked for.
    */
   act(query: ActQuery): AsyncIterable<ActStep>;
+  /** Keeps requests for reports; without it `receiver.reports` says that this inbox can't. */
+  readonly requests?: RequestStore | undefined;
   /**
    * Removes bodies, errors and contexts of the entries of one report or request, in every state, in steps; resolves to how many.
    * An entry whose report is not known is found by its body. Only a store that can look for a report in every state has it.
@@ -226,7 +229,7 @@ export interface Inbox {
    */
   acts(query?: ActsQuery): Promise<LoggedAct[]>;
   /**
-   * Deletes the entries whose retention is over at `now`, a lived time. Parked ones are announced first, and deleted after the notice. With
+   * Deletes the entries, and the requests, whose retention is over at `now`, a lived time. Parked ones are announced first, and deleted after the notice. With
    * `dryRun` nothing changes.
    */
   prune(now: Date, options?: { readonly dryRun?: boolean | undefined }): Promise<Pruned>;

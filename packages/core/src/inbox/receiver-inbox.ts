@@ -94,6 +94,12 @@ export function receiverInbox(
     };
     return carryOut as ActOn;
   };
+  // That of its request stays with the request.
+  const withContext = async (entry: EntryDetails | null): Promise<EntryDetails | null> => {
+    if (entry === null || entry.requestId === null) return entry;
+    const { context = null } = (await inbox.requests?.get(entry.requestId, name)) ?? {};
+    return { ...entry, context: context === null ? null : JSON.parse(context) };
+  };
   const afterPrune = <T>(query: () => Promise<T>): Promise<T> => ask(() => prune().then(query));
   return {
     list: async (query = {}) => {
@@ -102,7 +108,7 @@ export function receiverInbox(
     },
     get: async (id) => {
       checkText("get: id", id);
-      return afterPrune(() => inbox.get(id, name));
+      return afterPrune(async () => withContext(await inbox.get(id, name)));
     },
     counts: () => afterPrune(() => inbox.counts(name)),
     summary: async (query) => {

@@ -73,6 +73,29 @@ const schema = `
   -- To read the keys without the rest, and to find one of a signature that several have.
   CREATE INDEX delivery_key ON delivery (seq, arrived_at, key) WHERE key IS NOT NULL;
   CREATE INDEX delivery_reused ON delivery (key, arrived_at) WHERE is_reused IS NOT NULL;
+  -- Requests for reports. Their states: 0 unconfirmed, 1 open, 2 complete, 3 internal_error.
+  CREATE TABLE request (
+    receiver INTEGER NOT NULL REFERENCES receiver,
+    id TEXT NOT NULL,
+    -- Its idempotency key.
+    key TEXT,
+    state INTEGER NOT NULL,
+    due_at INTEGER NOT NULL,
+    settled_at INTEGER,
+    -- 1 once it was told as overdue.
+    is_told INTEGER NOT NULL,
+    -- JSON text, like the rest of its data.
+    context TEXT,
+    -- How often it has changed.
+    version INTEGER NOT NULL,
+    data TEXT NOT NULL,
+    PRIMARY KEY (receiver, id)
+  ) WITHOUT ROWID;
+  CREATE UNIQUE INDEX request_key ON request (receiver, key) WHERE key IS NOT NULL;
+  CREATE INDEX request_state ON request (receiver, state, id);
+  CREATE INDEX request_due ON request (receiver, due_at) WHERE settled_at IS NULL AND is_told = 0;
+  CREATE INDEX request_overdue ON request (receiver, id) WHERE settled_at IS NULL AND is_told = 1;
+  CREATE INDEX request_settled ON request (settled_at) WHERE settled_at IS NOT NULL;
   -- How many there are of each kind, so that nobody has to scan: see protocol/counts.ts.
   CREATE TABLE tally (
     receiver INTEGER NOT NULL REFERENCES receiver,

@@ -7,7 +7,9 @@ import {
   type ErrorsQuery,
   type InboxQuery,
   ReporthookError,
+  type RequestQuery,
   type Stage,
+  type StoredRequest,
   type SummaryQuery,
   type TimeMark,
 } from "@reporthook/core";
@@ -128,7 +130,21 @@ export type ThreadCall =
     }
   | { readonly ask: "erase"; readonly query: EraseQuery; readonly from: ErasePosition | null }
   | { readonly ask: "prune"; readonly now: number; readonly dryRun: boolean }
-  | { readonly ask: "keepTime"; readonly mark: TimeMark };
+  | { readonly ask: "keepTime"; readonly mark: TimeMark }
+  | { readonly ask: "requests"; readonly call: RequestCall };
+
+/** A call of the part of the inbox that keeps requests. */
+export type RequestCall =
+  | { readonly do: "add"; readonly request: StoredRequest }
+  | { readonly do: "get"; readonly id: string; readonly receiver: string | undefined }
+  | { readonly do: "replace"; readonly read: StoredRequest; readonly next: StoredRequest | null }
+  | { readonly do: "list"; readonly query: RequestQuery }
+  | {
+      readonly do: "due";
+      readonly receiver: string;
+      readonly until: number;
+      readonly limit: number;
+    };
 
 /** A message to the thread: everything requested in one tick. */
 export interface Request {

@@ -9,6 +9,7 @@ import type { Query } from "./admin/query.ts";
 import type { Claimer } from "./claim/claimer.ts";
 import { failureOf } from "./errors.ts";
 import type { Lived } from "./lived.ts";
+import type { RequestTable } from "./request-table.ts";
 
 /** The parts of the writer that calls use. */
 export interface Callees {
@@ -20,6 +21,7 @@ export interface Callees {
   readonly maintenance: Maintenance;
   readonly claimer: Claimer;
   readonly lived: Lived;
+  readonly requests: RequestTable;
   /** Checks that the file can be written. */
   probe(): void;
 }
@@ -59,6 +61,8 @@ function carryOut(call: ThreadCall, callees: Callees): unknown {
       return call.dryRun ? maintenance.foresee(call.now) : maintenance.prune(call.now);
     case "keepTime":
       return callees.lived.keep(call.mark);
+    case "requests":
+      return callees.requests.answer(call.call);
     case "health":
       return callees.probe();
     case "close":

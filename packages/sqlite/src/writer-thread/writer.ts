@@ -31,6 +31,7 @@ import { nothingRescued, rescue } from "./claim/rescue.ts";
 import { Deliveries } from "./deliveries.ts";
 import { failureOf, failureOfAll } from "./errors.ts";
 import { Lived } from "./lived.ts";
+import { RequestTable } from "./request-table.ts";
 import { Transactions } from "./transactions.ts";
 
 /** Runs a step as it is, or in a transaction that fails alone. */
@@ -66,7 +67,8 @@ export class Writer {
     this.#pulse = new MainThreadPulse(pulse);
     const leases = new Leases(database, this.#pulse, monotonic);
     const claimer = new Claimer(new Queue(database), leases, deliveries.tables.receivers);
-    const maintenance = new Maintenance(deliveries, migrate ? retention : null);
+    const requests = new RequestTable(deliveries.tables);
+    const maintenance = new Maintenance(deliveries, requests, migrate ? retention : null);
     this.#deliveries = deliveries;
     this.#leases = leases;
     this.#claimer = claimer;
@@ -78,7 +80,18 @@ export class Writer {
     const eraser = new Eraser(deliveries, acts);
     const admin = new Admin(deliveries, query, lived, acts);
     const probe = (): void => this.#probe();
-    this.#callees = { admin, acts, errors, eraser, query, maintenance, claimer, lived, probe };
+    this.#callees = {
+      admin,
+      acts,
+      errors,
+      eraser,
+      query,
+      maintenance,
+      claimer,
+      lived,
+      requests,
+      probe,
+    };
     this.#transactions = new Transactions(deliveries, leases, file, () =>
       claimer.consumers.invalidate(),
     );

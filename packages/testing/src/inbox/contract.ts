@@ -18,6 +18,7 @@ import { createInboxFixture, type Need } from "./fixture.ts";
 import { handlingAtOnce } from "./handling-at-once.ts";
 import { querying } from "./querying.ts";
 import { recording } from "./recording.ts";
+import { requests } from "./requests.ts";
 import { keepingTime } from "./time/keeping-time.ts";
 import type { StandingProcess } from "./time/standing-process.ts";
 import { standingStill } from "./time/standing-still.ts";
@@ -33,6 +34,8 @@ export interface InboxContractOptions {
   readonly patienceMs?: number;
   /** Makes unreadable what the store has of one delivery, or has it lost: without it those cases are skipped. */
   readonly damage?: (inbox: Inbox, id: string) => Promise<void>;
+  /** `false` for a store without `requests`: those cases are skipped. */
+  readonly keepsRequests?: boolean;
   /** Starts another process on the store that calls {@link standStillOn}: without it that case is skipped. */
   readonly standStill?: (inbox: Inbox) => Promise<StandingProcess>;
 }
@@ -62,6 +65,7 @@ const cases = [
   ...announcing,
   ...querying,
   ...errors,
+  ...requests,
   ...damaged,
   ...context,
   ...standingStill,
@@ -101,13 +105,14 @@ export function inboxContract(options: InboxContractOptions): readonly ContractC
 
 function missing(
   need: Need,
-  { guarantees, damage, standStill }: InboxContractOptions,
+  { guarantees, damage, standStill, keepsRequests }: InboxContractOptions,
 ): string | null {
   const { clock, finds, order, noticesReuse } = guarantees;
   if (need === "damage" && damage === undefined) return "how to damage a record is not told";
   if (need === "process" && standStill === undefined) {
     return "how to start another process is not told";
   }
+  if (need === "requests" && keepsRequests === false) return "the store keeps no requests";
   if (need === "clock" && clock === "own") return "the store keeps its own time";
   if (need === "ticks" && isWorkers()) {
     return "where work is tied to requests, nobody watches the clock";

@@ -28,6 +28,7 @@ import { applyOutcome, changeFor, dropContent } from "../transitions.ts";
 import { MemoryConsumer, type RecordOutcome } from "./consumer.ts";
 import { type DedupeKey, keyText, MemoryDedupeWindow } from "./dedupe-window.ts";
 import { bytesOf, EndedDeliveries } from "./limits.ts";
+import { MemoryRequests } from "./memory-requests.ts";
 import { WaitingDeliveries } from "./waiting.ts";
 
 /** Options of `memoryInbox`. */
@@ -63,6 +64,7 @@ interface MemoryDelivery extends StoredDelivery {
 class MemoryInbox implements Inbox {
   readonly identity: unknown = this;
   readonly guarantees: Inbox["guarantees"];
+  readonly requests: MemoryRequests = new MemoryRequests();
   readonly #retention: Retention;
   readonly #maxBytes: number;
   readonly #stored = new Map<string, MemoryDelivery>();
@@ -198,6 +200,7 @@ class MemoryInbox implements Inbox {
         if (!dryRun) this.#delete(stored);
       }
     }
+    if (!dryRun) this.requests.prune(this.#retention, now, this.#stored.values());
     addCounts(pruned.madeRoom, this.#ended.madeRoom);
     if (!dryRun) this.#ended.madeRoom = {};
     return pruned;
