@@ -13,11 +13,13 @@ import type {
   EraseQuery,
   ErrorGroup,
   ErrorsQuery,
+  Facts,
   Inbox,
   InboxHealth,
   InboxQuery,
   LoggedAct,
   NewDelivery,
+  Notes,
   Processor,
   Pruned,
   RequestStore,
@@ -41,7 +43,7 @@ import type {
   StepOfErase,
   StepOfErrors,
 } from "./protocol/steps.ts";
-import type { RequestCall } from "./protocol/thread-call.ts";
+import type { KeptNotes, RequestCall } from "./protocol/thread-call.ts";
 
 export type { SqliteInboxOptions } from "./main-thread/options.ts";
 
@@ -122,8 +124,16 @@ class SqliteInbox implements Inbox {
     return this.#client.backlog(receiver);
   }
 
-  async oldestWaiting(receiver: string): Promise<Date | null> {
-    return (await this.#client.connect().call({ ask: "oldestWaiting", receiver })) as Date | null;
+  async facts(receiver: string): Promise<Facts> {
+    return (await this.#client.connect().call({ ask: "facts", receiver })) as Facts;
+  }
+
+  async notes(receiver: string, prefix: string): Promise<Notes> {
+    return (await this.#client.connect().call({ ask: "notes", receiver, prefix })) as Notes;
+  }
+
+  async keepNotes(receiver: string, notes: KeptNotes): Promise<void> {
+    await this.#client.connect().call({ ask: "keepNotes", receiver, notes });
   }
 
   async *act(given: ActQuery): AsyncGenerator<ActStep> {

@@ -58,14 +58,11 @@ beforeEach(async () => {
 });
 
 describe("the folder of an app", () => {
-  it("reporthook inbox finds its file, says which, and shows the error and what to type", async () => {
+  it("reporthook inbox finds its file, says which, and shows the error", async () => {
     const { code, out, err } = await cli(["inbox", "list", "--state", "parked"], { cwd });
     expect(code).toBe(0);
     expect(out).toMatch(/dead +report\.complete +r-1 +connect ECONN/);
     expect(err).toMatch(/^The inbox is inbox\.db\.\n/);
-    expect(err).toContain(`inbox show ${ids.failed}`);
-    expect(err).toContain(`inbox release ${ids.failed}`);
-    expect(err).toContain(`inbox discard ${ids.failed}`);
     const shown = await cli(["inbox", "show", ids.failed], { cwd });
     expect(shown.out).toMatch(
       /^error +connect ECONNREFUSED 10\.0\.0\.7:5432\\u001b\[31m\nreason /m,

@@ -2,9 +2,9 @@ import type { ErrorGroup } from "@reporthook/core";
 import { type Column, hang, table } from "../lib/layout.ts";
 import type { Terminal } from "../lib/terminal.ts";
 import type { LimitedOptions } from "./acts.ts";
+import { commandLines } from "./command-lines.ts";
 import type { FilterOptions } from "./filters.ts";
 import { kindsOf } from "./many.ts";
-import { commandLines } from "./next-steps.ts";
 import { withInbox } from "./source.ts";
 
 /** Options of `inbox errors`. */

@@ -5,12 +5,14 @@ import { Acts } from "./admin/acts.ts";
 import { Admin } from "./admin/admin.ts";
 import { Eraser } from "./admin/erase.ts";
 import { Errors } from "./admin/errors.ts";
+import { StoredFacts } from "./admin/facts.ts";
 import type { Maintenance } from "./admin/maintenance.ts";
 import { Query } from "./admin/query.ts";
 import type { Claimer } from "./claim/claimer.ts";
 import type { Deliveries } from "./deliveries.ts";
 import { failureOf } from "./errors.ts";
 import { Lived } from "./lived.ts";
+import { StoredNotes } from "./notes.ts";
 import type { RequestTable } from "./request-table.ts";
 
 /** The parts of the writer that calls use. */
@@ -24,6 +26,8 @@ export interface Callees {
   readonly claimer: Claimer;
   readonly lived: Lived;
   readonly requests: RequestTable;
+  readonly facts: StoredFacts;
+  readonly notes: StoredNotes;
   /** Checks that the file can be written. */
   probe(): void;
 }
@@ -39,7 +43,9 @@ export function calleesOf(
   const errors = new Errors(deliveries.tables);
   const eraser = new Eraser(deliveries, acts);
   const admin = new Admin(deliveries, query, lived, acts);
-  return { ...given, lived, query, acts, errors, eraser, admin };
+  const facts = new StoredFacts(deliveries, given.maintenance);
+  const notes = new StoredNotes(deliveries.tables.database);
+  return { ...given, lived, query, acts, errors, eraser, admin, facts, notes };
 }
 
 /** Carries out a call; returns its value, or its failure: a wrong request must not undo others. */
@@ -61,8 +67,12 @@ function carryOut(call: ThreadCall, callees: Callees): unknown {
       return query.list(call.query);
     case "summary":
       return query.summary(call.query);
-    case "oldestWaiting":
-      return query.oldestWaiting(call.receiver);
+    case "facts":
+      return callees.facts.of(call.receiver);
+    case "notes":
+      return callees.notes.find(call.receiver, call.prefix);
+    case "keepNotes":
+      return callees.notes.keep(call.receiver, call.notes);
     case "act":
       claimer.invalidate();
       return admin.act(call.query, call.after, call.number);
