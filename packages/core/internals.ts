@@ -13,4 +13,5 @@ export { LivedClock } from "./src/lib/time/lived-clock.ts";
 export { messages } from "./src/log-messages.ts";
 export { refusalWarnings } from "./src/observe/refusals.ts";
 export { Reporter } from "./src/observe/reporter.ts";
+export { KnownRequests } from "./src/reports/known-requests.ts";
 export { type VerifyOptions, VerifyStage } from "./src/verify/verify-stage.ts";

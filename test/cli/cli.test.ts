@@ -12,7 +12,6 @@ import "./inbox/inbox.ts";
 import "./inbox/many.ts";
 import "./inbox/receivers.ts";
 import "./inbox/retry.ts";
-import "./inbox/watch.ts";
 import "./service.ts";
 import "./story.ts";
 import "./usage.ts";

@@ -22,10 +22,10 @@ const maxAdapterLines = 60;
 const maxFunctionLines = 70;
 /** All that a reader has to read: a feature that raises one of these does so where everybody sees it. */
 const maxLines = {
-  "core/src": 11_561,
-  "core/src/inbox/memory": 690,
-  "sqlite/src": 6_160,
-  "cli/src": 4_650,
+  "core/src": 13_400,
+  "core/src/inbox/memory": 800,
+  "sqlite/src": 6_850,
+  "cli/src": 4_620,
   "dashboard/src": 1_400,
 };
 

@@ -3,6 +3,7 @@ import type { Job, Parse, Registration } from "@reporthook/core/internals";
 import {
   type HandleOptions,
   HandleStage,
+  KnownRequests,
   LivedClock,
   loggerOf,
   Recognizer,
@@ -49,6 +50,7 @@ export function testStages(
     reporter,
     recognizer: new Recognizer(parse),
     registrations,
+    requests: new KnownRequests(memoryInbox(), "reports", seen.clock),
     expired: "hold",
     reusedSignature: "accept",
     concurrency: { verify: 16, handle: 8 },
@@ -68,6 +70,7 @@ export function testStages(
     attempts: 0,
     nextAttemptAt: null,
     lastError: null,
+    error: null,
     changedAt: new Date(clock.now()),
     requestId: null,
     signature: "s",

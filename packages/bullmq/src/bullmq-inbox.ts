@@ -1,6 +1,7 @@
 import type {
   ActQuery,
   ActStep,
+  ActsQuery,
   AddResult,
   Arrival,
   Backlog,
@@ -9,9 +10,12 @@ import type {
   Counts,
   Entry,
   EntryDetails,
+  ErrorGroup,
+  ErrorsQuery,
   Inbox,
   InboxHealth,
   InboxQuery,
+  LoggedAct,
   NewDelivery,
   Processor,
   Pruned,
@@ -21,17 +25,16 @@ import type {
   TimeMark,
 } from "@reporthook/core";
 import {
+  addCounts,
   detailsOf,
   newStoredDelivery,
-  PruneCount,
   ShownChanges,
-  states,
+  zeroCounts,
 } from "@reporthook/core/store";
-import { actOnSome, candidatesOf, stepsOf } from "./admin/act.ts";
-import { foresee, prune } from "./admin/prune.ts";
-import { list, oldestWaiting } from "./admin/query.ts";
+import { actInSteps } from "./admin/act.ts";
+import { pruneAll } from "./admin/prune.ts";
+import { list, oldestWaiting, readErrors } from "./admin/query.ts";
 import { summary } from "./admin/summary.ts";
-import { bullmqMessages } from "./log-messages.ts";
 import {
   BacklogMeter,
   backlogShareOf,
@@ -163,9 +166,9 @@ class BullmqInbox implements Inbox {
   counts(receiver?: string): Promise<Counts> {
     return this.#session.ask(async ({ receivers }) => {
       const all = await Promise.all((await receivers.some(receiver)).map(countDeliveries));
-      const sum = (state: keyof Counts): number =>
-        all.reduce((total, counts) => total + counts[state], 0);
-      return Object.fromEntries(states.map((state) => [state, sum(state)])) as Counts;
+      const counts = zeroCounts();
+      for (const of of all) addCounts(counts, of);
+      return counts;
     });
   }
 
@@ -177,32 +180,23 @@ class BullmqInbox implements Inbox {
     return this.#session.ask(({ receivers }) => oldestWaiting(receivers.queuesOf(receiver)));
   }
 
-  async *act(given: ActQuery): AsyncGenerator<ActStep> {
+  act(given: ActQuery): AsyncGenerator<ActStep> {
     const query = { ...given, now: this.#shown.after(given.now) };
-    const found = await this.#session.ask(async ({ receivers }) =>
-      candidatesOf(await receivers.some(query.receiver), query),
+    return actInSteps(this.#session, (receiver) => this.#meter(receiver), query);
+  }
+
+  errors(query: ErrorsQuery = {}): Promise<ErrorGroup[]> {
+    return this.#session.ask(async ({ receivers }) =>
+      readErrors(await receivers.some(query.receiver), query),
     );
-    const meterOf = (receiver: string): BacklogMeter => this.#meter(receiver);
-    for (const some of stepsOf(found)) {
-      yield await this.#session.ask(() => actOnSome(some, meterOf, query));
-    }
+  }
+
+  acts(query: ActsQuery = {}): Promise<LoggedAct[]> {
+    return this.#session.ask(({ acts }) => acts.list(query));
   }
 
   prune(date: Date, { dryRun = false }: { readonly dryRun?: boolean } = {}): Promise<Pruned> {
-    const now = date.getTime();
-    return this.#session.ask(async ({ connection, receivers }) => {
-      const { logger, place } = this.#settings;
-      const retention = (await receivers.retention()) ?? this.#settings.retention;
-      const pruned = new PruneCount(retention);
-      const tellLost = (id: string): void =>
-        logger.warn({ inbox: place, id }, bullmqMessages.parkedLost);
-      if (!dryRun) await receivers.registerAgain();
-      for (const queues of await receivers.some(undefined)) {
-        if (!dryRun) await connection.forget(queues.of("verify").name, now);
-        await (dryRun ? foresee : prune)(queues, { retention, now, pruned, tellLost });
-      }
-      return pruned;
-    });
+    return this.#session.ask((open) => pruneAll(open, this.#settings, date.getTime(), dryRun));
   }
 
   keepTime(mark: TimeMark): Promise<TimeMark> {

@@ -17,7 +17,9 @@ export type ErrorCode =
   | "overloaded"
   | "schema_mismatch"
   | "handler_timeout"
-  | "not_idle";
+  | "not_idle"
+  | "idempotency_key_reused"
+  | "wait_timeout";
 
 /** The part of {@link ErrorCode} that a call of the service can fail with. */
 export type ServiceErrorCode = Extract<ErrorCode, `service_${string}`>;
@@ -79,6 +81,8 @@ export class ServiceError extends ReporthookError {
   readonly sent: boolean;
   declare readonly retryable: boolean;
   declare readonly retryAfterMs?: number;
+  /** The request of `receiver.reports` that stays `unconfirmed`: the service may have it. */
+  declare readonly requestId?: string;
 
   constructor(code: ServiceErrorCode, message: string, details: ServiceErrorDetails) {
     const { cause, sent = true, ...others } = details;

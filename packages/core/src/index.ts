@@ -10,6 +10,8 @@ export {
   createClient,
   type DeliveryInfo,
   type ReportRequest,
+  type RequestedReport,
+  type RequestReportOptions,
   type ServiceAnswer,
   type Verdict,
 } from "./client/client.ts";
@@ -35,6 +37,8 @@ export type {
   Handler,
   HandlerContext,
   NoSchemas,
+  NotificationType,
+  OverdueEvent,
   ReportEvent,
   ReportStatus,
   Schema,
@@ -57,6 +61,7 @@ export type {
 } from "./http/incoming.ts";
 export { checkReceiver, type Mountable } from "./http/mountable.ts";
 export type { Act, ActRecord } from "./inbox/act.ts";
+export type { LoggedAct } from "./inbox/act-log.ts";
 export type {
   Arrival,
   Attempt,
@@ -75,6 +80,7 @@ export type {
   Stage,
   State,
 } from "./inbox/delivery.ts";
+export type { ErrorGroup } from "./inbox/error-groups.ts";
 export type { Health } from "./inbox/health.ts";
 export type {
   AddResult,
@@ -95,10 +101,20 @@ export type {
 } from "./inbox/inbox.ts";
 export { type MemoryInboxOptions, memoryInbox } from "./inbox/memory/memory-inbox.ts";
 export type { ActOn, ActOptions, ReceiverInbox } from "./inbox/receiver-inbox.ts";
+export type {
+  RequestCounts,
+  RequestQuery,
+  RequestState,
+  RequestStore,
+  StoredRequest,
+} from "./inbox/request-store.ts";
 export type { RetentionOptions } from "./inbox/retention.ts";
 export type {
   ActQuery,
   ActStep,
+  ActsQuery,
+  EraseQuery,
+  ErrorsQuery,
   InboxFilters,
   InboxQuery,
   ReasonCounts,
@@ -119,3 +135,5 @@ export type {
 } from "./options/receiver-options.ts";
 export { createReceiver } from "./receiver.ts";
 export type { Receiver } from "./receiver-type.ts";
+export type { Reports, RequestOptions } from "./reports/reports-type.ts";
+export type { RequestRecord } from "./reports/request.ts";

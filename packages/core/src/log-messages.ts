@@ -14,6 +14,10 @@ export const messages = {
   heldOnArrival: "Delivery held on arrival.",
   /** (info) The service gave its verdict, `verification`. */
   verified: "Delivery verified.",
+  /** (info) It is of a request of `receiver.reports`, and another delivery brought its event before, or it came after the end. */
+  repeated: "Delivery repeats an event of its request: no handler ran.",
+  /** (warn) Its request had the final status `state` before. The delivery is handled, the request stays as it was. */
+  anotherEnd: "Delivery brought another final status of its request.",
   /** (info) The service did not make the signature, or it expired and the option `expired` is `"refuse"`. */
   rejected: "Delivery rejected.",
   /** (info) All handlers succeeded, or none is registered, at this `attempt`. */

@@ -30,6 +30,9 @@ import { InsideRequest } from "./receive/inside-request.ts";
 import { Pipeline } from "./receive/pipeline.ts";
 import { Requests } from "./receive/requests.ts";
 import type { Receiver } from "./receiver-type.ts";
+import { KnownRequests } from "./reports/known-requests.ts";
+import { OverdueSweep } from "./reports/overdue-sweep.ts";
+import { OwnReports } from "./reports/reports.ts";
 import { untilIdle } from "./run/idle.ts";
 import { Runner } from "./run/runner.ts";
 import { pruneForListsMs, Work } from "./run/work.ts";
@@ -65,6 +68,8 @@ class OwnReceiver implements Receiver {
   readonly #runner: Runner;
   readonly health: () => Promise<Health>;
   readonly inbox: ReceiverInbox;
+  readonly reports: OwnReports;
+  readonly #sweep: OverdueSweep;
   readonly #requests: Requests;
   #closing: Promise<void> | undefined;
 
@@ -82,15 +87,19 @@ class OwnReceiver implements Receiver {
     const reporter = new Reporter(settings);
     this.#reporter = reporter;
     const recognizer = new Recognizer(settings.parse);
-    const verify = new VerifyStage({ ...settings, recognizer, reporter });
+    const requests = new KnownRequests(inbox, name, clock);
+    const verify = new VerifyStage({ ...settings, recognizer, reporter, requests });
     const registrations = this.#registrations;
-    const handle = new HandleStage({ ...settings, recognizer, reporter, registrations });
-    const work = new Work(settings, verify, handle, reporter);
+    const handle = new HandleStage({ ...settings, recognizer, reporter, registrations, requests });
+    const sweep = new OverdueSweep(settings, requests);
+    this.#sweep = sweep;
+    const work = new Work(settings, verify, handle, reporter, sweep);
     const runner = new Runner(settings, work, this.#connections);
     this.#runner = runner;
     this.health = watchHealth(settings, runner, verify);
     reporter.instrument(this.health);
     this.inbox = receiverInbox(settings, () => work.prune(pruneForListsMs), runner);
+    this.reports = new OwnReports(settings, this.#callbacks, requests, runner);
     const inside = new InsideRequest(settings, verify, handle, reporter, runner.signal);
     const pipeline = new Pipeline(settings, this.#callbacks, inside, runner, reporter);
     this.#requests = new Requests(settings, pipeline, runner, reporter, this.#connections);
@@ -129,7 +138,8 @@ class OwnReceiver implements Receiver {
   readonly idle: Receiver["idle"] = async ({ timeoutMs = 5_000 } = {}) => {
     assertMs("idle: timeoutMs", timeoutMs);
     const inbox = receiverInbox(this.#settings, async () => {}, this.#runner);
-    await untilIdle({ inbox, name: this.name, started: this.#runner.phase !== "new" }, timeoutMs);
+    const started = this.#runner.phase !== "new";
+    await untilIdle({ inbox, name: this.name, started, tell: this.#sweep.tell }, timeoutMs);
   };
 
   readonly callbackUrl: Receiver["callbackUrl"] = async (base, { context } = {}) => {
@@ -147,6 +157,7 @@ class OwnReceiver implements Receiver {
     const { clock, inbox } = this.#settings;
     const until = clock.now() + timeoutMs;
     await this.#runner.close(timeoutMs);
+    this.reports.wake();
     this.#reservation.release();
     const leftMs = Math.min(timeoutMs, until - clock.now());
     const ends = [referenceCountOf(inbox).release(clock, leftMs), this.#reporter.end()];

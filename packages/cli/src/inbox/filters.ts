@@ -19,6 +19,7 @@ const types: readonly EventType[] = [
   "report.processing",
   "report.complete",
   "report.internal_error",
+  "report.overdue",
   "unknown",
 ];
 const unitsMs: Readonly<Record<string, number>> = {

@@ -20,6 +20,10 @@ export interface CallbackOptions<Context = unknown> {
    * held if the service vouches for it: its report may have been requested with a URL that was not signed.
    */
   readonly require?: boolean | undefined;
+  /** The public address of this receiver: the base of the callback URLs that `receiver.reports` makes. */
+  readonly url?: string | undefined;
+  /** Milliseconds after which a request of `receiver.reports` without a final status is told as overdue: a day. */
+  readonly overdueMs?: number | undefined;
   /** Exists for the type alone. */
   readonly [contextType]?: Context;
 }
@@ -54,6 +58,8 @@ export const withoutToken = "";
 
 const parameter = "callback_token";
 const longest = 255;
+// With its parameter: a mark, 26 characters encoded, and a signature.
+const requestTokenLength = parameter.length + 83;
 
 /** Creates {@link Callbacks}: the only place that handles tokens in URLs. */
 export function createCallbacks(
@@ -69,7 +75,7 @@ export function createCallbacks(
 
   return {
     async url(base, context) {
-      checkBase(base);
+      checkBase("callbackUrl: base", base);
       const json = context === undefined ? "" : jsonOf(context);
       if (json.length > longest) {
         throw new TypeError(
@@ -99,15 +105,27 @@ export function createCallbacks(
   };
 }
 
-function checkBase(base: unknown): void {
+/**
+ * Checks the base of the callback URLs of requests: a token of the longest kind must fit.
+ *
+ * @throws TypeError that begins with `name`
+ */
+export function checkRequestBase(name: string, base: unknown): void {
+  checkBase(name, base);
+  const most = longest - requestTokenLength;
+  if (new URL(String(base)).href.length <= most) return;
+  throw new TypeError(`${name} must have at most ${most} characters, so that a token fits`);
+}
+
+function checkBase(name: string, base: unknown): void {
   // Messages quote neither: an address may hold a secret, and a context is private.
   if (typeof base !== "string" || !/^https?:\/\//i.test(base) || !URL.canParse(base)) {
     throw new TypeError(
-      'callbackUrl: base must be an absolute http(s) URL like "https://app.example/webhooks/reports"',
+      `${name} must be an absolute http(s) URL like "https://app.example/webhooks/reports"`,
     );
   }
   if (split(new URL(base).search).token !== null) {
-    throw new TypeError(`callbackUrl: base carries a ${parameter} already: give it without one`);
+    throw new TypeError(`${name} carries a ${parameter} already: give it without one`);
   }
 }
 

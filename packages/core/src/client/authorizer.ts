@@ -1,4 +1,10 @@
-import type { DeliveryInfo, Verdict } from "./client.ts";
+import type {
+  DeliveryInfo,
+  ReportRequest,
+  RequestReportOptions,
+  ServiceAnswer,
+  Verdict,
+} from "./client.ts";
 
 /** The part of a client that `createReceiver` needs. */
 export interface Authorizer {
@@ -10,6 +16,8 @@ export interface Authorizer {
     signature: string,
     options: { readonly delivery: DeliveryInfo; readonly signal: AbortSignal },
   ): Promise<Verdict>;
+  /** Asks for a report, for `receiver.reports`. */
+  requestReport?(report: ReportRequest, options: RequestReportOptions): Promise<ServiceAnswer>;
 }
 
 /**

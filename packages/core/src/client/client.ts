@@ -15,7 +15,7 @@ import {
 import { type ReportRequest, reportBody, webhookTestBody } from "./report-request.ts";
 
 export type { Fetch } from "./call-service.ts";
-export type { ReportRequest } from "./report-request.ts";
+export type { ReportRequest, RequestedReport } from "./report-request.ts";
 
 /** Options of {@link createClient}. */
 export interface ClientOptions {
@@ -57,6 +57,14 @@ export interface AuthorizeOptions {
   readonly delivery?: DeliveryInfo | undefined;
 }
 
+/** Options of {@link Client.requestReport}. */
+export interface RequestReportOptions {
+  /** Aborts the call, which then rejects with the signal's reason: the service may have the request all the same. */
+  readonly signal?: AbortSignal | undefined;
+  /** The context of the request, for a client that selects a key by it; `createClient` ignores it. */
+  readonly context?: unknown;
+}
+
 /** A 2xx answer of the service. */
 export interface ServiceAnswer {
   readonly status: number;
@@ -88,7 +96,7 @@ export interface Client {
    * Rejects with a `ServiceError`, or an `InvalidReportRequestError` that lists every problem. One with `serviceStatus` 2xx broke off
    * after the service had taken the request: it is not `retryable`.
    */
-  requestReport(report: ReportRequest): Promise<ServiceAnswer>;
+  requestReport(report: ReportRequest, options?: RequestReportOptions): Promise<ServiceAnswer>;
 }
 
 const known: readonly string[] = ["baseUrl", "apiKey", "fetch", "timeoutMs", "reportAuth"];
@@ -150,9 +158,10 @@ export function createClient(options: ClientOptions): Client {
       });
     },
 
-    async requestReport(report) {
+    async requestReport(report, { signal } = {}) {
       const body = reportBody(report);
       return await call("/batch/v4/request-report", {
+        signal,
         secrets: tokenIn(report.webhook_url),
         request: (key) => ({
           query: reportAuth === "query" ? keyQuery(key) : "",

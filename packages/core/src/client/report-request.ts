@@ -40,6 +40,11 @@ export interface ReportRequest {
   readonly response_format?: "csv" | (string & {}) | undefined;
 }
 
+/** A report as `receiver.reports` takes it, which gives it its `webhook_url`. */
+export type RequestedReport = Omit<ReportRequest, "webhook_url"> & {
+  readonly webhook_url?: undefined;
+};
+
 /** The problem with the value of a field. */
 type Check = (field: string, value: unknown) => readonly ReportRequestProblem[];
 

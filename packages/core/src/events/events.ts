@@ -1,14 +1,19 @@
+import type { RequestedReport, ServiceAnswer } from "../client/client.ts";
+
 /** The values of a report's status (document, section "Report status"). */
 export type ReportStatus = "processing" | "complete" | "internal_error";
 
-/** The type of an event, always specific. */
-export type EventType = "test_webhook_endpoint" | `report.${ReportStatus}` | "unknown";
+/** The type of a notification. */
+export type NotificationType = "test_webhook_endpoint" | `report.${ReportStatus}` | "unknown";
+
+/** The type of an event, always specific: that of a notification, or `report.overdue`, which comes from the receiver itself. */
+export type EventType = NotificationType | "report.overdue";
 
 /** The names that `on` takes: an event type, `report` for any status, `*` for everything. */
 export type EventName = EventType | "report" | "*";
 
-/** The verification of a delivery's origin: authorized, authorized too late, or never signed. */
-export type Verification = "valid" | "expired" | "unsigned";
+/** The verification of a delivery's origin: authorized, authorized too late, never signed, or told by `reports.settle`. */
+export type Verification = "valid" | "expired" | "unsigned" | "settled";
 
 /** A validator of the Standard Schema specification, version 1 (zod, valibot, arktype and others have it). */
 export interface Schema<Output = unknown> {
@@ -32,19 +37,19 @@ export interface SchemaIssue {
 }
 
 /** Schemas by event type, as `createReceiver` takes them. */
-export type Schemas = { readonly [Type in EventType]?: Schema };
+export type Schemas = { readonly [Type in NotificationType]?: Schema };
 
 /** No schema for any type. */
-export type NoSchemas = { readonly [Type in EventType]?: never };
+export type NoSchemas = { readonly [Type in NotificationType]?: never };
 
 /** The body of an event of this type: its schema's output, else any JSON object. */
-export type BodyOf<Type extends EventType, S extends Schemas> = [S[Type]] extends [never]
+export type BodyOf<Type extends NotificationType, S extends Schemas> = [S[Type]] extends [never]
   ? Readonly<Record<string, unknown>>
   : S[Type] extends Schema<infer Output>
     ? Output
     : Readonly<Record<string, unknown>>;
 
-interface Common<Type extends EventType, Context, S extends Schemas> {
+interface Common<Type extends NotificationType, Context, S extends Schemas> {
   /** The delivery's id, the same at every attempt: use it as the idempotency key, or give the event to `once`. */
   readonly id: string;
   /** Always the specific type, also under `report` and `*`. */
@@ -57,7 +62,7 @@ interface Common<Type extends EventType, Context, S extends Schemas> {
   readonly verification: Verification;
   /** The notification's JSON object, or its schema's output. */
   readonly body: BodyOf<Type, S>;
-  /** The context of the callback URL; absent without a valid token. */
+  /** The context of the request, or of the callback URL; absent without a valid token. */
   readonly context?: Context;
 }
 
@@ -78,6 +83,35 @@ export interface ReportEvent<
   readonly status: Status;
   /** Read beside the status; null when the notification names none. */
   readonly reportId: string | null;
+  /** The request of `receiver.reports` that its callback URL was made for; null for any other. */
+  readonly requestId: string | null;
+}
+
+/** A request of `receiver.reports` is due, and its report is neither complete nor failed. */
+export interface OverdueEvent<Context = unknown> {
+  /** The same at every attempt. */
+  readonly id: string;
+  readonly type: "report.overdue";
+  readonly requestId: string;
+  /** The report that was asked for. */
+  readonly report: RequestedReport;
+  /** The service's answer to the request; null if it is not known. */
+  readonly answer: ServiceAnswer | null;
+  /** The context of the request; absent without. */
+  readonly context?: Context;
+  readonly requestedAt: Date;
+  readonly dueAt: Date;
+  /** Whether the service is known to have the request. */
+  readonly confirmed: boolean;
+  /** The last status that was told. */
+  readonly lastStatus: "processing" | null;
+  /** Read in a notification; null without one that names it. */
+  readonly reportId: string | null;
+  /** When it was noticed. */
+  readonly receivedAt: Date;
+  readonly eventType: null;
+  readonly verification: null;
+  readonly body: null;
 }
 
 /** A genuine notification of an unknown type. */
@@ -90,6 +124,7 @@ interface EventsByType<Context, S extends Schemas> {
   "report.processing": ReportEvent<"processing", Context, S>;
   "report.complete": ReportEvent<"complete", Context, S>;
   "report.internal_error": ReportEvent<"internal_error", Context, S>;
+  "report.overdue": OverdueEvent<Context>;
   unknown: UnknownEvent<Context, S>;
 }
 
@@ -142,6 +177,7 @@ export const eventNames: readonly EventName[] = [
   "report.processing",
   "report.complete",
   "report.internal_error",
+  "report.overdue",
   "unknown",
   "report",
   "*",
@@ -149,5 +185,6 @@ export const eventNames: readonly EventName[] = [
 
 /** Whether a handler registered under `name` is given events of `type`. */
 export function matches(name: EventName, type: EventType): boolean {
-  return name === type || name === "*" || (name === "report" && type.startsWith("report."));
+  const isStatus = type.startsWith("report.") && type !== "report.overdue";
+  return name === type || name === "*" || (name === "report" && isStatus);
 }

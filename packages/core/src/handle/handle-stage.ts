@@ -1,7 +1,14 @@
 import { ReporthookError } from "../errors.ts";
 import type { EventOf } from "../events/events.ts";
 import { type Recognizer, toObject } from "../events/recognize.ts";
-import { cutOff, type Job, type Outcome, park, type Recognized } from "../inbox/delivery.ts";
+import {
+  cutOff,
+  type Job,
+  type Outcome,
+  park,
+  type Recognized,
+  retryIn,
+} from "../inbox/delivery.ts";
 import type { Lease } from "../inbox/inbox.ts";
 import type { StopSignal } from "../lib/abort.ts";
 import { describe } from "../lib/describe.ts";
@@ -14,10 +21,14 @@ import { withTimeout } from "../lib/time/timeout.ts";
 import { messages } from "../log-messages.ts";
 import type { Reporter } from "../observe/reporter.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
+import type { Claim, KnownRequests } from "../reports/known-requests.ts";
+import { overdueEvent } from "../reports/own-deliveries.ts";
+import { isSettled, type KnownRequest } from "../reports/request.ts";
 import { afterFailure } from "./after-failure.ts";
 import { dispatch, handlersFor, type Registration } from "./handlers.ts";
 import { toEvent } from "./to-event.ts";
 
+const forgotten: Outcome = { to: "handled", error: "no handler ran: its request is not known" };
 const notAnObject = park("dead", "not_understood", "The body is not a JSON object.");
 
 /** The options of {@link HandleStage}. */
@@ -36,6 +47,7 @@ export interface HandleOptions
   readonly recognizer: Recognizer;
   readonly registrations: readonly Registration[];
   readonly reporter: Reporter;
+  readonly requests: KnownRequests;
 }
 
 /** The handle stage: makes a verified delivery an event, runs its handlers, and decides about a retry. */
@@ -92,7 +104,8 @@ export class HandleStage {
       // After a wait, for this process may have stood still and lost the job.
       const mayBegin = hasSlot && (!waits || (!this.#stopped && (await lease.isHeld())));
       if (!mayBegin) return cutOff;
-      return await this.#attempt(job, signal);
+      if (job.requestId === null) return await this.#attempt(job, null, signal);
+      return await this.#ofRequest(job, job.requestId, signal);
     } catch (error) {
       return signal.aborted ? cutOff : afterFailure(job, [error], this.#options);
     } finally {
@@ -104,9 +117,27 @@ export class HandleStage {
     }
   }
 
-  #attempt(job: Job, signal: StopSignal): Outcome | Promise<Outcome> {
+  /** Handles a delivery of a request: with its context, and each of its events by one delivery. */
+  async #ofRequest(job: Job, requestId: string, signal: StopSignal): Promise<Outcome> {
+    const { requests, redact } = this.#options;
+    let known: { readonly job: Job; readonly request: KnownRequest | null };
+    try {
+      const request = await requests.find(requestId);
+      known = { job: { ...job, context: request?.context ?? null }, request };
+    } catch (error) {
+      return inboxAway(error, redact);
+    }
+    return this.#attempt(known.job, known.request, signal);
+  }
+
+  #attempt(job: Job, request: KnownRequest | null, signal: StopSignal): Outcome | Promise<Outcome> {
     let making: ReturnType<typeof toEvent>;
     try {
+      if (job.type === "report.overdue") {
+        return request === null
+          ? forgotten
+          : this.#claimed(job, overdueEvent(job, request), signal);
+      }
       making = toEvent(job, this.#options);
     } catch (error) {
       return this.#notUnderstood(error, signal);
@@ -124,8 +155,42 @@ export class HandleStage {
       const message = `Its signature came with other bytes, or at another address: ${job.sameSignatureAs}. Release it if you trust both.`;
       return park("held", "reused_signature", message);
     }
+    const isTrusted = event.verification !== "unsigned" || job.released;
+    return job.requestId !== null && isTrusted
+      ? this.#claimed(job, event, signal)
+      : this.#dispatch(job, event, signal);
+  }
+
+  /** Handles an event of a request, unless another delivery brought it. */
+  async #claimed(job: Job, event: EventOf, signal: StopSignal): Promise<Outcome> {
+    const { logger, redact, reporter, requests } = this.#options;
     const { type } = event;
-    const recognized = { type, reportId: "reportId" in event ? event.reportId : null };
+    const recognized = recognizedOf(event);
+    const requestId = job.requestId ?? "";
+    let claim: Claim | null;
+    try {
+      claim = await requests.claim(requestId, type, job.id, recognized.reportId);
+    } catch (error) {
+      return inboxAway(error, redact);
+    }
+    if (claim === null) return this.#dispatch(job, event, signal);
+    if (claim.repeats !== null) {
+      logger.info?.({ id: job.id, requestId, why: claim.repeats }, messages.repeated);
+      return { to: "handled", ...recognized, error: claim.repeats };
+    }
+    const { state } = claim.request;
+    if (claim.isNew && isSettled(claim.request) && type !== `report.${state}`) {
+      logger.warn({ id: job.id, requestId, type, state }, messages.anotherEnd);
+    }
+    const outcome = await this.#dispatch(job, event, signal);
+    if (outcome.to === "handled") {
+      await requests.done(requestId, type, job.id).catch(reporter.unexpected);
+    }
+    return outcome;
+  }
+
+  #dispatch(job: Job, event: EventOf, signal: StopSignal): Outcome | Promise<Outcome> {
+    const recognized = recognizedOf(event);
     const handlers = handlersFor(this.#options.registrations, event, job.released);
     if (handlers.length === 0) return this.#withoutHandler(job, recognized);
     const { reporter, clock, handlerTimeoutMs: timeoutMs } = this.#options;
@@ -168,7 +233,16 @@ export class HandleStage {
         'register one for "unknown" or teach parse its shape, then release it.';
       return { ...park("held", "no_handler", message), ...recognized };
     }
-    this.#noHandlerRan({ id: job.id, type }, messages.noHandler);
+    if (job.requestId === null) this.#noHandlerRan({ id: job.id, type }, messages.noHandler);
     return { to: "handled", ...recognized, error: "no handler ran" };
   }
+}
+
+function recognizedOf(event: EventOf): Recognized {
+  return { type: event.type, reportId: "reportId" in event ? event.reportId : null };
+}
+
+/** The outcome while the inbox gives no answer about a request. */
+function inboxAway(error: unknown, redact: HandleOptions["redact"]): Outcome {
+  return retryIn(1_000, describe(error, redact), { countsAsAttempt: false });
 }

@@ -11,7 +11,7 @@ import {
 } from "./handlers.ts";
 
 const event: EventOf = {
-  ...{ id: "1", type: "report.complete", status: "complete", reportId: "r" },
+  ...{ id: "1", type: "report.complete", status: "complete", requestId: null, reportId: "r" },
   ...{ eventType: null, receivedAt: new Date(0), verification: "valid", body: {} },
 };
 

@@ -16,6 +16,7 @@ function jobOf(body: unknown, rest: Partial<Job> = {}): Job {
       attempts: 0,
       nextAttemptAt: null,
       lastError: null,
+      error: null,
       requestId: null,
     },
     ...{
@@ -50,8 +51,9 @@ const report = { status: "complete", report_id: "r" };
 
 describe("events", () => {
   it("toEvent() gives a report event its status and report id", async () => {
-    const event = { ...common, type: "report.complete", status: "complete", reportId: "r" };
-    expect(await make(jobOf(report))).toEqual({ ...event, eventType: null, body: report });
+    const event = { ...common, type: "report.complete", status: "complete" };
+    const ids = { reportId: "r", requestId: null };
+    expect(await make(jobOf(report))).toEqual({ ...event, eventType: null, body: report, ...ids });
   });
 
   it("toEvent() gives a test event its payload, and no report id", async () => {

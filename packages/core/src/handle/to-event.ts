@@ -1,11 +1,20 @@
 import { contextOf } from "../callback-urls/callback-url.ts";
 import { ReporthookError } from "../errors.ts";
-import type { EventOf, SchemaIssue, Schemas } from "../events/events.ts";
+import type {
+  EventOf,
+  NotificationType,
+  ReportStatus,
+  Schema,
+  SchemaIssue,
+  Schemas,
+} from "../events/events.ts";
 import {
   eventTypeOf,
   type JsonObject,
   type Recognition,
+  type RecognizedBody,
   type Recognizer,
+  toObject,
 } from "../events/recognize.ts";
 import type { Job } from "../inbox/delivery.ts";
 
@@ -19,21 +28,29 @@ export function toEvent(
   job: Job,
   options: { readonly recognizer: Recognizer; readonly schemas?: Schemas | undefined },
 ): EventOf | null | Promise<EventOf> {
-  const recognized = options.recognizer.take(job);
+  const recognized = settledBody(job) ?? options.recognizer.take(job);
   if (recognized === null) return null;
   const { object, recognition } = recognized;
   const { type } = recognition;
-  const schema = options.schemas?.[type];
+  const schema = options.schemas?.[type as NotificationType];
   const eventType = eventTypeOf(object);
   if (schema === undefined) return eventOf(job, recognition, eventType, object);
   return validated(object, type, schema).then((body) => eventOf(job, recognition, eventType, body));
+}
+
+/** The body of a status that `reports.settle` told: of any shape, and no notification. */
+function settledBody({ verification, type, reportId, body }: Job): RecognizedBody | null {
+  if (verification !== "settled") return null;
+  const status = type?.slice("report.".length) as ReportStatus;
+  const recognition = { type: `report.${status}`, status, reportId } as const;
+  return { object: toObject(body) ?? {}, recognition };
 }
 
 /** An event while it is made: a spread for each part would cost as much as parsing the body. */
 type Draft = Partial<
   Record<
     | ("id" | "type" | "eventType" | "receivedAt" | "verification" | "body")
-    | ("context" | "payload" | "status" | "reportId"),
+    | ("context" | "payload" | "status" | "reportId" | "requestId"),
     unknown
   >
 >;
@@ -53,6 +70,7 @@ function eventOf(
   else if (recognition.type !== "unknown") {
     event.status = recognition.status;
     event.reportId = recognition.reportId;
+    event.requestId = job.requestId;
   }
   return event as EventOf;
 }
@@ -60,7 +78,7 @@ function eventOf(
 async function validated(
   body: JsonObject,
   type: EventOf["type"],
-  schema: NonNullable<Schemas[EventOf["type"]]>,
+  schema: Schema,
 ): Promise<unknown> {
   const result = await schema["~standard"].validate(body);
   if (result.issues === undefined) return result.value;

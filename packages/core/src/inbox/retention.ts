@@ -2,6 +2,7 @@ import { addCounts } from "../lib/add-counts.ts";
 import { assertKnownKeys, assertPositive } from "../lib/validate.ts";
 import { isParked, isWaiting, type ReasonCode, type State } from "./delivery.ts";
 import type { Pruned } from "./inbox.ts";
+import type { StoredRequest } from "./request-store.ts";
 import type { StoredDelivery } from "./stored-delivery.ts";
 
 /** The option `retention` of every inbox: how long entries are kept, in milliseconds. */
@@ -38,6 +39,12 @@ export function isUnsigned({
  */
 export const maxUnsigned = 1_000;
 
+/** The maximum number, and of bytes together, of rejected deliveries that keep body and signature: the newest. */
+export const wholeRejected: { readonly max: number; readonly bytes: number } = {
+  max: 1_000,
+  bytes: 16 * 2 ** 20,
+};
+
 /** How long handled and parked deliveries are kept, in milliseconds. */
 export interface Retention {
   readonly handledMs: number;
@@ -66,6 +73,19 @@ export function retentionStep(
   const noticeMs = noticeMsOf(retention);
   if (announcedAt === null) return age > parkedMs - noticeMs ? "announce" : "keep";
   return age > parkedMs && now - announcedAt >= noticeMs ? "delete" : "keep";
+}
+
+/** Milliseconds for which a request that is not settled is kept after it was due. */
+export const unsettledKeptMs: number = 30 * 86_400_000;
+
+/** Whether the retention of a request is over at a lived time: it is then deleted, once no delivery of it is kept. */
+export function isRequestOver(
+  { dueAt, isTold, settledAt }: StoredRequest,
+  { handledMs }: Retention,
+  now: number,
+): boolean {
+  if (settledAt !== null) return now - settledAt > handledMs;
+  return isTold && now - dueAt > unsettledKeptMs;
 }
 
 /** The parts of a delivery by which it is counted. */

@@ -1,6 +1,6 @@
-import type { CallbackOptions } from "../callback-urls/callback-url.ts";
+import { type CallbackOptions, checkRequestBase } from "../callback-urls/callback-url.ts";
 import { overHttpOf } from "../client/client-options.ts";
-import { eventNames, type Schemas } from "../events/events.ts";
+import { type EventName, eventNames, type Schemas } from "../events/events.ts";
 import type { Inbox } from "../inbox/inbox.ts";
 import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
 import { consoleLogger, type Logger, loggerOf } from "../lib/log.ts";
@@ -168,9 +168,11 @@ function signatureOf(source: SignatureSource): SignatureSource {
   return isName ? source.toLowerCase() : (syncOr("signature", source) as SignatureSource);
 }
 
+const noSchema: readonly EventName[] = ["report", "report.overdue", "*"];
+
 function schemasOf(schemas: Schemas | undefined): Schemas | undefined {
   if (schemas === undefined) return undefined;
-  const types = eventNames.filter((name) => name !== "report" && name !== "*");
+  const types = eventNames.filter((name) => !noSchema.includes(name));
   assertKnownKeys("createReceiver", schemas, types, "schemas.");
   for (const [type, schema] of Object.entries(schemas)) {
     const fits = typeof schema?.["~standard"]?.validate === "function";
@@ -199,8 +201,13 @@ function callbackOf(callback: CallbackOptions | undefined): CallbackOptions | un
   if (typeof callback !== "object" || callback === null) {
     fail(option, "an object with secrets", typeName(callback));
   }
-  assertKnownKeys("createReceiver", callback, ["secrets", "require"], "callback.");
-  const { secrets, require } = callback;
+  assertKnownKeys(
+    "createReceiver",
+    callback,
+    ["secrets", "require", "url", "overdueMs"],
+    "callback.",
+  );
+  const { secrets, require, url, overdueMs = 86_400_000 } = callback;
   if (!Array.isArray(secrets) || secrets.length === 0) {
     const given = Array.isArray(secrets) ? "an empty one" : typeName(secrets);
     fail(`${option}.secrets`, "an array of at least one secret", given);
@@ -211,7 +218,13 @@ function callbackOf(callback: CallbackOptions | undefined): CallbackOptions | un
     const given = typeof secret === "string" ? `${secret.length}` : typeName(secret);
     fail(`${option}.secrets[${index}]`, expected, given);
   }
-  return { secrets: [...secrets], require: choice("callback.require", require, [false, true]) };
+  if (url !== undefined) checkRequestBase(`${option}.url`, url);
+  return {
+    secrets: [...secrets],
+    require: choice("callback.require", require, [false, true]),
+    url,
+    overdueMs: wholeNumber("callback.overdueMs", overdueMs),
+  };
 }
 
 function clockOf(clock: Clock): Clock {

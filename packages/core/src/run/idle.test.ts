@@ -25,8 +25,10 @@ function inboxOf(
   return { inbox, asked };
 }
 
+const tell = async (): Promise<void> => {};
+
 const idle = (looks: readonly Counted[], first?: Partial<Entry> | null, started = true) =>
-  untilIdle({ inbox: inboxOf(looks, first).inbox, name: "reports", started }, 0);
+  untilIdle({ inbox: inboxOf(looks, first).inbox, name: "reports", tell, started }, 0);
 
 describe("waiting", () => {
   it("untilIdle() resolves at once when nothing waits, whatever has ended", async () => {
@@ -35,7 +37,7 @@ describe("waiting", () => {
 
   it("untilIdle() looks again until nothing waits", async () => {
     const { inbox, asked } = inboxOf([{ received: 1 }, { verified: 1 }, {}]);
-    await untilIdle({ inbox, name: "reports", started: true }, 600_000);
+    await untilIdle({ inbox, name: "reports", tell, started: true }, 600_000);
     expect(asked).toEqual([
       "counts",
       { state: "received", limit: 1 },

@@ -10,6 +10,8 @@ interface Waiting {
   readonly name: string;
   /** Whether its work has begun. */
   readonly started: boolean;
+  /** Has told all requests that are due. */
+  tell(): Promise<unknown>;
 }
 
 const pollMs = 5;
@@ -19,6 +21,7 @@ export async function untilIdle(receiver: Waiting, timeoutMs: number): Promise<v
   const until = realClock.now() + timeoutMs;
   let waiting: string | null = null;
   const watch = async (): Promise<void> => {
+    await receiver.tell();
     for (;;) {
       waiting = await whatWaits(receiver);
       if (waiting === null || !(realClock.now() < until)) return;

@@ -7,6 +7,7 @@ import { PruneCount } from "../inbox/retention.ts";
 import { messages } from "../log-messages.ts";
 import type { Reporter } from "../observe/reporter.ts";
 import { receiverSettingsOf } from "../options/receiver-settings.ts";
+import type { OverdueSweep } from "../reports/overdue-sweep.ts";
 import type { VerifyStage } from "../verify/verify-stage.ts";
 import { Work } from "./work.ts";
 
@@ -35,6 +36,7 @@ function make(
     { stop() {} } as VerifyStage,
     { stop() {} } as HandleStage,
     reporter as unknown as Reporter,
+    { stop() {} } as OverdueSweep,
   );
   return { work, clock, time, pruned, reporter, logger };
 }

@@ -6,6 +6,7 @@ import { type Logger, oncePerMinute, oncePerMinuteEach } from "../lib/log.ts";
 import { messages } from "../log-messages.ts";
 import type { Reporter } from "../observe/reporter.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
+import type { OverdueSweep } from "../reports/overdue-sweep.ts";
 import type { VerifyStage } from "../verify/verify-stage.ts";
 import { LastAttempts } from "./last-attempts.ts";
 import { WaitUntil } from "./wait-until.ts";
@@ -25,6 +26,7 @@ export class Work {
   readonly #verify: VerifyStage;
   readonly #handle: HandleStage;
   readonly #reporter: Reporter;
+  readonly #sweep: OverdueSweep;
   readonly #inboxFailed: Logger["error"];
   readonly #notPruned: Logger["error"];
   #opening: Promise<void> | undefined;
@@ -39,12 +41,14 @@ export class Work {
     verify: VerifyStage,
     handle: HandleStage,
     reporter: Reporter,
+    sweep: OverdueSweep,
   ) {
     const { clock, logger, time } = settings;
     this.#settings = settings;
     this.#verify = verify;
     this.#handle = handle;
     this.#reporter = reporter;
+    this.#sweep = sweep;
     this.lastAttempts = new LastAttempts(settings);
     this.#inboxFailed = oncePerMinuteEach(clock, logger.error, "error");
     this.#notPruned = oncePerMinute(clock, logger.error);
@@ -91,6 +95,7 @@ export class Work {
     time.begin();
     this.#consumers = [this.#consume("verify"), this.#consume("handle")];
     void this.prune();
+    this.#sweep.begin(this.#failed);
   }
 
   #consume(stage: Stage): Consumer {
@@ -180,6 +185,7 @@ export class Work {
       this.isStopped = true;
       this.#verify.stop();
       this.#handle.stop();
+      this.#sweep.stop();
       const { unexpected } = this.#reporter;
       const ending = this.#consumers.map((consumer) => consumer.stop().catch(unexpected));
       this.#stopping = Promise.all([this.#opening?.catch(() => {}), ...ending]);

@@ -10,6 +10,7 @@ import {
   park,
   type Recognized,
   reject,
+  retryIn,
   signatureLifetimeMs,
 } from "../inbox/delivery.ts";
 import type { Health } from "../inbox/health.ts";
@@ -23,6 +24,7 @@ import { createSemaphore, type Semaphore } from "../lib/semaphore.ts";
 import { messages } from "../log-messages.ts";
 import type { Reporter } from "../observe/reporter.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
+import type { KnownRequests } from "../reports/known-requests.ts";
 import { authorizeOnce } from "./authorize.ts";
 import { CircuitBreaker, type Permit } from "./circuit-breaker.ts";
 import { type NoVerdict, nextRetryState, retryStateOf, whyExpired } from "./retry-state.ts";
@@ -37,6 +39,7 @@ export interface VerifyOptions
   readonly recognizer: Recognizer;
   readonly concurrency: Pick<ReceiverSettings["concurrency"], "verify">;
   readonly reporter: Reporter;
+  readonly requests: KnownRequests;
 }
 
 const noToken =
@@ -82,7 +85,14 @@ export class VerifyStage {
   }
 
   /** Verifies one delivery; postpones it while the service refuses the key or is unavailable. */
-  async run(job: Job, { signal }: Pick<Lease, "signal">): Promise<Outcome> {
+  async run(given: Job, { signal }: Pick<Lease, "signal">): Promise<Outcome> {
+    const { redact, requests } = this.#options;
+    let job = given;
+    try {
+      if (job.requestId !== null) job = await requests.withContext(job);
+    } catch (error) {
+      return retryIn(1_000, describe(error, redact), { countsAsAttempt: false });
+    }
     for (;;) {
       const permit = signal.aborted ? null : this.#breaker.permit();
       if (permit === null) return this.#notAsked(job, signal);
@@ -148,7 +158,7 @@ export class VerifyStage {
   #expired(job: Job): Outcome {
     const why = whyExpired(job, this.#refusedAt);
     const recognized = this.#recognized(job);
-    if (this.#options.expired !== "refuse") {
+    if (this.#options.expired !== "refuse" || retryStateOf(job).askedAgain === true) {
       const held = park("held", "expired", `${why} Release it if you trust it.`);
       return { ...held, verification: "expired", ...recognized };
     }

@@ -1,4 +1,12 @@
-import type { Arrival, Backlog, Counts, NewDelivery, State, Verification } from "@reporthook/core";
+import type {
+  Arrival,
+  Backlog,
+  Counts,
+  NewDelivery,
+  RequestCounts,
+  State,
+  Verification,
+} from "@reporthook/core";
 import { states, withoutToken } from "@reporthook/core/store";
 
 /** The counted kinds of deliveries: the six states, and five subsets with separate counts. */
@@ -17,14 +25,19 @@ export const everKind = 9;
 /** The id of the receiver with which they are counted, whosever they are: the first in the file. */
 export const everReceiver = 1;
 
-/** Counts of deliveries, at the index of their kind. */
+/** The kinds of requests, in the order of their states. */
+export const requestKinds: readonly number[] = [12, 13, 14, 15];
+/** The kind of requests that are overdue. */
+export const overdueKind = 16;
+
+/** Counts of deliveries and requests, at the index of their kind. */
 export type CountsByKind = readonly number[];
 
 /** Counts of receivers, by name. */
 export type ReceiverCounts = ReadonlyMap<string, CountsByKind>;
 
 /** No delivery of any kind. */
-const zeroCountsByKind: CountsByKind = new Array<number>(12).fill(0);
+const zeroCountsByKind: CountsByKind = new Array<number>(17).fill(0);
 
 /** The counts under a key, which are added if needed. */
 export function countsIn<Key>(map: Map<Key, number[]>, key: Key): number[] {
@@ -81,6 +94,19 @@ export function countsByState(counts: CountsByKind = zeroCountsByKind): Counts {
     held: (held ?? 0) + of(kinds.unsignedHeld) + of(kinds.withoutTokenHeld),
     rejected: rejected ?? 0,
     dead: dead ?? 0,
+  };
+}
+
+/** Counts of requests, as the inbox gives them. */
+export function requestCounts(counts: CountsByKind = zeroCountsByKind): RequestCounts {
+  const of = (kind = 0): number => counts[kind] ?? 0;
+  const [unconfirmed, open, complete, internal_error] = requestKinds;
+  return {
+    unconfirmed: of(unconfirmed),
+    open: of(open),
+    complete: of(complete),
+    internal_error: of(internal_error),
+    overdue: of(overdueKind),
   };
 }
 

@@ -293,11 +293,11 @@ describe("batches", () => {
     for (; reply.poisoned.length === 0; time.ms += heartbeatMs) reply = writer.commitBatch([]);
     expect(reply.poisoned).toMatchObject([{ receiver: "a", id: "1", reason: { code: "poison" } }]);
     expect(reply.claimed).toEqual([]);
-    expect(reply.counts.get("a")).toEqual([0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0]);
+    expect(reply.counts.get("a")?.slice(0, 12)).toEqual([0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0]);
 
     // Released, it has five starts again.
     const query = { act: "release", receiver: "a", id: "1", now, by: null } as const;
-    commit({ calls: [{ ask: "act", query, after: "" }] });
+    commit({ calls: [{ ask: "act", query, after: "", number: null }] });
     expect(idsOf(commit({ consumers: [consumer(1)] }))).toEqual(["1"]);
     const later = { ms: 0 };
     const next = open(path, later);

@@ -1,8 +1,10 @@
 import type { Guarantees, Inbox } from "@reporthook/core";
 import { patiently, same } from "../assert.ts";
 import { isWorkers } from "../runtime.ts";
+import { actLog } from "./acts/act-log.ts";
 import { acting } from "./acts/acting.ts";
 import { announcing } from "./acts/announcing.ts";
+import { askingAgain } from "./acts/asking-again.ts";
 import { releasing } from "./acts/releasing.ts";
 import { retaining } from "./acts/retaining.ts";
 import { adding } from "./adding.ts";
@@ -11,10 +13,12 @@ import { closing } from "./closing.ts";
 import { context } from "./context.ts";
 import { damaged } from "./damage.ts";
 import { duplicates } from "./duplicates.ts";
+import { errors } from "./errors.ts";
 import { createInboxFixture, type Need } from "./fixture.ts";
 import { handlingAtOnce } from "./handling-at-once.ts";
 import { querying } from "./querying.ts";
 import { recording } from "./recording.ts";
+import { requests } from "./requests.ts";
 import { keepingTime } from "./time/keeping-time.ts";
 import type { StandingProcess } from "./time/standing-process.ts";
 import { standingStill } from "./time/standing-still.ts";
@@ -30,6 +34,8 @@ export interface InboxContractOptions {
   readonly patienceMs?: number;
   /** Makes unreadable what the store has of one delivery, or has it lost: without it those cases are skipped. */
   readonly damage?: (inbox: Inbox, id: string) => Promise<void>;
+  /** `false` for a store without `requests`: those cases are skipped. */
+  readonly keepsRequests?: boolean;
   /** Starts another process on the store that calls {@link standStillOn}: without it that case is skipped. */
   readonly standStill?: (inbox: Inbox) => Promise<StandingProcess>;
 }
@@ -53,9 +59,13 @@ const cases = [
   ...closing,
   ...releasing,
   ...acting,
+  ...actLog,
+  ...askingAgain,
   ...retaining,
   ...announcing,
   ...querying,
+  ...errors,
+  ...requests,
   ...damaged,
   ...context,
   ...standingStill,
@@ -95,13 +105,14 @@ export function inboxContract(options: InboxContractOptions): readonly ContractC
 
 function missing(
   need: Need,
-  { guarantees, damage, standStill }: InboxContractOptions,
+  { guarantees, damage, standStill, keepsRequests }: InboxContractOptions,
 ): string | null {
   const { clock, finds, order, noticesReuse } = guarantees;
   if (need === "damage" && damage === undefined) return "how to damage a record is not told";
   if (need === "process" && standStill === undefined) {
     return "how to start another process is not told";
   }
+  if (need === "requests" && keepsRequests === false) return "the store keeps no requests";
   if (need === "clock" && clock === "own") return "the store keeps its own time";
   if (need === "ticks" && isWorkers()) {
     return "where work is tied to requests, nobody watches the clock";

@@ -20,7 +20,15 @@ import { type AddOptions, deliveryMaker, ownClock, type Parts } from "./made.ts"
 import type { StandingProcess } from "./time/standing-process.ts";
 
 /** A feature of a store beyond the port that a case needs. */
-export type Need = "clock" | "order" | "reuse" | "search" | "damage" | "process" | "ticks";
+export type Need =
+  | "clock"
+  | "order"
+  | "reuse"
+  | "search"
+  | "damage"
+  | "process"
+  | "ticks"
+  | "requests";
 
 /** A case as it is written down. */
 export interface InboxCase {

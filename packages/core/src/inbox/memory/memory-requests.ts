@@ -1,0 +1,82 @@
+import {
+  isAsked,
+  type RequestCounts,
+  type RequestStore,
+  type StoredRequest,
+} from "../request-store.ts";
+import { isRequestOver, type Retention } from "../retention.ts";
+import type { StoredDelivery } from "../stored-delivery.ts";
+
+/** The requests of an inbox in memory. */
+export class MemoryRequests implements RequestStore {
+  readonly #all = new Map<string, StoredRequest>();
+  readonly #byKey = new Map<string, string>();
+
+  readonly add: RequestStore["add"] = async (request) => {
+    const known = this.#byKey.get(keyOf(request) ?? "");
+    if (known !== undefined) return this.#all.get(known) ?? null;
+    this.#put(request);
+    return null;
+  };
+
+  readonly get: RequestStore["get"] = async (id, receiver) => {
+    const request = this.#all.get(id);
+    const isTheirs = receiver === undefined || receiver === request?.receiver;
+    return request !== undefined && isTheirs ? request : null;
+  };
+
+  readonly replace: RequestStore["replace"] = async (read, next) => {
+    if (this.#all.get(read.id)?.version !== read.version) return false;
+    if (next === null) this.#delete(read);
+    else this.#put(next);
+    return true;
+  };
+
+  readonly list: RequestStore["list"] = async ({ receiver, state, limit, after = "" }) =>
+    [...this.#all.values()]
+      .filter((one) => isAsked(one, state) && one.id > after)
+      .filter((one) => receiver === undefined || one.receiver === receiver)
+      .sort((one, other) => (one.id < other.id ? -1 : 1))
+      .slice(0, limit);
+
+  readonly counts: RequestStore["counts"] = async (receiver) => {
+    const counts = { unconfirmed: 0, open: 0, complete: 0, internal_error: 0, overdue: 0 };
+    for (const one of this.#all.values()) {
+      if (receiver !== undefined && one.receiver !== receiver) continue;
+      counts[one.state]++;
+      if (isAsked(one, "overdue")) counts.overdue++;
+    }
+    return counts satisfies RequestCounts;
+  };
+
+  readonly due: RequestStore["due"] = async (receiver, until, limit) =>
+    [...this.#all.values()]
+      .filter((one) => one.receiver === receiver && one.settledAt === null && !one.isTold)
+      .filter(({ dueAt }) => dueAt <= until)
+      .sort((one, other) => one.dueAt - other.dueAt)
+      .slice(0, limit);
+
+  /** Deletes the requests whose retention is over, but those with a delivery that is kept. */
+  prune(retention: Retention, now: number, deliveries: Iterable<StoredDelivery>): void {
+    if (this.#all.size === 0) return;
+    const kept = new Set([...deliveries].map(({ requestId }) => requestId));
+    for (const one of this.#all.values()) {
+      if (isRequestOver(one, retention, now) && !kept.has(one.id)) this.#delete(one);
+    }
+  }
+
+  #put(request: StoredRequest): void {
+    this.#all.set(request.id, request);
+    const key = keyOf(request);
+    if (key !== null) this.#byKey.set(key, request.id);
+  }
+
+  #delete(request: StoredRequest): void {
+    this.#all.delete(request.id);
+    this.#byKey.delete(keyOf(request) ?? "");
+  }
+}
+
+function keyOf({ receiver, idempotencyKey }: StoredRequest): string | null {
+  return idempotencyKey === null ? null : `${receiver} ${idempotencyKey}`;
+}

@@ -1,0 +1,70 @@
+/** The state of a request for a report: `open` once the service is known to have it. */
+export type RequestState = "unconfirmed" | "open" | "complete" | "internal_error";
+
+/** All states of a request, in the order of its way. */
+export const requestStates: readonly RequestState[] = [
+  "unconfirmed",
+  "open",
+  "complete",
+  "internal_error",
+];
+
+/** A request, as an inbox stores it: by what it is found and kept, and the rest as text. */
+export interface StoredRequest {
+  /** Like the id of a delivery: it sorts by time. */
+  readonly id: string;
+  /** The name of the receiver it belongs to. */
+  readonly receiver: string;
+  /** No other request of the receiver has the same; null without. */
+  readonly idempotencyKey: string | null;
+  readonly state: RequestState;
+  /** Lived time in milliseconds, like the next one. */
+  readonly dueAt: number;
+  /** When it became complete or internal_error; null before. */
+  readonly settledAt: number | null;
+  /** Whether it was told as overdue. */
+  readonly isTold: boolean;
+  /** JSON text; null without one. */
+  readonly context: string | null;
+  /** The number of its changes. */
+  readonly version: number;
+  /** JSON text of the rest. */
+  readonly data: string;
+}
+
+/** The filters of a list of requests. */
+export interface RequestQuery {
+  /** Of this receiver; of all when left out. */
+  readonly receiver?: string | undefined;
+  /** In this state; `overdue` is told as overdue and not settled. */
+  readonly state?: RequestState | "overdue" | undefined;
+  readonly limit: number;
+  /** Only requests after this id. */
+  readonly after?: string | undefined;
+}
+
+/** The number of requests in each state, and of those that are overdue. */
+export type RequestCounts = Readonly<Record<RequestState | "overdue", number>>;
+
+/** The part of an inbox that keeps requests. Its methods open the store if needed. `prune` of the inbox deletes requests. */
+export interface RequestStore {
+  /** Stores a request durably and resolves to null; to the one that has its key, if there is one. */
+  add(request: StoredRequest): Promise<StoredRequest | null>;
+  get(id: string, receiver?: string): Promise<StoredRequest | null>;
+  /** Puts `next` in the place of a request as it was read, or deletes it for null; resolves to false if that has changed. */
+  replace(read: StoredRequest, next: StoredRequest | null): Promise<boolean>;
+  /** Oldest first. */
+  list(query: RequestQuery): Promise<StoredRequest[]>;
+  counts(receiver?: string): Promise<RequestCounts>;
+  /** Those of a receiver that are due until a lived time, neither settled nor told as overdue: the first due first. */
+  due(receiver: string, until: number, limit: number): Promise<StoredRequest[]>;
+}
+
+/** Whether a request is one that a list asks for by its state. */
+export function isAsked(
+  { state, isTold, settledAt }: StoredRequest,
+  asked: RequestQuery["state"],
+): boolean {
+  if (asked === "overdue") return isTold && settledAt === null;
+  return asked === undefined || asked === state;
+}

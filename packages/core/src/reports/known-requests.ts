@@ -1,0 +1,113 @@
+import { withoutToken } from "../callback-urls/callback-url.ts";
+import type { EventType } from "../events/events.ts";
+import type { Job } from "../inbox/delivery.ts";
+import type { Inbox } from "../inbox/inbox.ts";
+import type { RequestStore } from "../inbox/request-store.ts";
+import type { ReceiverClock } from "../lib/time/lived-clock.ts";
+import { claimed, isSettled, type KnownRequest, requestOf, storedOf } from "./request.ts";
+
+/** The answer to {@link KnownRequests.claim}: whether the handlers of the delivery may run. */
+export interface Claim {
+  readonly request: KnownRequest;
+  /** Why they may not; null if they may. */
+  readonly repeats: string | null;
+  /** Whether this is the first delivery with this event. */
+  readonly isNew: boolean;
+}
+
+/** The requests of one receiver in its inbox. */
+export class KnownRequests {
+  /** Called when one has come to its end. */
+  onSettled = (): void => {};
+  readonly #inbox: Inbox;
+  readonly #receiver: string;
+  readonly #clock: Pick<ReceiverClock, "now" | "wallNow">;
+
+  constructor(inbox: Inbox, receiver: string, clock: Pick<ReceiverClock, "now" | "wallNow">) {
+    this.#inbox = inbox;
+    this.#receiver = receiver;
+    this.#clock = clock;
+  }
+
+  get store(): RequestStore | undefined {
+    return this.#inbox.requests;
+  }
+
+  /** Stores a new one and resolves to null; to the one that has its key, if there is one. */
+  async add(request: KnownRequest): Promise<KnownRequest | null> {
+    const earlier = (await this.store?.add(storedOf(request))) ?? null;
+    return earlier === null ? null : requestOf(earlier);
+  }
+
+  async find(id: string | null): Promise<KnownRequest | null> {
+    const stored = id === null ? null : ((await this.store?.get(id, this.#receiver)) ?? null);
+    return stored === null ? null : requestOf(stored);
+  }
+
+  /**
+   * Changes a request as long as others change it meanwhile; `next` gets it as it is, and returns it to leave it alone, null to
+   * delete it. Resolves to what is stored then.
+   */
+  async change(
+    id: string,
+    next: (request: KnownRequest) => KnownRequest | null | Promise<KnownRequest | null>,
+  ): Promise<KnownRequest | null> {
+    for (;;) {
+      const read = await this.find(id);
+      if (read === null) return null;
+      const changed = await next(read);
+      if (changed === read) return read;
+      const version = read.version + 1;
+      const stored = changed === null ? null : storedOf({ ...changed, version });
+      if (await this.store?.replace(storedOf(read), stored)) {
+        return stored === null ? null : requestOf(stored);
+      }
+    }
+  }
+
+  /** A job with the context of its request; without the token that is required, if the request is not known. */
+  async withContext(job: Job): Promise<Job> {
+    const request = await this.find(job.requestId);
+    return { ...job, context: request === null ? withoutToken : request.context };
+  }
+
+  /** Has a delivery bring an event of its request, unless another one did; null if the request is not known. */
+  async claim(
+    id: string,
+    type: EventType,
+    by: string,
+    reportId: string | null,
+  ): Promise<Claim | null> {
+    let repeats: string | null = null;
+    let isNew = false;
+    const request = await this.change(id, async (read) => {
+      repeats = await this.#whyNot(read, type, by);
+      isNew = repeats === null && read.claims[type]?.by !== by;
+      if (!isNew) return read;
+      const now = this.#clock.now();
+      return claimed(read, type, by, reportId, { now, wallNow: this.#clock.wallNow() });
+    });
+    if (request === null) return null;
+    if (isNew && isSettled(request)) this.onSettled();
+    return { request, repeats, isNew };
+  }
+
+  /** Notes that the handlers of the delivery that brought an event have succeeded. */
+  async done(id: string, type: EventType, by: string): Promise<void> {
+    await this.change(id, (read) => {
+      const claim = read.claims[type];
+      if (claim?.by !== by || claim.done) return read;
+      return { ...read, claims: { ...read.claims, [type]: { by, done: true } } };
+    });
+  }
+
+  async #whyNot(request: KnownRequest, type: EventType, by: string): Promise<string | null> {
+    const earlier = request.claims[type];
+    const isLate = type === "report.overdue" || (type === "report.processing" && !earlier);
+    if (isLate && isSettled(request)) return `no handler ran: the request was ${request.state}`;
+    if (earlier === undefined || earlier.by === by) return null;
+    // One that was discarded before its handlers succeeded leaves its event to others.
+    const isTaken = earlier.done || (await this.#inbox.get(earlier.by, this.#receiver)) !== null;
+    return isTaken ? `no handler ran: it repeats ${earlier.by}` : null;
+  }
+}

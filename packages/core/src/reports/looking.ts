@@ -1,0 +1,90 @@
+import { ReporthookError } from "../errors.ts";
+import type { OfReceiver } from "../inbox/receiver-inbox.ts";
+import { type Life, outside } from "../inbox/receivers.ts";
+import { requestStates } from "../inbox/request-store.ts";
+import { LivedClock } from "../lib/time/lived-clock.ts";
+import { Timekeeper } from "../lib/time/timekeeper.ts";
+import { assertKnownKeys, assertOption } from "../lib/validate.ts";
+import { KnownRequests } from "./known-requests.ts";
+import { addSettled } from "./own-deliveries.ts";
+import type { Reports } from "./reports-type.ts";
+import { type KnownRequest, recordOf, requestOf } from "./request.ts";
+
+/** The part of {@link Reports} for which no receiver has to run. */
+export type StoredReports = Pick<Reports, "get" | "list" | "counts" | "settle">;
+
+const ends = ["complete", "internal_error"];
+
+/** Makes that part, for a receiver or for a tool without one. */
+export function storedReports(
+  { inbox, name, clock, time = new Timekeeper(new LivedClock(clock), inbox) }: OfReceiver,
+  requests: KnownRequests = new KnownRequests(inbox, name, time.clock),
+  life: Life = outside,
+): StoredReports {
+  const ask = async <T>(query: (store: NonNullable<typeof inbox.requests>) => Promise<T>) => {
+    const store = inbox.requests;
+    if (store === undefined) throw new TypeError(keepsNone);
+    assertOpen(life, name);
+    await time.join();
+    return query(store);
+  };
+  return {
+    get: async (id) => {
+      checkId("get", id);
+      const found = await ask(() => requests.find(id));
+      return found === null ? null : recordOf(found);
+    },
+    list: async (query = {}) => {
+      assertKnownKeys("reports.list", query, ["state", "limit", "after"]);
+      const { state, limit = 100, after } = query;
+      const isState = state === undefined || state === "overdue" || requestStates.includes(state);
+      const expected = `overdue or one of ${requestStates.join(", ")}`;
+      assertOption("reports.list: state", expected, state, isState);
+      const isCount = Number.isInteger(limit) || limit === Number.POSITIVE_INFINITY;
+      const many = "an integer from 1, or Infinity";
+      assertOption("reports.list: limit", many, limit, isCount && limit >= 1);
+      if (after !== undefined) checkId("list: after", after);
+      const found = await ask((store) => store.list({ receiver: name, state, limit, after }));
+      return found.map((stored) => recordOf(requestOf(stored)));
+    },
+    counts: () => ask((store) => store.counts(name)),
+    settle: async (id, status, options = {}) => {
+      checkId("settle", id);
+      const expected = ends.join(" or ");
+      assertOption("reports.settle: status", expected, status, ends.includes(status));
+      assertKnownKeys("reports.settle", options, ["body"]);
+      const body = bytesOf(options.body ?? {});
+      return ask(async () => {
+        const request = found(await requests.find(id), id);
+        return addSettled({ inbox, name, clock: time.clock }, requests, request, status, body);
+      });
+    },
+  };
+}
+
+/** The text for an inbox without requests. */
+export const keepsNone =
+  "receiver.reports: this inbox keeps no requests. Give createReceiver another one as inbox, such as sqliteInbox(path)";
+
+/** @throws ReporthookError `closed` */
+export function assertOpen({ phase }: Life, name: string): void {
+  if (phase !== "closed") return;
+  throw new ReporthookError("closed", `Receiver ${name} is closed: its reports are asked no more`);
+}
+
+/** @throws ReporthookError `not_found` */
+export function found(request: KnownRequest | null, id: string): KnownRequest {
+  if (request !== null) return request;
+  throw new ReporthookError("not_found", `No request with the id ${id}`);
+}
+
+/** @throws TypeError unless it is text */
+export function checkId(method: string, id: unknown): void {
+  assertOption(`reports.${method}: id`, "a string", id, typeof id === "string");
+}
+
+function bytesOf(body: object): Uint8Array {
+  const isObject = typeof body === "object" && !Array.isArray(body);
+  assertOption("reports.settle: body", "an object", body, isObject);
+  return new TextEncoder().encode(JSON.stringify(body));
+}

@@ -1,0 +1,56 @@
+import { setUnrefTimeout } from "../lib/time/clock.ts";
+import type { ReceiverSettings } from "../options/receiver-settings.ts";
+import type { KnownRequests } from "./known-requests.ts";
+import { addOverdue } from "./own-deliveries.ts";
+import { requestOf } from "./request.ts";
+
+const pauseMs = 1_000;
+const atOnce = 100;
+
+/** Looks for requests that are due and not settled, and has each told as overdue. */
+export class OverdueSweep {
+  readonly #settings: ReceiverSettings;
+  readonly #requests: KnownRequests;
+  #timer: unknown;
+  #isStopped = false;
+  #telling: Promise<void> = Promise.resolve();
+
+  constructor(settings: ReceiverSettings, requests: KnownRequests) {
+    this.#settings = settings;
+    this.#requests = requests;
+  }
+
+  /** Looks each second from now on, if callback URLs are made here. */
+  begin(onError: (error: unknown) => void): void {
+    const { callback, clock } = this.#settings;
+    if (this.#isStopped || callback === undefined || this.#requests.store === undefined) return;
+    const again = (): void => {
+      if (!this.#isStopped) this.#timer = setUnrefTimeout(clock, look, pauseMs);
+    };
+    const look = (): void => void this.tell().catch(onError).then(again);
+    look();
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#settings.clock.clearTimeout(this.#timer);
+  }
+
+  /** Has all told that are due now, one call after the other. */
+  readonly tell = (): Promise<void> => {
+    const telling = this.#telling.then(() => this.#tell());
+    this.#telling = telling.catch(() => {});
+    return telling;
+  };
+
+  async #tell(): Promise<void> {
+    const { clock, name, time } = this.#settings;
+    const { store } = this.#requests;
+    await time.join();
+    for (;;) {
+      const due = (await store?.due(name, clock.now(), atOnce)) ?? [];
+      for (const one of due) await addOverdue(this.#settings, this.#requests, requestOf(one));
+      if (due.length < atOnce) return;
+    }
+  }
+}

@@ -1,0 +1,100 @@
+import type { OverdueEvent } from "../events/events.ts";
+import { dedupeKey } from "../inbox/dedupe-key.ts";
+import type { Job, NewDelivery } from "../inbox/delivery.ts";
+import { newId } from "../inbox/id.ts";
+import type { Inbox } from "../inbox/inbox.ts";
+import type { ReceiverClock } from "../lib/time/lived-clock.ts";
+import type { KnownRequests } from "./known-requests.ts";
+import { contextIn, isSettled, type KnownRequest } from "./request.ts";
+
+/** The parts of a receiver that add deliveries of its own. */
+export interface Origin {
+  readonly inbox: Inbox;
+  readonly name: string;
+  readonly clock: Pick<ReceiverClock, "now" | "wallNow">;
+}
+
+/** A final status that a person tells. */
+export type FinalStatus = "complete" | "internal_error";
+
+const nothing = /* @__PURE__ */ new Uint8Array();
+
+/** Stores a final status that did not come as a notification, once; resolves to whether it changed anything. */
+export async function addSettled(
+  origin: Origin,
+  requests: KnownRequests,
+  request: KnownRequest,
+  status: FinalStatus,
+  body: Uint8Array,
+): Promise<boolean> {
+  const type = `report.${status}` as const;
+  // The delivery that told it before was discarded.
+  const isFree = request.state === status && request.claims[type]?.done === false;
+  if (isSettled(request) && !isFree) return false;
+  const { reportId } = request;
+  const delivery = await ownDelivery(origin, request, type, body);
+  const recognized = { type, reportId };
+  const arrival = { to: "verified", verification: "settled", ...recognized } as const;
+  const { id } = await origin.inbox.add(delivery, arrival);
+  return (await requests.claim(request.id, type, id, reportId))?.isNew === true;
+}
+
+/** Stores that a request is overdue, once, then notes in the request that it was told. */
+export async function addOverdue(
+  origin: Origin,
+  requests: KnownRequests,
+  request: KnownRequest,
+): Promise<void> {
+  const type = "report.overdue";
+  const { reportId } = request;
+  const delivery = await ownDelivery(origin, request, type, nothing);
+  await origin.inbox.add(delivery, { to: "verified", verification: null, type, reportId });
+  await requests.change(request.id, (read) => {
+    if (read.isTold) return read;
+    const overdueAt = origin.clock.wallNow();
+    return { ...read, isTold: true, dates: { ...read.dates, overdueAt } };
+  });
+}
+
+/** Makes the event of a delivery that {@link addOverdue} has stored. */
+export function overdueEvent(
+  { id, receivedAt }: Pick<Job, "id" | "receivedAt">,
+  request: KnownRequest,
+): OverdueEvent {
+  const { id: requestId, report, answer, reportId, dates } = request;
+  const context = contextIn(request);
+  return {
+    ...{ id, type: "report.overdue", requestId, report, answer, reportId, receivedAt },
+    ...(context !== undefined && { context }),
+    requestedAt: new Date(dates.requestedAt),
+    dueAt: new Date(dates.dueAt),
+    confirmed: dates.confirmedAt !== null,
+    lastStatus: dates.processingAt === null ? null : "processing",
+    ...{ eventType: null, verification: null, body: null },
+  };
+}
+
+/** A delivery of the receiver itself: two of the same type and request have the same key. */
+async function ownDelivery(
+  { name, clock }: Origin,
+  { id: requestId }: KnownRequest,
+  type: string,
+  body: Uint8Array,
+): Promise<NewDelivery> {
+  const receivedAt = clock.wallNow();
+  // No header can carry a line feed: no notification has such a signature.
+  const source = { receiver: name, signature: `${type}\n${requestId}`, url: "", body: nothing };
+  return {
+    id: newId(receivedAt),
+    receiver: name,
+    receivedAt,
+    arrivedAt: clock.now(),
+    key: await dedupeKey(source),
+    signature: null,
+    url: "",
+    context: null,
+    requestId,
+    headers: {},
+    body,
+  };
+}

@@ -1,0 +1,155 @@
+import type { RequestQuery, StoredRequest } from "@reporthook/core";
+import { type Retention, requestStates, unsettledKeptMs } from "@reporthook/core/store";
+import type { Database, Row, Statement, Value } from "../database/driver.ts";
+import { overdueKind, requestKinds } from "../protocol/counts.ts";
+import type { RequestCall } from "../protocol/protocol.ts";
+import type { Tables } from "./deliveries.ts";
+
+const columns = "receiver, id, key, state, due_at, settled_at, is_told, context, version, data";
+const isOverdue = "settled_at IS NULL AND is_told = 1";
+
+/** The requests for reports in the file; it counts each change. */
+export class RequestTable {
+  readonly #tables: Tables;
+  readonly #statements = new Map<string, Statement>();
+
+  constructor(tables: Tables) {
+    this.#tables = tables;
+  }
+
+  answer(call: RequestCall): unknown {
+    switch (call.do) {
+      case "add":
+        return this.#add(call.request);
+      case "get":
+        return this.#get(call.id, call.receiver);
+      case "replace":
+        return this.#replace(call.read, call.next);
+      case "list":
+        return this.#list(call.query);
+      case "due":
+        return this.#due(call.receiver, call.until, call.limit);
+    }
+  }
+
+  /** Deletes requests whose retention is over and of which no delivery is kept, at most so many; returns how many. */
+  prune({ handledMs }: Retention, now: number, most: number): number {
+    const unused =
+      "NOT EXISTS (SELECT 1 FROM delivery WHERE receiver = request.receiver AND request = request.id)";
+    const settled = this.#all(
+      `SELECT ${columns} FROM request WHERE settled_at < ? AND ${unused} ORDER BY settled_at LIMIT ?`,
+      ...[now - handledMs, most],
+    );
+    const given = this.#all(
+      `SELECT ${columns} FROM request WHERE ${isOverdue} AND due_at < ? AND ${unused} LIMIT ?`,
+      ...[now - unsettledKeptMs, most - settled.length],
+    );
+    for (const row of [...settled, ...given]) this.#delete(row);
+    return settled.length + given.length;
+  }
+
+  #add(request: StoredRequest): StoredRequest | null {
+    const { receiver, idempotencyKey: key } = request;
+    const number = this.#tables.receivers.idOf(receiver);
+    const [earlier] =
+      key === null
+        ? []
+        : this.#all(`SELECT ${columns} FROM request WHERE receiver = ? AND key = ?`, number, key);
+    if (earlier !== undefined) return this.#requestOf(earlier);
+    this.#insert(number, request);
+    return null;
+  }
+
+  #get(id: string, receiver: string | undefined): StoredRequest | null {
+    const row = this.#find(id, receiver);
+    return row === undefined ? null : this.#requestOf(row);
+  }
+
+  #replace(read: StoredRequest, next: StoredRequest | null): boolean {
+    const row = this.#find(read.id, read.receiver);
+    if (row === undefined || row["version"] !== read.version) return false;
+    this.#delete(row);
+    if (next !== null) this.#insert(Number(row["receiver"]), next);
+    return true;
+  }
+
+  #list({ receiver, state, limit, after = "" }: RequestQuery): StoredRequest[] {
+    const most = Math.min(limit, Number.MAX_SAFE_INTEGER);
+    const rows = this.#tables.receivers.select(receiver).flatMap((number) => {
+      const from = `SELECT ${columns} FROM request WHERE receiver = ? AND id > ?`;
+      const end = "ORDER BY id LIMIT ?";
+      if (state === undefined) return this.#all(`${from} ${end}`, number, after, most);
+      if (state === "overdue") {
+        return this.#all(`${from} AND ${isOverdue} ${end}`, number, after, most);
+      }
+      const at = requestStates.indexOf(state);
+      return this.#all(`${from} AND state = ? ${end}`, number, after, at, most);
+    });
+    rows.sort((one, other) => (String(one["id"]) < String(other["id"]) ? -1 : 1));
+    return rows.slice(0, most).map((row) => this.#requestOf(row));
+  }
+
+  #due(receiver: string, until: number, limit: number): StoredRequest[] {
+    const due = `SELECT ${columns} FROM request
+      WHERE receiver = ? AND settled_at IS NULL AND is_told = 0 AND due_at <= ? ORDER BY due_at LIMIT ?`;
+    return this.#tables.receivers
+      .select(receiver)
+      .flatMap((number) => this.#all(due, number, until, limit))
+      .map((row) => this.#requestOf(row));
+  }
+
+  #find(id: string, receiver: string | undefined): Row | undefined {
+    const sql = `SELECT ${columns} FROM request WHERE receiver = ? AND id = ?`;
+    return this.#tables.receivers
+      .select(receiver)
+      .flatMap((number) => this.#all(sql, number, id))[0];
+  }
+
+  #insert(receiver: number, request: StoredRequest): void {
+    const { id, idempotencyKey, state, dueAt, settledAt, isTold, context, version, data } = request;
+    this.#prepare(`INSERT INTO request (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`).run(
+      ...[receiver, id, idempotencyKey, requestStates.indexOf(state), dueAt, settledAt],
+      ...[isTold ? 1 : 0, context, version, data],
+    );
+    this.#count(receiver, request, 1);
+  }
+
+  #delete(row: Row): void {
+    const [receiver, id] = [Number(row["receiver"]), String(row["id"])];
+    this.#prepare("DELETE FROM request WHERE receiver = ? AND id = ?").run(receiver, id);
+    this.#count(receiver, this.#requestOf(row), -1);
+  }
+
+  #count(receiver: number, { state, isTold, settledAt }: StoredRequest, by: 1 | -1): void {
+    const { counters } = this.#tables;
+    counters.add(receiver, requestKinds[requestStates.indexOf(state)] ?? 0, by);
+    if (isTold && settledAt === null) counters.add(receiver, overdueKind, by);
+  }
+
+  #requestOf(row: Row): StoredRequest {
+    const settledAt = row["settled_at"] ?? null;
+    return {
+      id: String(row["id"]),
+      receiver: this.#tables.receivers.nameOf(Number(row["receiver"])),
+      idempotencyKey: (row["key"] ?? null) as string | null,
+      state: requestStates[Number(row["state"])] ?? "unconfirmed",
+      dueAt: Number(row["due_at"]),
+      settledAt: settledAt === null ? null : Number(settledAt),
+      isTold: row["is_told"] === 1,
+      context: (row["context"] ?? null) as string | null,
+      version: Number(row["version"]),
+      data: String(row["data"]),
+    };
+  }
+
+  #all(sql: string, ...values: readonly Value[]): Row[] {
+    return this.#prepare(sql).all(...values);
+  }
+
+  #prepare(sql: string): Statement {
+    const database: Database = this.#tables.database;
+    const statement = this.#statements.get(sql) ?? database.prepare(sql);
+    this.#statements.set(sql, statement);
+    return statement;
+  }
+}
