@@ -1,3 +1,4 @@
+import { hostname } from "node:os";
 import { expect, it } from "vitest";
 import type { ConsumeOptions, InboxNotice } from "../inbox/inbox.ts";
 import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
@@ -32,9 +33,12 @@ it("a receiver says in its log and its health what happens between processes", a
     [messages.stoodStill, { what: "stood still for 6 s" }],
     [messages.stoodStill, { what: "stood still for 41 s; its deliveries were handed on" }],
   ]);
-  expect((await receiver.health()).inbox).toEqual({
-    ok: true,
-    error: "This process stood still for 41 s; its deliveries were handed on",
-  });
+  expect((await receiver.health()).problems).toMatchObject([
+    {
+      ...{ code: "process_stalled", severity: "warning", count: null },
+      reason: `${process.pid} on ${hostname()}`,
+      text: expect.stringMatching(/^Process \d+ on .* stood still for 41 s, until 0 s ago\./),
+    },
+  ]);
   await receiver.close();
 });

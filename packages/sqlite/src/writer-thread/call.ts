@@ -4,11 +4,13 @@ import type { Acts } from "./admin/acts.ts";
 import type { Admin } from "./admin/admin.ts";
 import type { Eraser } from "./admin/erase.ts";
 import type { Errors } from "./admin/errors.ts";
+import type { StoredFacts } from "./admin/facts.ts";
 import type { Maintenance } from "./admin/maintenance.ts";
 import type { Query } from "./admin/query.ts";
 import type { Claimer } from "./claim/claimer.ts";
 import { failureOf } from "./errors.ts";
 import type { Lived } from "./lived.ts";
+import type { StoredNotes } from "./notes.ts";
 import type { RequestTable } from "./request-table.ts";
 
 /** The parts of the writer that calls use. */
@@ -22,6 +24,8 @@ export interface Callees {
   readonly claimer: Claimer;
   readonly lived: Lived;
   readonly requests: RequestTable;
+  readonly facts: StoredFacts;
+  readonly notes: StoredNotes;
   /** Checks that the file can be written. */
   probe(): void;
 }
@@ -45,8 +49,12 @@ function carryOut(call: ThreadCall, callees: Callees): unknown {
       return query.list(call.query);
     case "summary":
       return query.summary(call.query);
-    case "oldestWaiting":
-      return query.oldestWaiting(call.receiver);
+    case "facts":
+      return callees.facts.of(call.receiver);
+    case "notes":
+      return callees.notes.find(call.receiver, call.prefix);
+    case "keepNotes":
+      return callees.notes.keep(call.receiver, call.notes);
     case "act":
       claimer.invalidate();
       return admin.act(call.query, call.after, call.number);

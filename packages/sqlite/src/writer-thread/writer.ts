@@ -20,6 +20,7 @@ import { Acts } from "./admin/acts.ts";
 import { Admin } from "./admin/admin.ts";
 import { Eraser } from "./admin/erase.ts";
 import { Errors } from "./admin/errors.ts";
+import { StoredFacts } from "./admin/facts.ts";
 import { Maintenance } from "./admin/maintenance.ts";
 import { Query } from "./admin/query.ts";
 import { answerTo, type Callees } from "./call.ts";
@@ -31,6 +32,7 @@ import { nothingRescued, rescue } from "./claim/rescue.ts";
 import { Deliveries } from "./deliveries.ts";
 import { failureOf, failureOfAll } from "./errors.ts";
 import { Lived } from "./lived.ts";
+import { StoredNotes } from "./notes.ts";
 import { RequestTable } from "./request-table.ts";
 import { Transactions } from "./transactions.ts";
 
@@ -86,6 +88,8 @@ export class Writer {
       errors,
       eraser,
       query,
+      facts: new StoredFacts(deliveries, maintenance),
+      notes: new StoredNotes(database),
       maintenance,
       claimer,
       lived,

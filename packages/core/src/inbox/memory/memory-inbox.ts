@@ -7,8 +7,9 @@ import { ActLog } from "../act-log.ts";
 import { ActCount, selectorOf } from "../acting.ts";
 import { isWaiting } from "../delivery.ts";
 import { groupErrors } from "../error-groups.ts";
+import { factsOf } from "../finding-facts.ts";
 import type { Consumer, Inbox } from "../inbox.ts";
-import { countStates, filterEntries, oldestArrival, summarize } from "../query.ts";
+import { countStates, filterEntries, summarize } from "../query.ts";
 import {
   PruneCount,
   type Retention,
@@ -29,6 +30,7 @@ import { MemoryConsumer, type RecordOutcome } from "./consumer.ts";
 import { type DedupeKey, keyText, MemoryDedupeWindow } from "./dedupe-window.ts";
 import { bytesOf, EndedDeliveries } from "./limits.ts";
 import { MemoryRequests } from "./memory-requests.ts";
+import { MemoryNotes } from "./notes.ts";
 import { WaitingDeliveries } from "./waiting.ts";
 
 /** Options of `memoryInbox`. */
@@ -77,6 +79,7 @@ class MemoryInbox implements Inbox {
   readonly #consumers: Consumer[] = [];
   readonly #shown = new ShownChanges();
   readonly #acts = new ActLog();
+  readonly #notes = new MemoryNotes();
   #time = noMark;
 
   constructor(options: MemoryInboxOptions) {
@@ -160,9 +163,11 @@ class MemoryInbox implements Inbox {
   readonly counts: Inbox["counts"] = async (receiver) =>
     countStates(this.#stored.values(), receiver);
 
-  readonly oldestWaiting: Inbox["oldestWaiting"] = async (receiver) =>
-    oldestArrival(this.#stored.values(), receiver);
-
+  readonly facts: Inbox["facts"] = async (receiver) =>
+    factsOf(this.#stored.values(), receiver, this.#retention);
+  readonly notes: Inbox["notes"] = async (receiver, prefix) => this.#notes.find(receiver, prefix);
+  readonly keepNotes: Inbox["keepNotes"] = async (receiver, notes) =>
+    this.#notes.keep(receiver, notes);
   readonly act: Inbox["act"] = (query) => this.#act(query);
 
   async *#act(query: ActQuery): AsyncGenerator<ActStep> {

@@ -70,6 +70,11 @@ export class Maintenance {
     this.#leased = prepare("SELECT * FROM delivery WHERE receiver = ? AND queue = ? AND rank = ?");
   }
 
+  /** How long entries are kept. */
+  get retention(): Retention {
+    return this.#retention.read();
+  }
+
   /** One step of pruning: deletes deliveries whose retention is over, and announces the end of parked ones. */
   prune(now: number): PruneStep {
     const retention = this.#retention.read();
