@@ -42,6 +42,7 @@ import {
 import { QueueConsumer } from "./process/consumer.ts";
 import { Notices } from "./process/notices.ts";
 import { Session } from "./queues/session.ts";
+import { type Ask, RedisRequests } from "./requests/redis-requests.ts";
 import { serverErrorOf } from "./server/errors.ts";
 import {
   type BullmqInboxOptions,
@@ -72,6 +73,8 @@ class BullmqInbox implements Inbox {
     order: "roughly",
     finds: "parked",
   };
+  /** On Redis. */
+  readonly requests: RedisRequests | undefined;
   readonly #settings: BullmqSettings;
   readonly #session: Session;
   readonly #meters = new Map<string, BacklogMeter>();
@@ -83,6 +86,9 @@ class BullmqInbox implements Inbox {
   constructor(settings: BullmqSettings) {
     this.#settings = settings;
     this.#session = new Session(settings);
+    if (settings.backend === "redis") {
+      this.requests = new RedisRequests(this.#askRedis, settings.prefix);
+    }
     this.identity = `bullmq:${settings.place}:${settings.prefix}`;
   }
 
@@ -201,6 +207,7 @@ class BullmqInbox implements Inbox {
         if (!dryRun) await connection.forget(queues.of("verify").name, now);
         await (dryRun ? foresee : prune)(queues, { retention, now, pruned, tellLost });
       }
+      if (!dryRun) await this.requests?.prune(retention, now);
       return pruned;
     });
   }
@@ -235,6 +242,20 @@ class BullmqInbox implements Inbox {
     this.#meters.clear();
     await this.#session.close();
   }
+
+  readonly #askRedis: Ask = async (question) => {
+    try {
+      return await this.#session.ask(async ({ connection, receivers }) => {
+        if (connection.redis === null) throw new TypeError("PostgreSQL keeps no requests");
+        const names = async (receiver: string | undefined) =>
+          receiver === undefined ? receivers.names() : [receiver];
+        const register = (receiver: string) => receivers.of(receiver);
+        return question({ redis: await connection.redis(), names, register });
+      });
+    } catch (error) {
+      throw await this.#session.explained(error);
+    }
+  };
 
   #meter(receiver: string): BacklogMeter {
     const meter =

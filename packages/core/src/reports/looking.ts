@@ -64,7 +64,7 @@ export function storedReports(
 
 /** The text for an inbox without requests. */
 export const keepsNone =
-  "receiver.reports: this inbox keeps no requests. Give createReceiver another one as inbox, such as sqliteInbox(path)";
+  "receiver.reports: this inbox keeps no requests. Give createReceiver another one as inbox, such as sqliteInbox(path), or bullmqInbox on Redis";
 
 /** @throws ReporthookError `closed` */
 export function assertOpen({ phase }: Life, name: string): void {
