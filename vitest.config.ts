@@ -1,6 +1,7 @@
 import { availableParallelism } from "node:os";
 import { defaultServerConditions } from "vite";
 import { configDefaults, type ViteUserConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 import { Skipped } from "./test/support/run/skipped.ts";
 
 // "module" is for bundlers: what some packages have there Node can't load.
@@ -17,14 +18,27 @@ const long = [
 const others = ["consumers", "mutation", "runtimes"].map((name) => `test/${name}/**`);
 const left = process.env["TEST_LANE"] === "quick" ? long : [];
 
+// Those that take a minute begin first, or one of them would run alone at the end.
+const longest = ["world/world", "cli/cli", "durability/damage", "bullmq-inbox", "crash/crash"];
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const isLong = ({ moduleId }: TestSpecification): boolean =>
+      longest.some((name) => moduleId.endsWith(`${name}.test.ts`));
+    const sorted = await super.sort(files);
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+  }
+}
+
 const config: ViteUserConfig = {
   resolve: { conditions },
   ssr: { resolve: { conditions } },
   test: {
-    // Much of a test's time is spent waiting for others, so two cores carry three files.
-    maxWorkers: Math.max(3, availableParallelism() - 1),
+    // Almost half of a test's time is spent waiting for others, so two cores carry four files.
+    maxWorkers: Math.max(4, availableParallelism() - 1),
     // For those that ask whether something is let go of: switched on later, it can end the process.
     execArgv: ["--expose-gc"],
+    sequence: { sequencer: LongestFirst },
     // For what hangs. Nothing is asserted by the time that it takes, and a loaded machine takes ten times as long.
     testTimeout: 180_000,
     hookTimeout: 180_000,

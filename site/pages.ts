@@ -109,6 +109,7 @@ export const groups: readonly Group[] = [
     title: "Receiving",
     pages: [
       page("events", "Events and handlers", "docs/events.md"),
+      page("exactly-once", "Effects exactly once", "docs/exactly-once.md"),
       page("options", "Options and responses", "docs/options.md"),
       page("requests", "Requesting reports", "docs/requests.md"),
       page("callback-urls", "Signed callback URLs", "docs/callback-urls.md"),

@@ -8,11 +8,10 @@ import { join } from "node:path";
 import { createClient, createReceiver, memoryInbox, type ReceiverOptions } from "@reporthook/core";
 import { createEmulator, type Emulator } from "@reporthook/emulator";
 import { reporthook } from "@reporthook/express";
-import { sqliteEngine } from "@reporthook/sqlite";
 import express, { type RequestHandler } from "express";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import type { Check, Times } from "#cli";
-import { checkEngine, checkIgnored, checkKey } from "#cli";
+import { checkIgnored, checkKey } from "#cli";
 import { cli, cliJson, widest } from "./process.ts";
 
 let emulator: Emulator;
@@ -121,7 +120,7 @@ describe("the command doctor", () => {
     const from = seen.length;
     const { code, value, results } = await diagnose("/good");
     expect(code).toBe(0);
-    const { "answer time": time, SQLite: _, ...others } = results;
+    const { "answer time": time, ...others } = results;
     expect(new Set(Object.values(others))).toEqual(new Set(["pass"]));
     // A machine with much else to do may make the answers late.
     expect(time).toBe(value.times.p99Ms < 1_000 ? "pass" : "warn");
@@ -186,16 +185,7 @@ describe("the command doctor", () => {
     expect(code).toBe(1);
     expect(value.checks).toMatchObject([
       { name: "reachable", result: "fail", type: expect.any(String) },
-      { name: "SQLite" },
     ]);
-  });
-
-  it("reporthook doctor names the SQLite of an inbox here, and whether it has the WAL-reset bug", async () => {
-    const { checks } = await diagnose("/good");
-    const engine = sqliteEngine();
-    const check = checks.find(({ name }) => name === "SQLite");
-    expect(check).toEqual(checkEngine(engine));
-    expect(check?.says).toContain(`${engine.version} here (${engine.driver}, `);
   });
 
   it.skipIf(spawnSync("git", ["--version"]).status !== 0)(
@@ -211,14 +201,6 @@ describe("the command doctor", () => {
       expect(checkIgnored(folder)).toBe(null);
     },
   );
-
-  it.each([
-    [false, "pass", undefined],
-    [true, "warn", "nvm install 24"],
-  ])("reporthook doctor knows the WAL-reset bug: %s", (hasWalResetBug, result, type) => {
-    const check = checkEngine({ driver: "node:sqlite", version: "3.50.4", hasWalResetBug });
-    expect([check.result, check.type]).toEqual([result, type]);
-  });
 
   it.each([
     ["/nothing", 'app.post("/nothing", reporthook(receiver));'],

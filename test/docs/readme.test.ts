@@ -7,6 +7,7 @@ import { promisify } from "node:util";
 import { createEmulator } from "@reporthook/emulator";
 import { freePort } from "@reporthook/test-support/free-port";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { compile } from "./readme/compile.ts";
 import { examplesOf, exportsOf } from "./readme/examples.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -122,22 +123,6 @@ describe("README blocks marked serve", () => {
 /** The signal to end a program with: Ctrl-C for every second one that listens to it. */
 function signalOf({ code }: Block, index: number): NodeJS.Signals {
   return code.includes('"SIGINT"') && index % 2 === 0 ? "SIGINT" : "SIGTERM";
-}
-
-/** Checks the types of the files in a folder; resolves to what is wrong. */
-async function compile(folder: string, include: readonly string[]): Promise<string> {
-  const config = {
-    extends: join(root, "tsconfig.json"),
-    compilerOptions: { isolatedDeclarations: false, declaration: false },
-    include,
-    exclude: [],
-  };
-  await writeFile(join(folder, "tsconfig.json"), JSON.stringify(config));
-  const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
-  const result = await run(process.execPath, [tsc, "-p", folder], { cwd: root }).catch(
-    (error: { stdout?: string }) => ({ stdout: error.stdout ?? String(error) }),
-  );
-  return result.stdout;
 }
 
 /** Resolves once the server takes connections; rejects with what it printed when it ends instead. */

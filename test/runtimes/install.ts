@@ -18,7 +18,7 @@ function run(what: string, cwd: string, args: readonly string[]): void {
 
 /** Builds the packages, installs the runtimes, and makes the programs that run on them. */
 export default async function install(): Promise<void> {
-  run("Packages built", root, ["--recursive", "build"]);
+  if (!process.env["PACKAGES_BUILT"]) run("Packages built", root, ["--recursive", "build"]);
   run("Runtimes installed", folder, ["install", "--frozen-lockfile", "--prefer-offline"]);
   const options = {
     bundle: true,

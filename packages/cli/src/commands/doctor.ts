@@ -11,7 +11,7 @@ import {
   type Times,
   timeAnswers,
 } from "../doctor/checks.ts";
-import { checkIgnored, checkSqlite } from "../doctor/machine.ts";
+import { checkIgnored } from "../doctor/machine.ts";
 import { checkService, type ServiceUnderTest } from "../doctor/service.ts";
 import { checkSigned, type SigningService } from "../doctor/signed.ts";
 import {
@@ -101,7 +101,6 @@ async function doctor(terminal: Terminal, options: DoctorOptions): Promise<void>
       for (const check of found) note(check);
     }
   }
-  note(checkSqlite());
   const ignored = checkIgnored(process.cwd());
   if (ignored !== null) note(ignored);
   report(terminal, { to, checks, times });
