@@ -18,7 +18,7 @@ export interface Site {
 const isPath = /^([\w-]+\/)*[\w-]+\.md$|^(packages|docs|decisions)\/[\w-]+$/;
 
 /** What is on the site as it is: pictures, and the programs that are examples. */
-const isShown = /\.png$|^examples\/.*\.(js|ts)$/;
+const isShown = /\.(png|svg)$|^examples\/.*\.(js|ts)$/;
 
 /** Written by a measurement, when there was one: a link to it becomes text where there was none. */
 const mayBeMissing = ["bench/report.md"];

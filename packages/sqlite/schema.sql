@@ -1,5 +1,15 @@
 -- As SQLite tells it.
 
+CREATE TABLE act (
+    number INTEGER PRIMARY KEY,
+    receiver INTEGER REFERENCES receiver,
+    at INTEGER NOT NULL,
+    act TEXT NOT NULL,
+    by TEXT,
+    selection TEXT NOT NULL,
+    count INTEGER NOT NULL
+  );
+
 CREATE TABLE delivery (
     seq INTEGER PRIMARY KEY,
     id TEXT NOT NULL,
@@ -31,9 +41,11 @@ CREATE TABLE delivery (
     released INTEGER NOT NULL DEFAULT 0,
     retry_state TEXT,
     last_error TEXT,
+    -- The key of the group of deliveries with this error.
+    error TEXT,
     -- Null until its first attempt has ended.
     changed_at INTEGER,
-    -- How long it is kept from changed_at on: 0 rejected, 1 unsigned and held, 2 handled, 3 parked, 4 unsigned and handled,
+    -- How long it is kept from changed_at on: 0 rejected and without a body, 8 rejected and with it, 1 unsigned and held, 2 handled, 3 parked, 4 unsigned and handled,
     -- 5 unsigned and dead, 6 parked and its end announced, 7 deleted but for its key.
     kept_as INTEGER,
     -- When its end was announced: only read in the class 6 of kept_as.
@@ -50,6 +62,8 @@ CREATE TABLE delivery (
   );
 
 CREATE INDEX delivery_ended ON delivery (kept_as, changed_at) WHERE kept_as IS NOT NULL;
+
+CREATE INDEX delivery_error ON delivery (receiver, error, id, state, reason) WHERE error IS NOT NULL;
 
 CREATE INDEX delivery_key ON delivery (seq, arrived_at, key) WHERE key IS NOT NULL;
 

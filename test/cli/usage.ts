@@ -128,7 +128,7 @@ describe("help", () => {
     "release",
     "retry",
     "discard",
-    "watch",
+    "acts",
     "export",
     "stats",
     "prune",

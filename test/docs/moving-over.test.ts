@@ -1,20 +1,32 @@
 import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
+import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { memoryInbox } from "@reporthook/core";
+import type { ServerType } from "@hono/node-server";
+import { memoryInbox, type Receiver } from "@reporthook/core";
 import { createEmulator, type Emulator, type NotificationOptions } from "@reporthook/emulator";
 import { missingProgram, testWith } from "@reporthook/test-support/needs";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { startShop as startAfter } from "./moving-over/after.ts";
-import { startShop as startBefore } from "./moving-over/before.ts";
+import type { Options } from "./moving-over/by-hand.ts";
+import { startShop as expressAfter } from "./moving-over/express/after.ts";
+import { startShop as expressBefore } from "./moving-over/express/before.ts";
+import { startShop as honoAfter } from "./moving-over/hono/after.ts";
+import { startShop as honoBefore } from "./moving-over/hono/before.ts";
+import { startShop as koaAfter } from "./moving-over/koa/after.ts";
+import { startShop as koaBefore } from "./moving-over/koa/before.ts";
+import { createReports } from "./moving-over/reports.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const handMade = (options: Parameters<typeof startBefore>[0]) => startBefore(options);
-const movedOver = (options: Parameters<typeof startBefore>[0]) =>
-  startAfter({ ...options, inbox: memoryInbox() });
+
+/** A shop as it was started before, or is started with a receiver. */
+type StartShop = (options: Options) => Server;
+const movedOver =
+  (start: (receiver: Receiver) => ServerType): StartShop =>
+  ({ serviceUrl: baseUrl, apiKey, publish }) =>
+    start(createReports({ baseUrl, apiKey }, memoryInbox(), publish)) as Server;
 
 /** What becomes of each row of the table in docs/moving-over.md: the answer, and how often it is published. */
 const rows = {
@@ -27,12 +39,16 @@ const rows = {
   "sent twice": { before: [200, 2], after: [200, 1] },
 } as const;
 
-describe.each([
-  ["before", handMade],
-  ["after", movedOver],
-] as const)("%s", (version, startShop) => {
+describe.each<[string, "before" | "after", StartShop]>([
+  ["Express", "before", expressBefore],
+  ["Express", "after", movedOver(expressAfter)],
+  ["Koa", "before", koaBefore],
+  ["Koa", "after", movedOver(koaAfter)],
+  ["Hono", "before", (options) => honoBefore(options) as Server],
+  ["Hono", "after", movedOver(honoAfter)],
+])("%s, %s", (_, version, startShop) => {
   let emulator: Emulator;
-  let server: ReturnType<typeof startShop>;
+  let server: Server;
   let base: string;
   let published: string[];
   let failing: boolean;
@@ -114,13 +130,20 @@ describe.each([
   });
 });
 
-testWith(missingProgram("git"))("the page shows the commit as it is", async () => {
-  const files = ["test/docs/moving-over/before.ts", "test/docs/moving-over/after.ts"];
-  const args = ["diff", "--no-index", "--no-color", "--unified=2", ...files];
-  const { stdout } = await promisify(execFile)("git", args, { cwd: root }).catch(
-    (differing: { stdout: string }) => differing,
-  );
-  const hunks = stdout.slice(stdout.indexOf("@@"));
+testWith(missingProgram("git"))("the page shows the commits as they are", async () => {
   const page = await readFile(`${root}/docs/moving-over.md`, "utf8");
-  expect(page).toContain(`\`\`\`diff\n${hunks}\`\`\``);
+  const reports = await readFile(`${root}/test/docs/moving-over/reports.ts`, "utf8");
+  expect(page).toContain(`\`\`\`ts\n${reports}\`\`\``);
+  for (const framework of ["express", "koa", "hono"]) {
+    const files = ["before", "after"].map(
+      (name) => `test/docs/moving-over/${framework}/${name}.ts`,
+    );
+    const args = ["diff", "--no-index", "--no-color", "--unified=3", ...files];
+    const { stdout } = await promisify(execFile)("git", args, { cwd: root }).catch(
+      (differing: { stdout: string }) => differing,
+    );
+    // From the function on: the imports say nothing new.
+    const shown = stdout.slice(stdout.indexOf("-export function"));
+    expect(page).toContain(`\`\`\`diff\n${shown}\`\`\``);
+  }
 });

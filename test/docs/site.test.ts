@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, writeFileSync } from "node:fs";
 import { cp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -42,14 +42,6 @@ test("every Markdown file that is written for readers is on the site", () => {
     expect(sources).toContain(file);
   }
   expect(sources).toEqual(expect.arrayContaining([...packages, ...docs]));
-});
-
-test("the README and ARCHITECTURE draw the same states", () => {
-  const drawings = ["README.md", "ARCHITECTURE.md"].map((file) =>
-    /^```\n(received .*?)^```$/ms.exec(readFileSync(join(root, file), "utf8"))?.at(1),
-  );
-  expect(drawings[0]).toMatch(/▶ handled$/m);
-  expect(drawings[1]).toBe(drawings[0]);
 });
 
 test("compose() names each link that leads nowhere and each section without a page", async () => {

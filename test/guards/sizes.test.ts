@@ -22,10 +22,10 @@ const maxAdapterLines = 60;
 const maxFunctionLines = 70;
 /** All that a reader has to read: a feature that raises one of these does so where everybody sees it. */
 const maxLines = {
-  "core/src": 12_850,
-  "core/src/inbox/memory": 775,
-  "sqlite/src": 6_400,
-  "cli/src": 4_400,
+  "core/src": 13_450,
+  "core/src/inbox/memory": 800,
+  "sqlite/src": 6_860,
+  "cli/src": 4_620,
   "dashboard/src": 1_400,
 };
 

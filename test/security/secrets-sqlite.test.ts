@@ -11,7 +11,8 @@ import { Canaries } from "./secrets/canaries.ts";
 
 // Of these lengths, so that it lies in a row's own page, and in pages of its own.
 const lengths = [60, 1_500, 3_000, 4_096];
-const verdicts: readonly Verdict[] = ["valid", "invalid", "expired"];
+// Not "invalid": a rejected delivery keeps its signature for a day.
+const verdicts: readonly Verdict[] = ["valid", "expired"];
 const number = 300;
 
 it("the files of an inbox hold no signature after the verdict and a checkpoint", async () => {

@@ -70,6 +70,7 @@ export function testStages(
     attempts: 0,
     nextAttemptAt: null,
     lastError: null,
+    error: null,
     changedAt: new Date(clock.now()),
     requestId: null,
     signature: "s",

@@ -73,5 +73,7 @@ export function unfounded(
       return is(ledger.deaths >= maxStarts, `${ledger.deaths} deaths are no poison`);
     case "schema_mismatch":
       return ["has no schema"];
+    case "erased":
+      return ["was not to be erased"];
   }
 }

@@ -1,6 +1,7 @@
 import type {
   ActQuery,
   ActStep,
+  ActsQuery,
   AddResult,
   Arrival,
   Backlog,
@@ -9,9 +10,12 @@ import type {
   Counts,
   Entry,
   EntryDetails,
+  ErrorGroup,
+  ErrorsQuery,
   Inbox,
   InboxHealth,
   InboxQuery,
+  LoggedAct,
   NewDelivery,
   Processor,
   Pruned,
@@ -21,17 +25,16 @@ import type {
   TimeMark,
 } from "@reporthook/core";
 import {
+  addCounts,
   detailsOf,
   newStoredDelivery,
-  PruneCount,
   ShownChanges,
-  states,
+  zeroCounts,
 } from "@reporthook/core/store";
-import { actOnSome, candidatesOf, stepsOf } from "./admin/act.ts";
-import { foresee, prune } from "./admin/prune.ts";
-import { list, oldestWaiting } from "./admin/query.ts";
+import { actInSteps } from "./admin/act.ts";
+import { pruneAll } from "./admin/prune.ts";
+import { list, oldestWaiting, readErrors } from "./admin/query.ts";
 import { summary } from "./admin/summary.ts";
-import { bullmqMessages } from "./log-messages.ts";
 import {
   BacklogMeter,
   backlogShareOf,
@@ -42,7 +45,7 @@ import {
 import { QueueConsumer } from "./process/consumer.ts";
 import { Notices } from "./process/notices.ts";
 import { Session } from "./queues/session.ts";
-import { type Ask, RedisRequests } from "./requests/redis-requests.ts";
+import { RedisRequests } from "./requests/redis-requests.ts";
 import { serverErrorOf } from "./server/errors.ts";
 import {
   type BullmqInboxOptions,
@@ -87,7 +90,7 @@ class BullmqInbox implements Inbox {
     this.#settings = settings;
     this.#session = new Session(settings);
     if (settings.backend === "redis") {
-      this.requests = new RedisRequests(this.#askRedis, settings.prefix);
+      this.requests = new RedisRequests(this.#session, settings.prefix);
     }
     this.identity = `bullmq:${settings.place}:${settings.prefix}`;
   }
@@ -169,9 +172,9 @@ class BullmqInbox implements Inbox {
   counts(receiver?: string): Promise<Counts> {
     return this.#session.ask(async ({ receivers }) => {
       const all = await Promise.all((await receivers.some(receiver)).map(countDeliveries));
-      const sum = (state: keyof Counts): number =>
-        all.reduce((total, counts) => total + counts[state], 0);
-      return Object.fromEntries(states.map((state) => [state, sum(state)])) as Counts;
+      const counts = zeroCounts();
+      for (const of of all) addCounts(counts, of);
+      return counts;
     });
   }
 
@@ -183,33 +186,25 @@ class BullmqInbox implements Inbox {
     return this.#session.ask(({ receivers }) => oldestWaiting(receivers.queuesOf(receiver)));
   }
 
-  async *act(given: ActQuery): AsyncGenerator<ActStep> {
+  act(given: ActQuery): AsyncGenerator<ActStep> {
     const query = { ...given, now: this.#shown.after(given.now) };
-    const found = await this.#session.ask(async ({ receivers }) =>
-      candidatesOf(await receivers.some(query.receiver), query),
+    return actInSteps(this.#session, (receiver) => this.#meter(receiver), query);
+  }
+
+  errors(query: ErrorsQuery = {}): Promise<ErrorGroup[]> {
+    return this.#session.ask(async ({ receivers }) =>
+      readErrors(await receivers.some(query.receiver), query),
     );
-    const meterOf = (receiver: string): BacklogMeter => this.#meter(receiver);
-    for (const some of stepsOf(found)) {
-      yield await this.#session.ask(() => actOnSome(some, meterOf, query));
-    }
+  }
+
+  acts(query: ActsQuery = {}): Promise<LoggedAct[]> {
+    return this.#session.ask(({ acts }) => acts.list(query));
   }
 
   prune(date: Date, { dryRun = false }: { readonly dryRun?: boolean } = {}): Promise<Pruned> {
-    const now = date.getTime();
-    return this.#session.ask(async ({ connection, receivers }) => {
-      const { logger, place } = this.#settings;
-      const retention = (await receivers.retention()) ?? this.#settings.retention;
-      const pruned = new PruneCount(retention);
-      const tellLost = (id: string): void =>
-        logger.warn({ inbox: place, id }, bullmqMessages.parkedLost);
-      if (!dryRun) await receivers.registerAgain();
-      for (const queues of await receivers.some(undefined)) {
-        if (!dryRun) await connection.forget(queues.of("verify").name, now);
-        await (dryRun ? foresee : prune)(queues, { retention, now, pruned, tellLost });
-      }
-      if (!dryRun) await this.requests?.prune(retention, now);
-      return pruned;
-    });
+    return this.#session.ask((open) =>
+      pruneAll(open, this.#settings, date.getTime(), dryRun, this.requests),
+    );
   }
 
   keepTime(mark: TimeMark): Promise<TimeMark> {
@@ -242,20 +237,6 @@ class BullmqInbox implements Inbox {
     this.#meters.clear();
     await this.#session.close();
   }
-
-  readonly #askRedis: Ask = async (question) => {
-    try {
-      return await this.#session.ask(async ({ connection, receivers }) => {
-        if (connection.redis === null) throw new TypeError("PostgreSQL keeps no requests");
-        const names = async (receiver: string | undefined) =>
-          receiver === undefined ? receivers.names() : [receiver];
-        const register = (receiver: string) => receivers.of(receiver);
-        return question({ redis: await connection.redis(), names, register });
-      });
-    } catch (error) {
-      throw await this.#session.explained(error);
-    }
-  };
 
   #meter(receiver: string): BacklogMeter {
     const meter =

@@ -1,5 +1,6 @@
 import { createRequire } from "node:module";
 import { Command } from "commander";
+import { addCallbackUrl } from "./commands/callback-url.ts";
 import { addDashboard } from "./commands/dashboard.ts";
 import { addDev } from "./commands/dev.ts";
 import { addDoctor } from "./commands/doctor.ts";
@@ -33,6 +34,7 @@ export function createProgram(terminal: Terminal): Command {
   addTrigger(program, terminal);
   addTest(program, terminal);
   addRequest(program, terminal);
+  addCallbackUrl(program, terminal);
   addDoctor(program, terminal);
   addInbox(program, terminal);
   addDashboard(program, terminal);

@@ -61,6 +61,7 @@ export type {
 } from "./http/incoming.ts";
 export { checkReceiver, type Mountable } from "./http/mountable.ts";
 export type { Act, ActRecord } from "./inbox/act.ts";
+export type { LoggedAct } from "./inbox/act-log.ts";
 export type {
   Arrival,
   Attempt,
@@ -79,6 +80,7 @@ export type {
   Stage,
   State,
 } from "./inbox/delivery.ts";
+export type { ErrorGroup } from "./inbox/error-groups.ts";
 export type { Health } from "./inbox/health.ts";
 export type {
   AddResult,
@@ -110,6 +112,9 @@ export type { RetentionOptions } from "./inbox/retention.ts";
 export type {
   ActQuery,
   ActStep,
+  ActsQuery,
+  EraseQuery,
+  ErrorsQuery,
   InboxFilters,
   InboxQuery,
   ReasonCounts,
@@ -130,5 +135,5 @@ export type {
 } from "./options/receiver-options.ts";
 export { createReceiver } from "./receiver.ts";
 export type { Receiver } from "./receiver-type.ts";
-export type { Reports, RequestOptions } from "./reports/reports-type.ts";
+export type { ReportRequests, RequestOptions } from "./reports/reports-type.ts";
 export type { RequestRecord } from "./reports/request.ts";

@@ -14,7 +14,7 @@ describe("verification", () => {
     expect(status).toBe(200);
     expect(seen).toEqual([]);
     expect(await receiver.inbox.get(body.id)).toMatchObject({
-      ...{ state: "rejected", body: null, reason: { code: "invalid_signature" }, type: null },
+      ...{ state: "rejected", reason: { code: "invalid_signature" }, type: null },
     });
     expect(observed.map(([name]) => name)).toEqual(["acknowledged", "verified"]);
   });

@@ -2,6 +2,7 @@
 
 export { withoutToken } from "./callback-urls/callback-url.ts";
 export { isLoopback } from "./client/client-options.ts";
+export { ActLog, loggedActOf, maxActs, selectionFrom } from "./inbox/act-log.ts";
 export { ActCount, actOn, selectorOf, statesOf, unvouchedReasons } from "./inbox/acting.ts";
 export { dedupeKey } from "./inbox/dedupe-key.ts";
 export {
@@ -15,15 +16,18 @@ export {
   signatureLifetimeMs,
   states,
 } from "./inbox/delivery.ts";
+export { eraseContent, isErased, isOfReport } from "./inbox/erasing.ts";
+export { ErrorGroups, errorKeyOf, groupErrors, type SomeOfGroup } from "./inbox/error-groups.ts";
 export { watchHealth } from "./inbox/health.ts";
 export { idAt, newId, timeOf } from "./inbox/id.ts";
 export {
   backlogShareOf,
+  countStates,
   filterEntries,
   idRange,
-  isChosen,
   minuteMs,
   noBacklog,
+  oldestArrival,
   summarize,
   sumOfBacklogs,
   zeroCounts,
@@ -42,7 +46,9 @@ export {
   retentionOf,
   retentionStep,
   unsettledKeptMs,
+  wholeRejected,
 } from "./inbox/retention.ts";
+export { isChosen } from "./inbox/selection.ts";
 export {
   detailsOf,
   entryOf,
@@ -54,10 +60,10 @@ export {
 } from "./inbox/stored-delivery.ts";
 export {
   applyOutcome,
-  hasten,
+  changeFor,
+  dropContent,
   isAttempt,
   type LivedMoment,
-  reopen,
 } from "./inbox/transitions.ts";
 export { addCounts, sumOf } from "./lib/add-counts.ts";
 export { describe } from "./lib/describe.ts";

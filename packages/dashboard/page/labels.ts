@@ -55,11 +55,15 @@ export const reasons: Readonly<
   },
   invalid_signature: {
     name: "Forged",
-    hint: "The service did not make its signature. A single one needs no action. If all are rejected, fix apiKey or baseUrl at once: they can’t be released.",
+    hint: "The service did not make its signature. A single one needs no action. If all are rejected, fix apiKey or baseUrl at once, then have the service asked again: the newest 1,000 are kept for a day.",
   },
   poison: {
     name: "Ends the process",
     hint: "The process ended 5 times while it worked on this delivery, or on another one. Fix the crash, then release one at a time.",
+  },
+  erased: {
+    name: "Erased",
+    hint: "Somebody erased what it told, before it was handled. Discard it.",
   },
 };
 

@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { inspect, promisify } from "node:util";
 import { expect, test, vi } from "vitest";
 import { createEmulator, type Emulator, type EmulatorOptions } from "./emulator.ts";
-import type { Deliver } from "./notifications/sender.ts";
+import type { Deliver } from "./notifications/delivery.ts";
 
 const AUTHORIZE = "http://emulator.invalid/v1/webhooks/authorize?api_key=test-api-key";
 const never: Deliver = () => new Promise(() => {});
@@ -275,4 +275,13 @@ test("close() leaves nothing that keeps the process alive", async () => {
     await emulator.close();
   `);
   expect(stdout.trim()).toBe("fetch failed");
+});
+
+test("an app of deliverTo() keeps no process alive when close() is forgotten", async () => {
+  const { stdout } = await run(`${SETUP}
+    emulator.deliverTo((request, response) => response.end("answered"));
+    await post("/batch/v4/request-report", { webhook_url });
+    process.once("exit", () => console.log(emulator.deliveries[0].body));
+  `);
+  expect(stdout.trim()).toBe("answered");
 });

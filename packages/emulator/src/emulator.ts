@@ -1,17 +1,18 @@
+import type { AppUnderTest } from "./http/app-server.ts";
 import { createFetch } from "./http/in-process.ts";
 import { type Listening, listen } from "./http/listen.ts";
 import { createService, type EmulatedService, type Operation } from "./http/service.ts";
 import { createClock, type VirtualClock } from "./lib/clock.ts";
 import { createFaults, type FaultOptions, type FaultTarget } from "./lib/faults.ts";
 import { sameText } from "./lib/same-text.ts";
+import type { Deliver, Delivery } from "./notifications/delivery.ts";
 import {
+  type Compose,
   createCompose,
-  type Notification,
   type NotificationName,
-  type NotificationOptions,
 } from "./notifications/notification.ts";
 import { createReportStore, type ReportStore, type Reports } from "./notifications/reports.ts";
-import { createSender, type Deliver, type Delivery } from "./notifications/sender.ts";
+import { createSender } from "./notifications/sender.ts";
 import { createSigner, type Signer } from "./notifications/signature.ts";
 import { type AuthorizeLog, authorize, createAuthorizeLog } from "./operations/authorize.ts";
 import { requestReport } from "./operations/request-report.ts";
@@ -43,13 +44,13 @@ export interface Emulator {
   listen(port?: number, host?: string): Promise<{ readonly url: string }>;
   /**
    * Creates a signed notification and does not send it (the service's document, section Webhook
-   * notification). Each call creates a different signature.
+   * notification). Each call creates a different signature. With `url`, it has the `path` to post to.
    *
    * @throws TypeError if the name or an option is unknown.
    * @example
    * const { headers, body } = emulator.notification("report.complete", { reportId: "r-1" });
    */
-  notification(name: NotificationName, options?: NotificationOptions): Notification;
+  readonly notification: Compose;
   /** The requested reports; changes their status. */
   readonly reports: Reports;
   /** The result of every notification sent, in the order of completion. */
@@ -64,7 +65,19 @@ export interface Emulator {
    * const end = emulator.fault("authorize", { status: 503 });
    */
   fault(target: FaultTarget, options: FaultOptions): () => void;
-  /** Resolves once no delivery is under way. */
+  /**
+   * Delivers notifications to an app from now on, through a socket: with the path, query and `Host` of their `webhook_url`, and
+   * `x-forwarded-proto: https`. The last call wins, also over the option `deliver`. An app that throws has answered 500.
+   *
+   * @throws TypeError if it is neither an Express app or another `(req, res)` listener, nor a Koa or Hono app.
+   * @example
+   * emulator.deliverTo(express().post("/webhooks/reports", reporthook(receiver)));
+   */
+  deliverTo(app: AppUnderTest): void;
+  /**
+   * Resolves once no delivery is under way. Rejects if a notification reached nobody and no fault asked for that, or if the app
+   * of `deliverTo` answered 500: it names the address. Each is told once.
+   */
   settled(): Promise<void>;
   /** Deletes reports, deliveries, faults and the clock's offset; drops running operations. */
   reset(): void;
@@ -122,6 +135,7 @@ export function createEmulator(options: EmulatorOptions = {}): Emulator {
     deliveries: outbox.deliveries,
     clock,
     fault: faults.set,
+    deliverTo: outbox.deliverTo,
     settled: outbox.settled,
     reset() {
       service.dropAll();

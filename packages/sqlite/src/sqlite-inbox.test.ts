@@ -624,10 +624,11 @@ describe.concurrent("files", () => {
     expect(stdout).toBe("inbox_failed\nclosed\n");
   });
 
-  it("a rejected delivery keeps neither path nor signature", async () => {
+  it("a handled delivery has no signature, one that may still be verified has it", async () => {
     const { inbox, put, work, end } = fixture(open());
-    await put({ url: "/hook?rejected" });
-    await work("verify", endedAs("rejected", "invalid_signature"));
+    await put({ url: "/hook?handled" });
+    await work("verify", valid);
+    await work("handle", handled);
     await put({ url: "/hook?held" });
     await work("verify", endedAs("held", "not_verified"));
     await end();
@@ -635,7 +636,7 @@ describe.concurrent("files", () => {
     const rows = file.prepare("SELECT url, signature FROM delivery ORDER BY seq").all();
     file.close();
     expect(rows).toEqual([
-      { url: "", signature: null },
+      { url: "/hook?handled", signature: null },
       { url: "/hook?held", signature: "signature 2" },
     ]);
   });

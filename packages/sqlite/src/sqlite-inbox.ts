@@ -1,6 +1,7 @@
 import type {
   ActQuery,
   ActStep,
+  ActsQuery,
   AddResult,
   Arrival,
   Backlog,
@@ -9,9 +10,13 @@ import type {
   Counts,
   Entry,
   EntryDetails,
+  EraseQuery,
+  ErrorGroup,
+  ErrorsQuery,
   Inbox,
   InboxHealth,
   InboxQuery,
+  LoggedAct,
   NewDelivery,
   Processor,
   Pruned,
@@ -21,11 +26,22 @@ import type {
   SummaryQuery,
   TimeMark,
 } from "@reporthook/core";
-import { describe, PruneCount, type Retention } from "@reporthook/core/store";
+import { describe, ErrorGroups, PruneCount } from "@reporthook/core/store";
+import { copyDatabase } from "./database/backup.ts";
+import { loadFound } from "./database/driver.ts";
 import { type SqliteInboxOptions, storeOptionsOf } from "./main-thread/options.ts";
 import { ThreadClient } from "./main-thread/thread-client.ts";
 import { type CountsByKind, countsByState, requestCounts, sumOfCounts } from "./protocol/counts.ts";
-import type { PruneStep, RequestCall, StepOfAct } from "./protocol/protocol.ts";
+import type { StoreOptions } from "./protocol/protocol.ts";
+import type { RequestCall } from "./protocol/request-call.ts";
+import type {
+  ErasePosition,
+  ErrorsPosition,
+  PruneStep,
+  StepOfAct,
+  StepOfErase,
+  StepOfErrors,
+} from "./protocol/steps.ts";
 
 export type { SqliteInboxOptions } from "./main-thread/options.ts";
 
@@ -58,13 +74,13 @@ class SqliteInbox implements Inbox {
     due: (receiver, until, limit) => this.#ask({ do: "due", receiver, until, limit }),
     counts: async (receiver) => requestCounts(await this.#countsOf(receiver)),
   };
-  readonly #retention: Retention;
+  readonly #store: StoreOptions;
   readonly #client: ThreadClient;
 
   constructor(path: string, options: SqliteInboxOptions) {
     const store = storeOptionsOf(path, options);
     this.identity = `sqlite:${store.path}`;
-    this.#retention = store.retention;
+    this.#store = store;
     this.#client = new ThreadClient(store);
   }
 
@@ -114,18 +130,52 @@ class SqliteInbox implements Inbox {
     const query = { ...given, now: this.#client.shown.after(given.now) };
     // A connection that is closed meanwhile is not opened again for the rest.
     const connection = this.#client.connect();
+    let number: number | null = null;
     for (let after: string | null = ""; after !== null; ) {
-      const step = (await connection.call({ ask: "act", query, after })) as StepOfAct;
+      const step = (await connection.call({ ask: "act", query, after, number })) as StepOfAct;
       yield step;
-      after = step.last;
+      ({ last: after, number } = step);
     }
+  }
+
+  async errors(query: ErrorsQuery = {}): Promise<ErrorGroup[]> {
+    const groups = new ErrorGroups();
+    const connection = this.#client.connect();
+    let from: ErrorsPosition | null = null;
+    do {
+      const step = (await connection.call({ ask: "errors", query, from })) as StepOfErrors;
+      for (const some of step.groups) groups.add(some);
+      from = step.last;
+      groups.bound(from?.error ?? "");
+    } while (from !== null);
+    return groups.list();
+  }
+
+  async erase(given: EraseQuery): Promise<number> {
+    const query = { ...given, now: this.#client.shown.after(given.now) };
+    const connection = this.#client.connect();
+    let [count, from]: [number, ErasePosition | null] = [0, null];
+    do {
+      const step = (await connection.call({ ask: "erase", query, from })) as StepOfErase;
+      count += step.count;
+      from = step.last;
+    } while (from !== null);
+    return count;
+  }
+
+  async backup(file: string, { overwrite = false } = {}): Promise<void> {
+    copyDatabase(loadFound(this.#store.driver), this.#store.path, file, overwrite);
+  }
+
+  async acts(query: ActsQuery = {}): Promise<LoggedAct[]> {
+    return (await this.#client.connect().call({ ask: "acts", query })) as LoggedAct[];
   }
 
   async prune(date: Date, { dryRun = false }: { readonly dryRun?: boolean } = {}): Promise<Pruned> {
     const now = date.getTime();
     const connection = this.#client.connect();
     if (dryRun) return (await connection.call({ ask: "prune", now, dryRun })) as Pruned;
-    const all = new PruneCount(this.#retention);
+    const all = new PruneCount(this.#store.retention);
     for (;;) {
       const { pruned, more } = (await connection.call({ ask: "prune", now, dryRun })) as PruneStep;
       all.addStep(pruned);

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
+import { hostname, tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { createClient, createReceiver, type Entry } from "@reporthook/core";
 import { createEmulator, type NotificationName } from "@reporthook/emulator";
@@ -173,6 +173,14 @@ describe("the folder of an app", () => {
     expect(await listed("--state", "parked")).toEqual([ids.unknown]);
     const rest = await cliJson(["inbox", verb, "--all", "--yes"], { cwd });
     expect(rest).toEqual({ code: 0, value: { [done]: 1 } });
+    const acts = await cli(["inbox", "acts"], { cwd });
+    const by = `${userInfo().username}@${hostname()}`;
+    expect(acts.out).toMatch(/^TIME +BY +ACT +DELIVERIES +SELECTION\n/);
+    expect(acts.out).toContain(` ${by}  discard  1           all\n`);
+    expect(acts.out).toContain(` ${by}  discard  2           reason attempts_used_up\n`);
+    expect((await cliJson(["inbox", "acts", "--limit", "1"], { cwd })).value).toEqual({
+      acts: [{ at: expect.any(String), by, act: "discard", selection: {}, count: 1 }],
+    });
     // Nobody is asked about nothing.
     expect(await cliJson(kind, { cwd })).toEqual({ code: 0, value: { [done]: 0 } });
   });

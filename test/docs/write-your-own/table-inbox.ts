@@ -1,6 +1,7 @@
 import type {
   ActQuery,
   ActStep,
+  ActsQuery,
   AddResult,
   Arrival,
   Backlog,
@@ -9,8 +10,11 @@ import type {
   Counts,
   Entry,
   EntryDetails,
+  ErrorGroup,
+  ErrorsQuery,
   Inbox,
   InboxQuery,
+  LoggedAct,
   NewDelivery,
   Outcome,
   Processor,
@@ -43,6 +47,8 @@ export class TableInbox implements Inbox {
   readonly #leased = new Set<parts.StoredDelivery>();
   readonly #consumers = new Set<{ wake(): void; abort(): Promise<void> }>();
   readonly #shown = new parts.ShownChanges();
+  // In a database: a table of the last 1,000.
+  readonly #acts = new parts.ActLog();
   // In a database: one row.
   #mark = parts.noMark;
 
@@ -97,6 +103,7 @@ export class TableInbox implements Inbox {
         kept.changedAt = this.#shown.after(kept.changedAt);
         this.#leased.delete(kept);
         this.#boundUnsigned(kept);
+        if (kept.state === "rejected") this.#boundRejected();
         running.delete(ended);
         onRecorded?.(job, outcome);
         this.#wake();
@@ -160,9 +167,7 @@ export class TableInbox implements Inbox {
   }
 
   async counts(receiver?: string): Promise<Counts> {
-    const counts = parts.zeroCounts();
-    for (const { state } of this.#of(receiver)) counts[state]++;
-    return counts;
+    return parts.countStates(this.#rows.values(), receiver);
   }
 
   // Called before every body is read: keep these counts in memory.
@@ -174,10 +179,7 @@ export class TableInbox implements Inbox {
   }
 
   async oldestWaiting(receiver: string): Promise<Date | null> {
-    const times = this.#of(receiver)
-      .filter(waits)
-      .map(({ arrivedAt }) => arrivedAt);
-    return times.length === 0 ? null : new Date(Math.min(...times));
+    return parts.oldestArrival(this.#rows.values(), receiver);
   }
 
   // In a database: in steps of some hundred, each in a transaction.
@@ -189,12 +191,20 @@ export class TableInbox implements Inbox {
       count.add(kept);
       if (dryRun) continue;
       if (act === "discard") this.#delete(kept);
-      if (act === "release") parts.reopen(kept, query);
-      if (act === "retry") parts.hasten(kept, query);
+      if (act !== "discard") parts.changeFor(query, kept);
       if (act !== "discard") kept.changedAt = this.#shown.after(kept.changedAt);
     }
     this.#wake();
+    if (!dryRun) this.#acts.add(query, count.total);
     yield count;
+  }
+
+  async errors(query: ErrorsQuery = {}): Promise<ErrorGroup[]> {
+    return parts.groupErrors(this.#rows.values(), query);
+  }
+
+  async acts(query: ActsQuery = {}): Promise<LoggedAct[]> {
+    return this.#acts.list(query);
   }
 
   async prune(date: Date, { dryRun = false }: { readonly dryRun?: boolean } = {}): Promise<Pruned> {
@@ -236,6 +246,18 @@ export class TableInbox implements Inbox {
     const ended = this.#of().filter((kept) => kept.state === state && parts.isUnsigned(kept));
     ended.sort((one, other) => one.changedAt - other.changedAt);
     for (const kept of ended.slice(0, -parts.maxUnsigned)) this.#delete(kept);
+  }
+
+  /** Keeps the content of the latest rejected deliveries, up to 1,000 and 16 MiB. */
+  #boundRejected(): void {
+    const whole = this.#of().filter(({ state, body }) => state === "rejected" && body !== null);
+    whole.sort((one, other) => one.changedAt - other.changedAt);
+    let bytes = 0;
+    for (const [index, kept] of whole.toReversed().entries()) {
+      bytes += kept.body?.byteLength ?? 0;
+      const { max, bytes: most } = parts.wholeRejected;
+      if (index >= max || bytes > most) parts.dropContent(kept);
+    }
   }
 
   #of(receiver?: string): parts.StoredDelivery[] {

@@ -1,4 +1,4 @@
-import type { ActQuery } from "@reporthook/core";
+import type { ActQuery, ActStep } from "@reporthook/core";
 import {
   ActCount,
   idRange,
@@ -9,15 +9,19 @@ import {
 } from "@reporthook/core/store";
 import type { BacklogMeter } from "../process/backlog.ts";
 import { parkedQueues, type ReceiverQueues } from "../queues/queues.ts";
+import type { Session } from "../queues/session.ts";
 import { actOnFound } from "./admin.ts";
 import { idsFor } from "./parked.ts";
 import { assertSearchable, eachId } from "./query.ts";
+
+/** The deliveries of one step: each takes several round trips to the server. */
+const actedAtOnce = 50;
 
 /** The parts of a delivery by which an act counts it. */
 export type Acted = Pick<StoredDelivery, "reason" | "state" | "changedAt">;
 
 /** The deliveries that an act may concern, in the order of their ids. All are collected first: none is met twice. */
-export async function candidatesOf(
+async function candidatesOf(
   all: readonly ReceiverQueues[],
   query: ActQuery,
 ): Promise<(readonly [ReceiverQueues, string])[]> {
@@ -41,26 +45,30 @@ export async function candidatesOf(
   return [...found].map(([one, queues]) => [queues, one] as const).sort(byId);
 }
 
-/** Each takes several round trips to the server. */
-const actedAtOnce = 50;
-
-/** The deliveries of an act, step by step. */
-export function* stepsOf<T>(found: readonly T[]): Generator<readonly T[]> {
-  for (let from = 0; from < found.length; from += actedAtOnce) {
-    yield found.slice(from, from + actedAtOnce);
-  }
-}
-
-/** Acts on the deliveries of one step; resolves to those that were as the query says. */
-export async function actOnSome(
-  some: readonly (readonly [ReceiverQueues, string])[],
+/** Carries out an act step by step, and logs it; its end may come after any step. */
+export async function* actInSteps(
+  session: Session,
   meterOf: (receiver: string) => BacklogMeter,
   query: ActQuery,
-): Promise<ActCount> {
-  const step = new ActCount();
-  const acted = some.map(([queues, id]) => actOnOne(queues, meterOf, id, query));
-  for (const one of await Promise.all(acted)) if (one !== null) step.add(one);
-  return step;
+): AsyncGenerator<ActStep> {
+  const found = await session.ask(async ({ receivers }) =>
+    candidatesOf(await receivers.some(query.receiver), query),
+  );
+  let count = 0;
+  try {
+    for (let from = 0; from < found.length; from += actedAtOnce) {
+      const step = new ActCount();
+      const some = found.slice(from, from + actedAtOnce);
+      const acted = await session.ask(() =>
+        Promise.all(some.map(([queues, id]) => actOnOne(queues, meterOf, id, query))),
+      );
+      for (const one of acted) if (one !== null) step.add(one);
+      count += step.total;
+      yield step;
+    }
+  } finally {
+    if (query.dryRun !== true) await session.ask(({ acts }) => acts.add(query, count));
+  }
 }
 
 /** Acts on one delivery, if it is as the query says at this moment; resolves to it as it was, or null. */

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
 import type { ActQuery } from "@reporthook/core";
-import { hasten, isParked, reopen, type StoredDelivery } from "@reporthook/core/store";
+import { changeFor, isParked, type StoredDelivery } from "@reporthook/core/store";
 import { type BacklogMeter, backlogShareOf, noBacklog } from "../process/backlog.ts";
 import { isLost, nextHop } from "../process/settle.ts";
 import { dataOf, type JobState } from "../queues/job-state.ts";
@@ -29,16 +29,17 @@ interface Acting {
 
 /** Carries out an act on one delivery; resolves to false if it has changed meanwhile. */
 export function actOnFound(acting: Acting, query: ActQuery): Promise<boolean> {
-  if (query.act === "release") return isReleased(acting, query);
+  const isEnded = acting.found.state === "rejected";
+  if (query.act === "release" || isEnded) return isReopened(acting, query);
   return query.act === "retry" ? isHastened(acting, query) : isDiscarded(acting);
 }
 
-function isReleased({ queues, meter, found }: Acting, query: ActQuery): Promise<boolean> {
+function isReopened({ queues, meter, found }: Acting, query: ActQuery): Promise<boolean> {
   const { jobState, job, place, state } = found;
   const { stored } = jobState;
   return meter.change(async (change) => {
     const before = backlogShareOf(stored);
-    reopen(stored, query);
+    changeFor(query, stored);
     const isOurs = isParked(state)
       ? await isTakenOff(queues, place, jobState)
       : await isRetried(queues, place, job, jobState);
@@ -46,6 +47,9 @@ function isReleased({ queues, meter, found }: Acting, query: ActQuery): Promise<
     return isOurs;
   });
 }
+
+/** BullMQ's names for the states of ended jobs. */
+const endedTypes = { handled: "completed", rejected: "failed" } as const;
 
 /** Checks once more: a delivery that has begun since has recorded that. */
 async function isRetried(
@@ -55,11 +59,11 @@ async function isRetried(
   jobState: JobState,
 ): Promise<boolean> {
   const there = await queues.findIn(place, jobState.stored.id);
-  if (there?.state !== "handled") return false;
+  if (there === null || !(there.state in endedTypes)) return false;
   jobState.stalls = job.stalledCounter;
   try {
     await queues.of(place).backend.updateData(job, dataOf(jobState));
-    await job.retry("completed");
+    await job.retry(endedTypes[there.state as keyof typeof endedTypes]);
     return true;
   } catch (error) {
     if (isLost(error)) return false;
@@ -113,7 +117,7 @@ async function isHastened({ queues, found }: Acting, query: ActQuery): Promise<b
     // Until it is promoted no worker takes it, and what is read of it now is the last that was recorded.
     await job.changeDelay(releaseMs);
     const there = await queues.findIn(place, job.id as string);
-    if (there !== null) hasten(there.jobState.stored, query);
+    if (there !== null) changeFor(query, there.jobState.stored);
     if (there !== null && performance.now() - began < releaseMs / 2) {
       await queues.of(place).backend.updateData(job, dataOf(there.jobState));
     }

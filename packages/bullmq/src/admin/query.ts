@@ -1,11 +1,13 @@
 import {
   type Entry,
+  type ErrorGroup,
+  type ErrorsQuery,
   type InboxFilters,
   type InboxQuery,
   ReporthookError,
   type State,
 } from "@reporthook/core";
-import { entryOf, idRange, isChosen, states, timeOf } from "@reporthook/core/store";
+import { ErrorGroups, entryOf, idRange, isChosen, states, timeOf } from "@reporthook/core/store";
 import { isId } from "../queues/lost-jobs.ts";
 import { handledAtOnce, type Place, type ReceiverQueues, unfinished } from "../queues/queues.ts";
 
@@ -68,16 +70,16 @@ export async function eachId(
   }
 }
 
-/** @throws ReporthookError `not_searchable` for an event, a report or a request among states with many deliveries */
+/** @throws ReporthookError `not_searchable` for an event, a report, a request or an error among states with many deliveries */
 export function assertSearchable(
-  { type, reportId, requestId }: InboxFilters,
+  { type, reportId, requestId, error }: InboxFilters,
   asked: readonly State[],
 ): void {
-  if ((type ?? reportId ?? requestId) === undefined || asked.every((one) => few.includes(one)))
-    return;
+  const isAsked = (type ?? reportId ?? requestId ?? error) !== undefined;
+  if (!isAsked || asked.every((one) => few.includes(one))) return;
   throw new ReporthookError(
     "not_searchable",
-    "BullMQ can't look for an event, a report or a request among what waits or is handled: ask for state held, dead, rejected or parked, too",
+    "BullMQ can't look for an event, a report, a request or an error among what waits or is handled: ask for state held, dead, rejected or parked, too",
   );
 }
 
@@ -87,7 +89,7 @@ export async function list(
   query: InboxQuery,
   wallOffset: number,
 ): Promise<Entry[]> {
-  const { type, reportId, requestId, reason, newestFirst = false, limit = 100 } = query;
+  const { type, reportId, requestId, reason, error, newestFirst = false, limit = 100 } = query;
   const { first, below } = idRange(query);
   // Only parked and rejected deliveries have a reason.
   const asked = states.filter(
@@ -99,7 +101,7 @@ export async function list(
     const ids = [...where.keys()].sort();
     return newestFirst ? ids.reverse() : ids;
   };
-  const chosenById = (type ?? reportId ?? requestId ?? reason) === undefined;
+  const chosenById = (type ?? reportId ?? requestId ?? reason ?? error) === undefined;
   // With enough newer ones, older ones need not be read.
   const enough = (): number => (newestFirst && chosenById ? timeOf(sorted()[limit - 1] ?? "") : 0);
   for (const queues of all) {
@@ -124,7 +126,8 @@ export async function list(
         (type === undefined || type === stored.type) &&
         (reportId === undefined || reportId === stored.reportId) &&
         (requestId === undefined || requestId === stored.requestId) &&
-        (reason === undefined || reason === stored.reason?.code);
+        (reason === undefined || reason === stored.reason?.code) &&
+        (error === undefined || error === stored.error);
       if (fits) entries.push(entryOf(stored, wallOffset));
     }
   }
@@ -147,4 +150,26 @@ export async function oldestWaiting(queues: ReceiverQueues): Promise<Date | null
   const found = await Promise.all(ids.map((id) => (id === null ? null : queues.find(id))));
   const times = found.flatMap((one) => (one === null ? [] : [one.jobState.stored.arrivedAt]));
   return times.length === 0 ? null : new Date(Math.min(...times));
+}
+
+/** Groups deliveries by their errors: it reads all in the states that are asked for. */
+export async function readErrors(
+  all: readonly ReceiverQueues[],
+  query: ErrorsQuery,
+): Promise<ErrorGroup[]> {
+  const asked = states.filter((one) => isChosen(one, query.state ?? "parked"));
+  assertSearchable({ error: "" }, asked);
+  const groups = new ErrorGroups();
+  for (const queues of all) {
+    const found = new Set<string>();
+    for (const state of asked) await eachId(queues, state, (id) => found.add(id));
+    const ids = [...found];
+    for (let from = 0; from < ids.length; from += pageSize) {
+      const page = ids.slice(from, from + pageSize).map((id) => queues.find(id));
+      for (const one of await Promise.all(page)) {
+        if (one !== null) groups.addStored(one.jobState.stored, query);
+      }
+    }
+  }
+  return groups.list();
 }

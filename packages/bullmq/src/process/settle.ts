@@ -1,5 +1,5 @@
 import type { Outcome, ReasonCode } from "@reporthook/core";
-import { maxUnsigned } from "@reporthook/core/store";
+import { dropContent, maxUnsigned, wholeRejected } from "@reporthook/core/store";
 import { dataOf, type JobData, type JobState, resultOf } from "../queues/job-state.ts";
 import { type DeliveryJob, placeOf, priorityIn, type ReceiverQueues } from "../queues/queues.ts";
 import { completeJob } from "../server/jobs.ts";
@@ -13,6 +13,10 @@ export interface LockedJob {
 }
 
 const maxRejected = 10_000;
+/** A rejected delivery with a longer body keeps none: their sum has a limit, and BullMQ can't add up. */
+const maxWholeBytes = wholeRejected.bytes / wholeRejected.max;
+/** Rejected deliveries that may be beyond the limit at once, as several workers reject. */
+const looked = 16;
 // BullMQ's codes: no such job, no lock, not active, another's lock.
 const lostCodes: readonly unknown[] = [-1, -2, -3, -6];
 
@@ -65,10 +69,12 @@ export async function settle(
     return completeJob(queues.of(place), job, { result, keep, token, fetchNext, data: verdict });
   }
   if (outcome === "rejected") {
+    if ((stored.body?.byteLength ?? 0) > maxWholeBytes) dropContent(stored);
     await backend.updateData(job, dataOf(jobState));
     const keep = { count: maxRejected };
     const code: ReasonCode = stored.reason?.code ?? "invalid_signature";
     await backend.moveToFailed(job, code, keep, token, false, { failedReason: code });
+    await boundRejected(queues, place);
     return undefined;
   }
   // It enters the next queue before it leaves this one: after a crash it is in both, never in none.
@@ -100,6 +106,19 @@ async function bound(queues: ReceiverQueues, outcome: Outcome["to"]): Promise<vo
   // Ids begin with the time of receipt.
   const ids = (await queue.getRanges([type], 0, -1)).sort();
   await Promise.all(ids.slice(0, -maxUnsigned).map((id) => queue.remove(id)));
+}
+
+/** Drops the content of the newest rejected deliveries beyond the maximum. */
+async function boundRejected(queues: ReceiverQueues, place: LockedJob["place"]): Promise<void> {
+  const queue = queues.of(place);
+  const { max } = wholeRejected;
+  const ids = await queue.getRanges(["failed"], max, max + looked - 1, false);
+  const found = await Promise.all(ids.map((id) => queues.findIn(place, id)));
+  for (const one of found) {
+    if (one === null || one.jobState.stored.body === null) continue;
+    dropContent(one.jobState.stored);
+    await queue.backend.updateData(one.job, dataOf(one.jobState));
+  }
 }
 
 /** Removes a job from its queue, because its delivery is in the next one. */

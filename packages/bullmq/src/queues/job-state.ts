@@ -32,7 +32,7 @@ type WrittenAct = Omit<ActRecord, "at"> & { readonly at: number };
 /** The result of a completed job, stored together with the completion. */
 export type HandledResult = Pick<
   Written,
-  "type" | "reportId" | "attempts" | "lastError" | "changedAt" | "history"
+  "type" | "reportId" | "attempts" | "lastError" | "error" | "changedAt" | "history"
 >;
 
 // jsonb of PostgreSQL takes neither NUL nor half a character.
@@ -76,8 +76,9 @@ export function jobStateOf(data: unknown, result: unknown = null): JobState | nu
 
 /** The result of a handled delivery. */
 export function resultOf(stored: StoredDelivery): HandledResult | string {
-  const { type, reportId, attempts, lastError, changedAt, history } = stored;
-  return safe({ type, reportId, attempts, lastError, changedAt, history: history.map(written) });
+  const { type, reportId, attempts, lastError, error, changedAt, history } = stored;
+  const parts = { type, reportId, attempts, lastError, error, changedAt };
+  return safe({ ...parts, history: history.map(written) });
 }
 
 function written(item: Attempt | ActRecord): WrittenAttempt | WrittenAct {
@@ -142,6 +143,7 @@ const shape: Readonly<Record<keyof Written, Is>> = {
   retryState: orNull(isText),
   sameSignatureAs: orNull(isText),
   lastError: orNull(isText),
+  error: orNull(isText),
   changedAt: isTime,
   announcedAt: orNull(isTime),
   history: (value) => all((one) => isObject(one) && isTime(one["at"]), value),

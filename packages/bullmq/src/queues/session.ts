@@ -3,12 +3,14 @@ import { type Connection, openConnection } from "../server/connection.ts";
 import { DurabilityWatch } from "../server/durability-watch.ts";
 import { serverErrorOf } from "../server/errors.ts";
 import type { BullmqSettings } from "../server/settings.ts";
+import { ActQueue } from "./acts.ts";
 import { Receivers } from "./receivers.ts";
 
 /** An open connection, and the queues behind it. */
 export interface OpenSession {
   readonly connection: Connection;
   readonly receivers: Receivers;
+  readonly acts: ActQueue;
   /** Rejects the callers that wait for an answer. */
   readonly asked: Set<(reason: unknown) => void>;
 }
@@ -83,6 +85,7 @@ export class Session {
     return {
       connection,
       receivers: new Receivers(connection, this.#settings.prefix),
+      acts: new ActQueue(connection.queue(`${this.#settings.prefix}-acts`)),
       asked: new Set(),
     };
   }

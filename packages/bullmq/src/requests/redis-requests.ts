@@ -1,10 +1,11 @@
 import type { RequestCounts, RequestQuery, RequestStore, StoredRequest } from "@reporthook/core";
 import { type Retention, requestStates, unsettledKeptMs } from "@reporthook/core/store";
-import type { RedisCommands } from "../server/connection.ts";
+import type { Session } from "../queues/session.ts";
+import type { RedisCommands } from "../server/redis-commands.ts";
 import { addScript, pruneScript, replaceScript } from "./scripts.ts";
 
-/** What the requests need of an open inbox. */
-export interface RequestSource {
+/** The open inbox, as a question about requests needs it. */
+interface RequestSource {
   readonly redis: RedisCommands;
   /** The names of these receivers: of one, or of all. */
   names(receiver: string | undefined): Promise<readonly string[]>;
@@ -12,18 +13,15 @@ export interface RequestSource {
   register(receiver: string): Promise<unknown>;
 }
 
-/** Runs a question on the open inbox, and explains its errors. */
-export type Ask = <T>(question: (source: RequestSource) => Promise<T>) => Promise<T>;
-
 const most = 1_000;
 
 /** The requests of an inbox on Redis: each change is one script, which no other command interrupts. */
 export class RedisRequests implements RequestStore {
-  readonly #ask: Ask;
+  readonly #session: Session;
   readonly #prefix: string;
 
-  constructor(ask: Ask, prefix: string) {
-    this.#ask = ask;
+  constructor(session: Session, prefix: string) {
+    this.#session = session;
     this.#prefix = prefix;
   }
 
@@ -90,6 +88,20 @@ export class RedisRequests implements RequestStore {
         }
       }
     });
+  }
+
+  async #ask<T>(question: (source: RequestSource) => Promise<T>): Promise<T> {
+    try {
+      return await this.#session.ask(async ({ connection, receivers }) => {
+        if (connection.redis === null) throw new TypeError("PostgreSQL keeps no requests");
+        const names = async (receiver: string | undefined) =>
+          receiver === undefined ? receivers.names() : [receiver];
+        const register = (receiver: string) => receivers.of(receiver);
+        return question({ redis: await connection.redis(), names, register });
+      });
+    } catch (error) {
+      throw await this.#session.explained(error);
+    }
   }
 
   async #page(

@@ -10,6 +10,7 @@ import {
 } from "bullmq";
 import { serverErrorOf } from "./errors.ts";
 import { readable } from "./jobs.ts";
+import type { RedisCommands } from "./redis-commands.ts";
 import type { BullmqSettings } from "./settings.ts";
 
 /** BullMQ on one connection: makes its queues and workers. */
@@ -31,22 +32,6 @@ export interface Connection {
   /** The cause of `error`, if only the connection reported it recently. */
   reasonOf(error: unknown): unknown;
   close(): Promise<void>;
-}
-
-/** The commands of ioredis that are used beside BullMQ. */
-export interface RedisCommands {
-  eval(script: string, keys: number, ...given: readonly string[]): Promise<unknown>;
-  hget(key: string, field: string): Promise<string | null>;
-  hmget(key: string, ...fields: readonly string[]): Promise<(string | null)[]>;
-  zcard(key: string): Promise<number>;
-  zrangebylex(
-    key: string,
-    ...range: [from: string, to: string, limit: "LIMIT", offset: number, count: number]
-  ): Promise<string[]>;
-  zrangebyscore(
-    key: string,
-    ...range: [from: string, to: number, limit: "LIMIT", offset: number, count: number]
-  ): Promise<string[]>;
 }
 
 /** Time limit of a connection, in milliseconds. */

@@ -7,6 +7,13 @@ import { startPlayground } from "../dev/playground.ts";
 import { eventLines } from "../dev/view.ts";
 import { canAsk } from "../lib/ask.ts";
 import {
+  type CallbackChoice,
+  signUrl,
+  tokenOf,
+  unsignedUrl,
+  withCallback,
+} from "../lib/callback.ts";
+import {
   emulatorKey,
   playgroundFolder as folder,
   playgroundFile,
@@ -17,7 +24,7 @@ import { file, host, jsonOption, portOption, url, withExamples } from "../lib/op
 import { choiceOption } from "../lib/suggest.ts";
 import type { Terminal } from "../lib/terminal.ts";
 
-interface DevOptions {
+interface DevOptions extends CallbackChoice {
   readonly port: number;
   readonly host: string;
   readonly forward?: string;
@@ -49,7 +56,7 @@ export function addDev(program: Command, terminal: Terminal): void {
     )
     .addOption(jsonOption())
     .action((options: DevOptions) => dev(terminal, options));
-  withExamples(command, [
+  withExamples(withCallback(command), [
     ["try it without an app", "reporthook dev"],
     [
       "with your app, which must use this service",
@@ -61,7 +68,7 @@ export function addDev(program: Command, terminal: Terminal): void {
 }
 
 async function dev(terminal: Terminal, options: DevOptions): Promise<void> {
-  const { port, db, output } = options;
+  const { port, db, output, receiver } = options;
   if (options.forward !== undefined && db !== undefined) {
     throw new UsageError(
       "--db is the playground's inbox, and --forward uses none: omit one of them",
@@ -71,7 +78,9 @@ async function dev(terminal: Terminal, options: DevOptions): Promise<void> {
   const mayOffer = db === undefined && !isQuiet && canAsk(terminal);
   const forward = options.forward ?? (mayOffer ? await chooseApp(terminal) : undefined);
   if (forward === undefined && db === undefined) makeFolder();
-  const to = forward === undefined ? { db: db ?? playgroundFile } : { forward };
+  const token = tokenOf(await signUrl(forward ?? "http://localhost/", options));
+  const to =
+    forward === undefined ? { db: db ?? playgroundFile } : { forward: unsignedUrl(forward) };
   const apiKey = emulatorKey();
   const tell = (event: PlaygroundEvent): void => {
     if (isQuiet && !isProblem(event)) return;
@@ -79,7 +88,7 @@ async function dev(terminal: Terminal, options: DevOptions): Promise<void> {
     terminal.print(eventLines(event, { apiKey, to }, terminal).join("\n"));
   };
   const playground = await terminal.during("Starting", () =>
-    startPlayground({ port, host: options.host, apiKey, to, tell }),
+    startPlayground({ port, host: options.host, apiKey, to, token, receiver, tell }),
   );
   try {
     await operate(terminal, playground, isQuiet);

@@ -11,9 +11,11 @@ import {
   type Times,
   timeAnswers,
 } from "../doctor/checks.ts";
+import { checkFramework } from "../doctor/framework.ts";
 import { checkIgnored } from "../doctor/machine.ts";
 import { checkService, type ServiceUnderTest } from "../doctor/service.ts";
 import { checkSigned, type SigningService } from "../doctor/signed.ts";
+import { type CallbackChoice, signUrl, unsignedUrl, withCallback } from "../lib/callback.ts";
 import {
   clientFromEnvironment,
   emulatorFromEnvironment,
@@ -25,7 +27,7 @@ import { hang } from "../lib/layout.ts";
 import { integer, jsonOption, url, withExamples } from "../lib/options.ts";
 import type { Style, Terminal } from "../lib/terminal.ts";
 
-interface DoctorOptions {
+interface DoctorOptions extends CallbackChoice {
   readonly to: string;
   readonly requests: number;
   readonly signed?: true;
@@ -56,7 +58,7 @@ export function addDoctor(program: Command, terminal: Terminal): void {
     )
     .addOption(jsonOption())
     .action((options: DoctorOptions) => doctor(terminal, options));
-  withExamples(command, [
+  withExamples(withCallback(command), [
     [
       "before you give the address to the service",
       "reporthook doctor --to https://app.example/hook",
@@ -70,10 +72,12 @@ export function addDoctor(program: Command, terminal: Terminal): void {
 }
 
 async function doctor(terminal: Terminal, options: DoctorOptions): Promise<void> {
-  const { to, requests, signed } = options;
+  const { requests, signed } = options;
+  const target = await signUrl(options.to, options);
+  const to = unsignedUrl(options.to);
   const service = signed ? await emulatorAsked(terminal) : null;
   const asked = service ?? serviceNamed();
-  for (const line of announcement(options, asked, terminal)) terminal.print(line);
+  for (const line of announcement({ ...options, to }, asked, terminal)) terminal.print(line);
   const checks: Check[] = [];
   const note = (check: Check): void => {
     checks.push(check);
@@ -81,23 +85,26 @@ async function doctor(terminal: Terminal, options: DoctorOptions): Promise<void>
   };
   const { during } = terminal;
   let times: Times | null = null;
-  const first = await during("Is it reachable?", () => sendTest(to));
-  const reachable = checkReachable(to, first);
+  const first = await during("Is it reachable?", () => sendTest(target));
+  const reachable = checkReachable(target, first);
   note(reachable);
+  if (first.status !== null) {
+    note(await during("The framework", () => checkFramework(target, first)));
+  }
   // If the webhook does not answer, the other checks are useless.
   if (reachable.result !== "fail") {
     note(checkTransport(to));
     const timed = await during(`Timing ${requests} answers`, () =>
-      timeAnswers(to, requests, first),
+      timeAnswers(target, requests, first),
     );
     times = timed.times;
     note(timed.check);
-    note(await during("Other methods", () => checkMethods(to)));
-    note(await during("Malformed JSON", () => checkParser(to)));
-    note(await during("An oversized body", () => checkOversized(to)));
+    note(await during("Other methods", () => checkMethods(target)));
+    note(await during("Malformed JSON", () => checkParser(target)));
+    note(await during("An oversized body", () => checkOversized(target)));
     if (asked !== null) note(await during("A made-up signature", () => checkService(asked)));
     if (service !== null) {
-      const found = await during("Signed notifications", () => checkSigned(to, service));
+      const found = await during("Signed notifications", () => checkSigned(target, service));
       for (const check of found) note(check);
     }
   }

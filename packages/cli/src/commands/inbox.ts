@@ -1,11 +1,11 @@
 import type { State } from "@reporthook/core";
 import type { Command, Option } from "commander";
 import { type ActingOptions, runAct } from "../inbox/actions.ts";
+import { type LimitedOptions, runActs } from "../inbox/acts.ts";
 import { reasonOption, withFilters } from "../inbox/filters.ts";
 import { type ListOptions, runExport, runList, runShow, runStats } from "../inbox/list.ts";
 import { type PruneOptions, runPrune } from "../inbox/prune.ts";
 import { type InboxSource, withInboxSource } from "../inbox/source.ts";
-import { runWatch, type WatchOptions } from "../inbox/watch.ts";
 import {
   type Example,
   integer,
@@ -60,9 +60,9 @@ export function addInbox(program: Command, terminal: Terminal): void {
   addRelease(add, terminal);
   addRetry(add, terminal);
   addDiscard(add, terminal);
-  addWatch(add, terminal);
   addExport(add, terminal);
   addStats(add, terminal);
+  addActs(add, terminal);
   addPrune(add, terminal);
   withExamples(inbox, [
     parked,
@@ -79,7 +79,11 @@ function addList(add: Add, terminal: Terminal): void {
     ["the latest, and why they are stuck", "reporthook inbox list --since 2h --newest-first"],
     ["the next page of all", "reporthook inbox list --limit 500 --after 01m7qk2v --db inbox.db"],
   ]);
-  forList(command)
+  const chosen = command
+    .addOption(stateOption("only this state; parked is held or dead"))
+    .addOption(reasonOption("only deliveries", "invalid_signature"));
+  withFilters(chosen, "only deliveries")
+    .addOption(receiverOption(ofReceiver))
     .option("--newest-first", "the newest first")
     .option("--limit <count>", "maximum number", integer(1, 10_000), 100)
     .option("--after <id>", "only deliveries after this one")
@@ -125,15 +129,6 @@ function addDiscard(add: Add, terminal: Terminal): void {
     .action((ids: string[], options: ActingOptions) => runAct(terminal, "discard", ids, options));
 }
 
-function addWatch(add: Add, terminal: Terminal): void {
-  const command = add("watch", "Show deliveries as they come and change, until Ctrl-C.", [
-    ["while you try something out", "reporthook inbox watch"],
-    ["only what gets stuck", "reporthook inbox watch --state parked"],
-    ["each change as a line of JSON", "reporthook inbox watch --json --db inbox.db"],
-  ]);
-  forList(command).action((options: WatchOptions) => runWatch(terminal, options));
-}
-
 function addExport(add: Add, terminal: Terminal): void {
   const to = "http://127.0.0.1:3000/hook";
   add("export <id>", "Print a delivery as a fixture for trigger --from, without secrets.", [
@@ -153,6 +148,15 @@ function addStats(add: Add, terminal: Terminal): void {
     .action((options: InboxSource) => runStats(terminal, options));
 }
 
+function addActs(add: Add, terminal: Terminal): void {
+  add("acts", "Show who released, retried or discarded deliveries, newest first.", [
+    ["the last ten", "reporthook inbox acts --limit 10 --db inbox.db"],
+  ])
+    .option("--limit <count>", "maximum number", integer(1, 1_000), 100)
+    .addOption(receiverOption(ofReceiver))
+    .action((options: LimitedOptions) => runActs(terminal, options));
+}
+
 function addPrune(add: Add, terminal: Terminal): void {
   add("prune", "Delete deliveries whose retention is over; a running app does this by itself.", [
     ["what it would delete", "reporthook inbox prune --dry-run --db inbox.db"],
@@ -161,14 +165,6 @@ function addPrune(add: Add, terminal: Terminal): void {
     .option("--dry-run", "say how many it would delete, and delete nothing")
     .option("--yes", "do not ask")
     .action((options: PruneOptions) => runPrune(terminal, options));
-}
-
-/** Adds the options that choose what a list shows. */
-function forList(command: Command): Command {
-  const chosen = command
-    .addOption(stateOption("only this state; parked is held or dead"))
-    .addOption(reasonOption("only deliveries", "invalid_signature"));
-  return withFilters(chosen, "only deliveries").addOption(receiverOption(ofReceiver));
 }
 
 /** Adds the options that choose many deliveries to act on. */

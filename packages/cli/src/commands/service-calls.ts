@@ -1,5 +1,6 @@
 import type { ReportRequest, ServiceAnswer } from "@reporthook/core";
 import { type Command, Option } from "commander";
+import { type CallbackChoice, signUrl, withCallback } from "../lib/callback.ts";
 import { clientFromEnvironment } from "../lib/environment.ts";
 import { UsageError } from "../lib/errors.ts";
 import { collect, integer, jsonOption, url, withExamples } from "../lib/options.ts";
@@ -19,12 +20,13 @@ export function addTest(program: Command, terminal: Terminal): void {
         .makeOptionMandatory(),
     )
     .addOption(jsonOption())
-    .action(async ({ to }: { readonly to: string }) => {
+    .action(async ({ to, ...choice }: CallbackChoice & { readonly to: string }) => {
       const client = clientFromEnvironment();
-      const answer = await terminal.during(`Testing ${to}`, () => client.testWebhook(to));
+      const url = await signUrl(to, choice);
+      const answer = await terminal.during(`Testing ${to}`, () => client.testWebhook(url));
       show(terminal, "The service reached it", answer);
     });
-  withExamples(command, [
+  withExamples(withCallback(command), [
     ["is the address right?", "reporthook test --to https://app.example/webhooks/reports"],
   ]);
 }

@@ -1,6 +1,7 @@
 import { createEmulator, type NotificationName, type SignatureKind } from "@reporthook/emulator";
 import { Argument, type Command, Option } from "commander";
 import { undelivered } from "../lib/advice.ts";
+import { type CallbackChoice, signUrl, unsignedUrl, withCallback } from "../lib/callback.ts";
 import { emulatorKey, playgroundPort, program, webhookPath } from "../lib/environment.ts";
 import { CommandFailed, UsageError } from "../lib/errors.ts";
 import { exchange, isDelivered, parsed } from "../lib/exchange.ts";
@@ -23,7 +24,7 @@ const signatures: readonly SignatureKind[] = ["valid", "invalid", "expired", "no
 
 const ofPlayground = `http://127.0.0.1:${playgroundPort}${webhookPath}`;
 
-interface TriggerOptions {
+interface TriggerOptions extends CallbackChoice {
   readonly to: string;
   readonly reportId?: string;
   readonly signature: SignatureKind;
@@ -56,10 +57,14 @@ export function addTrigger(program: Command, terminal: Terminal): void {
     .action((name: NotificationName | undefined, options: TriggerOptions) =>
       trigger(terminal, name, options),
     );
-  withExamples(command, [
+  withExamples(withCallback(command), [
     ["to the playground (reporthook dev)", "reporthook trigger report.complete"],
     ["to your app", "reporthook trigger report --to http://127.0.0.1:3000/hook"],
     ["a recorded one", "reporthook trigger --from fixture.json --to http://127.0.0.1:3000/hook"],
+    [
+      "with a context, signed with REPORTS_CALLBACK_SECRET",
+      `reporthook trigger report --context '{"customer":"c-1"}' --to http://127.0.0.1:3000/hook`,
+    ],
     ["a forged one", "reporthook trigger report --signature invalid"],
   ]);
 }
@@ -69,15 +74,17 @@ async function trigger(
   named: NotificationName | undefined,
   options: TriggerOptions,
 ): Promise<void> {
-  const { to, reportId, signature, force = false } = options;
+  const { reportId, signature, force = false } = options;
+  const to = unsignedUrl(options.to);
   const { name, body, contentType } = chosen(named, options);
   if (body !== undefined && !force) assertNotification(body);
   const emulator = createEmulator({ apiKey: emulatorKey() });
   const made = emulator.notification(name, { reportId, signature, body });
   const headers = { ...made.headers, ...(contentType && { "content-type": contentType }) };
   const sent = made.body;
+  const target = await signUrl(options.to, options);
   const answer = await terminal.during(`Sending ${name}`, () =>
-    exchange(to, { headers, body: sent }),
+    exchange(target, { headers, body: sent }),
   );
   if (to === ofPlayground && "error" in answer && answer.isRefused) {
     throw new CommandFailed(

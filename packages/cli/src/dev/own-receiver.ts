@@ -6,6 +6,7 @@ import {
   type Receiver,
 } from "@reporthook/core";
 import { sqliteInbox } from "@reporthook/sqlite";
+import { callbackSecret } from "../lib/callback.ts";
 import type { ReceiverStep, Tell } from "./event.ts";
 
 /** Attempts of the playground's handler. */
@@ -14,15 +15,22 @@ export const attempts = 3;
 /** Creates the playground's receiver. Its handler does nothing, or fails on demand; each step is reported. */
 export function createOwnReceiver(
   client: Client,
-  db: string,
-  tell: (what: ReceiverStep, entry: Entry) => void,
-  warn: Logger["warn"],
+  {
+    db,
+    receiver: name,
+    tell,
+  }: { readonly db: string; readonly receiver: string; readonly tell: Tell },
+  note: (what: ReceiverStep, entry: Entry) => void,
   isBroken: () => boolean,
 ): Receiver {
-  const step = (what: ReceiverStep) => (entry: Entry) => tell(what, entry);
+  const step = (what: ReceiverStep) => (entry: Entry) => note(what, entry);
+  const warn = warnTo(tell);
+  const secret = callbackSecret();
   const receiver = createReceiver({
     client,
+    name,
     inbox: sqliteInbox(db),
+    callback: secret === null ? undefined : { secrets: [secret] },
     autostart: false,
     retry: { attempts, minMs: 1_000, maxMs: 10_000 },
     logger: {
@@ -32,7 +40,7 @@ export function createOwnReceiver(
     },
     observe: {
       acknowledged: step("received"),
-      verified: (entry) => tell(entry.state === "rejected" ? "rejected" : "verified", entry),
+      verified: (entry) => note(entry.state === "rejected" ? "rejected" : "verified", entry),
       handled: step("handled"),
       failed: step("failed"),
       parked: step("parked"),
@@ -49,7 +57,7 @@ export function dashboardLogger(tell: Tell): Pick<Logger, "info" | "error"> {
 }
 
 /** A logger's function that reports warnings. */
-export function warnTo(tell: Tell): Logger["warn"] {
+function warnTo(tell: Tell): Logger["warn"] {
   return (fields, message) => {
     const { headers, error } = fields;
     const detail = Array.isArray(headers) ? `Headers: ${headers.join(", ")}.` : (error ?? "");

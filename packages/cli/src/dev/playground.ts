@@ -11,6 +11,7 @@ import { isLoopback } from "@reporthook/core/store";
 import { dashboard } from "@reporthook/dashboard";
 import { onNode } from "@reporthook/dashboard/node";
 import { createEmulator, type Emulator } from "@reporthook/emulator";
+import { unsignedUrl, withQuery } from "../lib/callback.ts";
 import { dashboardPath, webhookPath } from "../lib/environment.ts";
 import { CommandFailed } from "../lib/errors.ts";
 import { startListening } from "../lib/listen.ts";
@@ -18,7 +19,7 @@ import { AppInbox } from "./app-inbox.ts";
 import { AppSender } from "./app-sender.ts";
 import type { ReceiverStep, Tell } from "./event.ts";
 import { History, type SentNotification, signatureHeader } from "./history.ts";
-import { createOwnReceiver, dashboardLogger, warnTo } from "./own-receiver.ts";
+import { createOwnReceiver, dashboardLogger } from "./own-receiver.ts";
 import { answerErrors, type Handle, pageProblem, passTo, serveFetch } from "./serve.ts";
 
 /** The settings of a playground. */
@@ -28,6 +29,10 @@ export interface PlaygroundOptions {
   readonly apiKey: string;
   /** The target of notifications: an app, or the playground's receiver with an inbox in a file. */
   readonly to: { readonly forward: string } | { readonly db: string };
+  /** The query that signs a callback URL; empty without a secret. */
+  readonly token: string;
+  /** The name of the playground's receiver. */
+  readonly receiver: string;
   readonly tell: Tell;
 }
 
@@ -74,7 +79,7 @@ export class Playground {
   readonly #completing = new Map<string, NodeJS.Timeout>();
 
   constructor(options: PlaygroundOptions) {
-    const { apiKey, to, tell } = options;
+    const { apiKey, to, token, tell } = options;
     this.options = options;
     this.#sender = new AppSender(this.history, tell);
     this.#emulator = createEmulator({ apiKey, deliver: (request) => this.#deliver(request) });
@@ -83,13 +88,13 @@ export class Playground {
     if ("db" in to) {
       const step = (what: ReceiverStep, entry: Entry): void => this.#note(what, entry);
       const isBroken = (): boolean => this.broken;
-      const receiver = createOwnReceiver(this.#client, to.db, step, warnTo(tell), isBroken);
+      const receiver = createOwnReceiver(this.#client, { ...options, db: to.db }, step, isBroken);
       this.#receiver = receiver;
       this.#webhook = nodeHandler(receiver);
       this.#dashboard = onNode(dashboard(receiver, { logger: dashboardLogger(tell) }));
     } else {
       this.#receiver = null;
-      this.#webhook = passTo(to.forward, this.#sender);
+      this.#webhook = passTo(to.forward, token, this.#sender);
       this.#dashboard = this.#appInbox.serve;
     }
     this.#service = serveFetch((url, init) => this.#answer(url, init));
@@ -107,12 +112,15 @@ export class Playground {
 
   /** Makes the service send a test notification. */
   async test(): Promise<void> {
-    await this.#client.testWebhook(this.webhook);
+    await this.#client.testWebhook(this.#signedWebhook);
   }
 
   /** Requests a report. */
   async request(): Promise<void> {
-    await this.#client.requestReport({ webhook_url: this.webhook, domains: ["example.com"] });
+    await this.#client.requestReport({
+      webhook_url: this.#signedWebhook,
+      domains: ["example.com"],
+    });
     this.#completeReports();
   }
 
@@ -133,7 +141,7 @@ export class Playground {
     const signature = details.verification === "unsigned" ? "none" : "valid";
     const made = this.#emulator.notification("unknown", { signature, body: details.body });
     const headers = { ...made.headers, ...details.headers };
-    const { ok, status } = await fetch(this.webhook, { ...made, headers });
+    const { ok, status } = await fetch(this.#signedWebhook, { ...made, headers });
     if (!ok) throw new CommandFailed("not_delivered", `${this.webhook} answered ${status}`);
   }
 
@@ -154,6 +162,11 @@ export class Playground {
     await this.#appInbox.close();
   }
 
+  /** The address that the playground itself gives to its service; requests to an app are signed when they are passed on. */
+  get #signedWebhook(): string {
+    return this.#receiver === null ? this.webhook : withQuery(this.webhook, this.options.token);
+  }
+
   async #serve(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const [path] = (req.url ?? "/").split("?");
     if (`${path}/`.startsWith(dashboardPath)) return this.#dashboard(req, res);
@@ -169,7 +182,7 @@ export class Playground {
 
   /** Delivers what the service sends; the webhook reports its own deliveries. */
   async #deliver(request: Request): Promise<Response> {
-    if (request.url === this.webhook) return fetch(request);
+    if (unsignedUrl(request.url) === this.webhook) return fetch(request);
     const { url, method } = request;
     const headers = Object.fromEntries(request.headers);
     const answer = await this.#sender.send({ url, method, headers, body: await request.text() });

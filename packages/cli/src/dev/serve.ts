@@ -2,6 +2,7 @@ import { Buffer } from "node:buffer";
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { isLoopback } from "@reporthook/core/store";
+import { tokenOf, withQuery } from "../lib/callback.ts";
 import type { AppSender } from "./app-sender.ts";
 
 /** Answers one request of a Node server. */
@@ -40,8 +41,8 @@ export function serveFetch(fetch: typeof globalThis.fetch): Handle {
   };
 }
 
-/** Passes each request on to an app, and returns its answer. A request that it sent itself is answered 508. */
-export function passTo(url: string, sender: AppSender): Handle {
+/** Passes each request on to an app, signed unless it is, and returns its answer. A request that it sent itself is answered 508. */
+export function passTo(url: string, token: string, sender: AppSender): Handle {
   const own = randomUUID();
   return async (req, res) => {
     try {
@@ -49,10 +50,13 @@ export function passTo(url: string, sender: AppSender): Handle {
         return answerErrors(res, 508, `--forward ${url} leads back here: use your app's URL`);
       }
       const body = await bytesOf(req);
+      const asked = `http://localhost${req.url}`;
+      const { search } = new URL(asked);
+      const to = withQuery(url, search.slice(1), tokenOf(asked) === "" ? token : "");
       const method = req.method ?? "POST";
       const withBody = method === "GET" || method === "HEAD" ? {} : { body };
       const headers = { ...headersOf(req), [passedOnBy]: own };
-      const answer = await sender.send({ url, method, headers, ...withBody });
+      const answer = await sender.send({ url: to, method, headers, ...withBody });
       if (answer.status === null) return answerErrors(res, 502, `${url}: ${answer.error}`);
       const type = answer.headers.get("content-type") ?? "text/plain";
       res.writeHead(answer.status, { "content-type": type }).end(answer.body);

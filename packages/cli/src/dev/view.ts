@@ -1,4 +1,5 @@
 import type { Entry } from "@reporthook/core";
+import { unsignedUrl } from "../lib/callback.ts";
 import { program, publicKey } from "../lib/environment.ts";
 import { isDelivered } from "../lib/exchange.ts";
 import { duration, hang, milliseconds, quoted, truncate } from "../lib/layout.ts";
@@ -94,7 +95,7 @@ function next(verdict: string): string {
 
 function sentText(sent: ForwardedNotification, terminal: Terminal): string {
   const { url, name, status, durationMs, error, id, says } = sent;
-  const about = `${name} to ${truncate(terminal.clean(url), maxUrl)}`;
+  const about = `${name} to ${truncate(terminal.clean(unsignedUrl(url)), maxUrl)}`;
   if (status === null) return `${about}: ${error ?? "no answer"}`;
   const word = says === undefined ? "" : ` ${says}`;
   const stored = id === undefined ? "" : `, ${id}`;

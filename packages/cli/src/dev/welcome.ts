@@ -48,7 +48,7 @@ function forYourApp({ url, options: { apiKey } }: Playground): string[] {
     "",
     "To see what your handlers do, run in your app's folder:",
     "",
-    `  ${program()} inbox watch`,
+    `  ${program()} inbox list --newest-first`,
   ];
 }
 

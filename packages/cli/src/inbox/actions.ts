@@ -1,4 +1,4 @@
-import { userInfo } from "node:os";
+import { hostname, userInfo } from "node:os";
 import { type Act, type ActQuery, type Inbox, ReporthookError } from "@reporthook/core";
 import { actOn } from "@reporthook/core/store";
 import { CommandFailed, UsageError } from "../lib/errors.ts";
@@ -95,10 +95,10 @@ async function withAdvice(
   return new CommandFailed(code, `${message}; inbox retry retries a waiting delivery`);
 }
 
-/** The name of the user, for the history of deliveries; null where the system knows none. */
+/** The name of the user and of the host, for the history of deliveries; null where the system knows none. */
 function nameOfUser(): string | null {
   try {
-    return userInfo().username;
+    return `${userInfo().username}@${hostname()}`;
   } catch {
     return null;
   }

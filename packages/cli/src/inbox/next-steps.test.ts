@@ -6,7 +6,7 @@ import { nextSteps } from "./next-steps.ts";
 
 function parked(id: string, code: ReasonCode): Entry {
   return {
-    ...{ id, state: "dead", type: "report.complete", reportId: null, lastError: null },
+    ...{ id, state: "dead", type: "report.complete", reportId: null, lastError: null, error: null },
     ...{
       reason: { code, message: "" },
       receivedAt: new Date(0),

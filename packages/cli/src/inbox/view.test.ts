@@ -14,6 +14,7 @@ function attemptsShown(...history: readonly Attempt[]): string[] {
       attempts: 1,
       nextAttemptAt: null,
       lastError: null,
+      error: null,
       requestId: null,
     },
     ...{ headers: {}, verification: "valid", history, body: null, context: null, url: "/" },
@@ -62,7 +63,7 @@ it("entryLines() puts attempts that are alike in a row on one line", () => {
 
 it("whyLines() counts the errors and reasons of what is parked, and names a delivery of each", () => {
   const dead = (id: string, lastError: string): Entry => ({
-    ...{ id, lastError, state: "dead", type: "report.complete", reportId: null },
+    ...{ id, lastError, error: null, state: "dead", type: "report.complete", reportId: null },
     ...{
       reason: { code: "attempts_used_up", message: "" },
       receivedAt: at,
@@ -79,6 +80,7 @@ it("whyLines() counts the errors and reasons of what is parked, and names a deli
     {
       ...dead("01m7e", ""),
       lastError: null,
+      error: null,
       reason: { code: "expired" as const, message: "late" },
     },
   ];
@@ -103,6 +105,7 @@ it("entryLines() shows a stack trace once, a frame a line", () => {
       attempts: 2,
       nextAttemptAt: at,
       lastError,
+      error: null,
       requestId: null,
     },
     ...{ headers: {}, verification: "valid", history, body: null, context: null, url: "/" },
@@ -118,7 +121,7 @@ it("entryTable() tells that no handler ran", () => {
       {
         ...{ id: "01m7", state: "handled", reason: null, type: "report.internal_error" },
         ...{ reportId: null, receivedAt: at, attempts: 1, nextAttemptAt: null },
-        ...{ lastError: "no handler ran", changedAt: at, requestId: null },
+        ...{ lastError: "no handler ran", error: null, changedAt: at, requestId: null },
       },
     ],
     createTerminal(false, {}),
@@ -133,7 +136,7 @@ it("entryTable() tells that the service refuses the API key, and when it is aske
     [
       {
         ...{ id: "01m7", state: "received", reason: null, type: null, reportId: null },
-        ...{ receivedAt: at, changedAt: at, attempts: 0, lastError, requestId: null },
+        ...{ receivedAt: at, changedAt: at, attempts: 0, lastError, error: null, requestId: null },
         nextAttemptAt: new Date(Date.now() + 3_600_000),
       },
     ],

@@ -15,7 +15,7 @@ const styles: Readonly<Record<Entry["state"], Style>> = {
 const maxKinds = 5;
 
 /** The name of a state, painted. */
-export function paintState(state: Entry["state"], terminal: Terminal): string {
+function paintState(state: Entry["state"], terminal: Terminal): string {
   return terminal.paint(styles[state], state);
 }
 
@@ -140,7 +140,7 @@ export function statsLines(stats: Stats, terminal: Terminal): string[] {
 }
 
 /** The explanation of an entry's state, with the error first. */
-export function whyOf(entry: Entry, now: number): string {
+function whyOf(entry: Entry, now: number): string {
   const { reason, state, attempts, nextAttemptAt } = entry;
   const error = headlineOf(entry.lastError);
   if (reason !== null) return error === null ? reason.code : `${error} (${reason.code})`;

@@ -1,3 +1,4 @@
+import { secretVariable, unsignedUrl } from "./callback.ts";
 import { program } from "./environment.ts";
 import { CommandFailed } from "./errors.ts";
 import { codeOf, type Exchange, parsed } from "./exchange.ts";
@@ -20,6 +21,10 @@ export function adviceFor(to: string, answer: Exchange): Advice {
   }
   if (code === "inbox_unavailable") {
     return { fix: "Check the app's log: its inbox fails.", type: `${program()} inbox stats` };
+  }
+  if (code === "not_found") {
+    const fix = `This address takes signed callback URLs only: set ${secretVariable} to the app's secret, and --receiver to its receiver's name.`;
+    return { fix, type: `export ${secretVariable}=…` };
   }
   if (code !== null) return { fix: "Check the app's log.", type: againLine(to) };
   if (status >= 300 && status < 400) {
@@ -49,7 +54,7 @@ export function mountLine(to: string): string {
 
 /** The command that sends one unsigned test notification, as `doctor` does. */
 export function againLine(to: string): string {
-  return `${program()} trigger test_webhook_endpoint --signature none --to ${quoted(to)}`;
+  return `${program()} trigger test_webhook_endpoint --signature none --to ${quoted(unsignedUrl(to))}`;
 }
 
 /** The command that starts an app for a service; it shows no secret key. */
@@ -62,11 +67,13 @@ function startApp(to: string, isRefused: boolean): Advice {
   const fix = isRefused
     ? "Start the app, or use the address where it listens."
     : "Check whether the app answers there.";
-  return { fix, type: isRefused ? "npm start" : `curl -i ${quoted(to)}` };
+  return { fix, type: isRefused ? "npm start" : `curl -i ${quoted(unsignedUrl(to))}` };
 }
 
 function targetOf(to: string, location: string | null): string {
-  return location !== null && URL.canParse(location, to) ? new URL(location, to).href : "URL";
+  return location !== null && URL.canParse(location, to)
+    ? unsignedUrl(new URL(location, to).href)
+    : "URL";
 }
 
 /** The failure for a notification that was not delivered. */

@@ -19,6 +19,8 @@ export interface Terminal {
   print(text?: string): void;
   /** Prints the result as one line of JSON; only with `--json`. */
   emit(value: unknown): void;
+  /** Prints a URL with its callback token, for which somebody has asked. */
+  reveal(result: { readonly url: string }): void;
   /** Prints progress or a warning to stderr; nothing with `--json`. */
   tell(text: string): void;
   /**
@@ -69,6 +71,7 @@ export function createTerminal(
       const text = JSON.stringify(value, (_, of) => redacted(of, redact));
       stdout.write(`${printable(text)}\n`);
     },
+    reveal: (result) => void stdout.write(`${json ? JSON.stringify(result) : result.url}\n`),
     tell: (text) => json || write(stderr, text),
     clean: (text) => printable(redact(text), "\n\t"),
     paint: (style, text, beside = false) =>

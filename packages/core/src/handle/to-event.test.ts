@@ -16,6 +16,7 @@ function jobOf(body: unknown, rest: Partial<Job> = {}): Job {
       attempts: 0,
       nextAttemptAt: null,
       lastError: null,
+      error: null,
       requestId: null,
     },
     ...{

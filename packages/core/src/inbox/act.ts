@@ -4,7 +4,7 @@ export type Act = "release" | "retry" | "discard";
 /** An act on a delivery that is still there, in its history. */
 export interface ActRecord {
   readonly at: Date;
-  readonly act: Exclude<Act, "discard">;
+  readonly act: Exclude<Act, "discard"> | "erase";
   /** The person, as the option `by` names one; else null. */
   readonly by: string | null;
 }

@@ -3,9 +3,15 @@ import { addCounts, sumOf } from "../lib/add-counts.ts";
 import type { Act } from "./act.ts";
 import { type EntryDetails, isParked, type ReasonCode, type State } from "./delivery.ts";
 import type { Inbox } from "./inbox.ts";
-import { filterOf, isChosen } from "./query.ts";
+import { filterOf } from "./query.ts";
 import { isUnsigned } from "./retention.ts";
-import type { ActQuery, ActStep, ReasonCounts, Selection } from "./selection.ts";
+import {
+  type ActQuery,
+  type ActStep,
+  isChosen,
+  type ReasonCounts,
+  type Selection,
+} from "./selection.ts";
 import type { StoredDelivery } from "./stored-delivery.ts";
 
 /** The reasons for which nobody vouches for a delivery: a person looks at each, or names the reason. */
@@ -17,9 +23,18 @@ export const unvouchedReasons: readonly ReasonCode[] = [
   "no_token",
 ];
 
-/** The states in which an act finds entries: handled ones are released by id, or when their state is named. */
-export function statesOf({ act, id, state }: ActQuery): readonly State[] {
-  if (act === "retry") return among(["received", "verified"], state);
+/**
+ * The states in which an act finds entries: handled ones are released by id, or when their state is named; rejected ones are
+ * retried when their state or reason is named.
+ */
+export function statesOf({ act, id, state, reason }: ActQuery): readonly State[] {
+  const isRejectedMeant = id === undefined && (state === "rejected" || reason !== undefined);
+  const retried = [
+    "received",
+    "verified",
+    ...(isRejectedMeant ? (["rejected"] as const) : []),
+  ] as const;
+  if (act === "retry") return among(retried, state);
   const isHandledMeant = act === "release" && (id !== undefined || state === "handled");
   return among(isHandledMeant ? ["held", "dead", "handled"] : ["held", "dead"], state);
 }
@@ -43,7 +58,11 @@ export function selectorOf(query: ActQuery): (stored: StoredDelivery) => boolean
     if (!states.includes(state) || !fits(stored) || changedAt > lastChange) return false;
     if (id !== undefined && id !== stored.id) return false;
     if (stored.reason !== null && leftOut.includes(stored.reason.code)) return false;
-    return act === "retry" ? dueAt > now : isParked(state) || !isUnsigned(stored);
+    if (state === "rejected") return stored.body !== null && stored.signature !== null;
+    if (act === "discard") return true;
+    return act === "retry"
+      ? dueAt > now
+      : stored.body !== null && (isParked(state) || !isUnsigned(stored));
   };
 }
 
@@ -101,12 +120,18 @@ function refusal(act: Act, id: string, entry: EntryDetails | null): ReporthookEr
 
 function whyNot(act: Act, { state, body }: Pick<EntryDetails, "state" | "body">): string {
   if (act === "retry") {
-    return "is not waiting for a retry: only waiting deliveries can be retried";
+    return state === "rejected"
+      ? "is rejected: name its state or its reason in a selection to have it asked about again"
+      : "is not waiting for a retry: only waiting deliveries can be retried";
   }
-  if (isParked(state)) return "has changed in this moment: look at it again";
+  if (isParked(state)) {
+    return act === "release" && body === null
+      ? "was erased: nothing is left to run. Discard it"
+      : "has changed in this moment: look at it again";
+  }
   if (act === "discard") return `is ${state}: only held and dead ones can be discarded`;
   if (state !== "handled") return `is ${state}: only held, dead and handled ones can be released`;
   return body === null
-    ? "came without a signature: once it was handled its body is not kept. Send the test again"
+    ? "has no body any more: it was erased, or came without a signature, and was handled"
     : "has changed in this moment: look at it again";
 }

@@ -36,6 +36,7 @@ export const parkedReasons = [
   "do_not_retry",
   "attempts_used_up",
   "poison",
+  "erased",
 ] as const;
 
 /** The codes of {@link Reason}. */
@@ -108,7 +109,7 @@ export interface Parked extends Partial<Recognized> {
   readonly verification?: Verification;
   /** The error of the attempt, as text. */
   readonly error: string | null;
-  /** The same for the logger: no inbox stores it. */
+  /** For the logger: no inbox stores it. */
   readonly err?: Error;
 }
 
@@ -158,10 +159,9 @@ export interface Entry {
   readonly attempts: number;
   readonly nextAttemptAt: Date | null;
   readonly lastError: string | null;
-  /**
-   * When an attempt or a person last changed it; at first, when it was received. By lived time, which may differ from the wall
-   * clock: to be compared with others, and later than all that the inbox had shown before.
-   */
+  /** The key of the group of entries with an equal error; null when no attempt failed. */
+  readonly error: string | null;
+  /** When an attempt or a person last changed it, by lived time: later than all that the inbox had shown before. */
   readonly changedAt: Date;
 }
 

@@ -1,6 +1,7 @@
 import type { StopSignal } from "../lib/abort.ts";
 import type { InboxClock } from "../lib/time/lived-clock.ts";
 import type { TimeMark } from "../lib/time/timekeeper.ts";
+import type { LoggedAct } from "./act-log.ts";
 import type {
   Arrival,
   Entry,
@@ -12,8 +13,17 @@ import type {
   Stage,
   State,
 } from "./delivery.ts";
+import type { ErrorGroup } from "./error-groups.ts";
 import type { RequestStore } from "./request-store.ts";
-import type { ActQuery, ActStep, InboxQuery, ReasonCounts } from "./selection.ts";
+import type {
+  ActQuery,
+  ActStep,
+  ActsQuery,
+  EraseQuery,
+  ErrorsQuery,
+  InboxQuery,
+  ReasonCounts,
+} from "./selection.ts";
 
 /** The result of {@link Inbox.add}. */
 export type AddResult =
@@ -205,6 +215,19 @@ export interface Inbox {
   act(query: ActQuery): AsyncIterable<ActStep>;
   /** Keeps requests for reports; without it `receiver.reports` says that this inbox can't. */
   readonly requests?: RequestStore | undefined;
+  /**
+   * Removes bodies, errors and contexts of the entries of one report or request, in every state, in steps; resolves to how many.
+   * An entry whose report is not known is found by its body. Only a store that can look for a report in every state has it.
+   */
+  erase?(query: EraseQuery): Promise<number>;
+  /** Copies a running store at one moment into a new file that only its owner may read: a store in a file has it. It blocks this thread. */
+  backup?(file: string, options?: { readonly overwrite?: boolean | undefined }): Promise<void>;
+  /** The groups of entries with equal errors, largest first, at most 1,000. */
+  errors(query?: ErrorsQuery): Promise<ErrorGroup[]>;
+  /**
+   * The last 1,000 acts, newest first. An act that changed nothing is none; one that ends half way has the number that it changed.
+   */
+  acts(query?: ActsQuery): Promise<LoggedAct[]>;
   /**
    * Deletes the entries, and the requests, whose retention is over at `now`, a lived time. Parked ones are announced first, and deleted after the notice. With
    * `dryRun` nothing changes.

@@ -1,8 +1,8 @@
 import { withoutToken } from "../callback-urls/callback-url.ts";
-import { isParked, type ReasonCode, type State, states } from "./delivery.ts";
+import { isParked, isWaiting, type ReasonCode, type State, states } from "./delivery.ts";
 import { idAt } from "./id.ts";
 import type { Backlog, Summary, SummaryQuery } from "./inbox.ts";
-import type { InboxQuery } from "./selection.ts";
+import { type InboxQuery, isChosen } from "./selection.ts";
 import type { StoredDelivery } from "./stored-delivery.ts";
 
 /** A minute in milliseconds. */
@@ -18,14 +18,9 @@ export function idRange(query: InboxQuery): { readonly first: string; readonly b
   return { first: firsts.sort().at(-1) ?? "", below: belows.sort()[0] ?? "~" };
 }
 
-/** Whether a state is one of those asked for. */
-export function isChosen(state: State, asked: InboxQuery["state"]): boolean {
-  return asked === undefined || asked === state || (asked === "parked" && isParked(state));
-}
-
 /** Makes the comparison of deliveries with the filters of a query. */
 export function filterOf(query: InboxQuery): (stored: StoredDelivery) => boolean {
-  const { receiver, state, type, reportId, requestId, reason } = query;
+  const { receiver, state, type, reportId, requestId, reason, error } = query;
   const { first, below } = idRange(query);
   return (stored) =>
     isChosen(stored.state, state) &&
@@ -34,6 +29,7 @@ export function filterOf(query: InboxQuery): (stored: StoredDelivery) => boolean
     (reportId === undefined || reportId === stored.reportId) &&
     (requestId === undefined || requestId === stored.requestId) &&
     (reason === undefined || reason === stored.reason?.code) &&
+    (error === undefined || error === stored.error) &&
     stored.id >= first &&
     stored.id < below;
 }
@@ -125,4 +121,25 @@ export function sumOfBacklogs(one: Backlog, other: Backlog, times: 1 | -1): Back
     unsignedHeld: one.unsignedHeld + times * other.unsignedHeld,
     withoutToken: one.withoutToken + times * other.withoutToken,
   };
+}
+
+/** Counts deliveries by state: of a receiver, or all. */
+export function countStates(
+  all: Iterable<StoredDelivery>,
+  receiver: string | undefined,
+): Record<State, number> {
+  const counts = zeroCounts();
+  for (const stored of all) {
+    if (receiver === undefined || receiver === stored.receiver) counts[stored.state]++;
+  }
+  return counts;
+}
+
+/** When the oldest waiting delivery of a receiver arrived, by lived time; null without any. */
+export function oldestArrival(all: Iterable<StoredDelivery>, receiver: string): Date | null {
+  let oldest = Number.POSITIVE_INFINITY;
+  for (const { receiver: of, state, arrivedAt } of all) {
+    if (of === receiver && isWaiting(state)) oldest = Math.min(oldest, arrivedAt);
+  }
+  return Number.isFinite(oldest) ? new Date(oldest) : null;
 }

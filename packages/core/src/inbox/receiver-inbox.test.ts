@@ -69,6 +69,10 @@ describe("inbox of a receiver", () => {
     await refused({ from }, "summary: until must be a valid Date, not undefined");
     await refused({ until: from, from: null }, "summary: from must be a valid Date, not null");
     await refused({ from, until: from, state: "held" }, "summary: state is no option");
+    const acts = inbox.acts({ limit: 0 });
+    await expect(acts).rejects.toThrow("acts: limit must be an integer from 1, or Infinity, not 0");
+    const errors = inbox.errors({ state: "lost" as never });
+    await expect(errors).rejects.toThrow("errors: state must be parked or one of received, ");
   });
 
   it.each([

@@ -4,11 +4,20 @@ import { LivedClock } from "../lib/time/lived-clock.ts";
 import { Timekeeper } from "../lib/time/timekeeper.ts";
 import { assertKnownKeys, assertOption } from "../lib/validate.ts";
 import type { Act } from "./act.ts";
+import type { LoggedAct } from "./act-log.ts";
 import { type ActCount, actOn } from "./acting.ts";
 import { type Entry, type EntryDetails, states } from "./delivery.ts";
+import type { ErrorGroup } from "./error-groups.ts";
 import type { Counts, Inbox, Summary, SummaryQuery } from "./inbox.ts";
 import { type Life, outside } from "./receivers.ts";
-import type { InboxFilters, InboxQuery, ReasonCounts, Selection } from "./selection.ts";
+import type {
+  ActsQuery,
+  ErrorsQuery,
+  InboxFilters,
+  InboxQuery,
+  ReasonCounts,
+  Selection,
+} from "./selection.ts";
 
 /** The options of an act. */
 export interface ActOptions {
@@ -47,6 +56,10 @@ export interface ReceiverInbox {
   readonly retry: ActOn;
   /** Deletes parked entries. Rejects `not_found` or `not_parked` for an id. */
   readonly discard: ActOn;
+  /** The groups of entries with equal errors, parked ones unless told, largest first. Rejects as `list` does. */
+  errors(query?: Omit<ErrorsQuery, "receiver">): Promise<ErrorGroup[]>;
+  /** The last acts of people on these entries, at most 1,000, newest first. Rejects with a TypeError for a wrong limit. */
+  acts(query?: Omit<ActsQuery, "receiver">): Promise<LoggedAct[]>;
 }
 
 /** The part of a receiver, or of a tool without one, that looks into its inbox. */
@@ -107,21 +120,35 @@ export function receiverInbox(
     release: acting("release"),
     retry: acting("retry"),
     discard: acting("discard"),
+    errors: async (query = {}) => {
+      assertKnownKeys("errors", query, ["state"]);
+      checkFilters("errors", query);
+      return afterPrune(() => inbox.errors({ ...query, receiver: name }));
+    },
+    acts: async (query = {}) => {
+      assertKnownKeys("acts", query, ["limit"]);
+      checkLimit("acts", query.limit);
+      return ask(() => inbox.acts({ ...query, receiver: name }));
+    },
   };
 }
 
-const texts = ["type", "reportId", "requestId", "reason", "idPrefix"] as const;
+const texts = ["type", "reportId", "requestId", "reason", "error", "idPrefix"] as const;
 const filters = ["state", ...texts, "from", "until"] as const;
 const asked: readonly string[] = [...filters, "newestFirst", "limit", "after"];
 
 function checkList(query: Omit<InboxQuery, "receiver">): void {
   assertKnownKeys("list", query, asked);
   checkFilters("list", query);
-  const { limit = 1, newestFirst = false, after = "" } = query;
-  const isCount = Number.isInteger(limit) || limit === Number.POSITIVE_INFINITY;
-  assertOption("list: limit", "an integer from 1, or Infinity", limit, isCount && limit >= 1);
+  const { limit, newestFirst = false, after = "" } = query;
+  checkLimit("list", limit);
   checkChoice("list: newestFirst", newestFirst);
   checkText("list: after", after);
+}
+
+function checkLimit(whose: string, limit = 1): void {
+  const isCount = Number.isInteger(limit) || limit === Number.POSITIVE_INFINITY;
+  assertOption(`${whose}: limit`, "an integer from 1, or Infinity", limit, isCount && limit >= 1);
 }
 
 function checkAct(act: Act, which: string | Selection, options: ActOptions): void {
@@ -147,9 +174,7 @@ function checkFilters(whose: string, query: InboxFilters): void {
   for (const date of ["from", "until"] as const) {
     if (query[date] !== undefined) checkDate(`${whose}: ${date}`, query[date]);
   }
-  for (const text of texts) {
-    checkText(`${whose}: ${text}`, query[text] ?? "");
-  }
+  for (const text of texts) checkText(`${whose}: ${text}`, query[text] ?? "");
 }
 
 function checkDate(name: string, date: unknown): void {

@@ -39,6 +39,12 @@ export function isUnsigned({
  */
 export const maxUnsigned = 1_000;
 
+/** The maximum number, and of bytes together, of rejected deliveries that keep body and signature: the newest. */
+export const wholeRejected: { readonly max: number; readonly bytes: number } = {
+  max: 1_000,
+  bytes: 16 * 2 ** 20,
+};
+
 /** How long handled and parked deliveries are kept, in milliseconds. */
 export interface Retention {
   readonly handledMs: number;

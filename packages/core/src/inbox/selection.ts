@@ -1,6 +1,6 @@
 import type { EventType } from "../events/events.ts";
 import type { Act } from "./act.ts";
-import type { ReasonCode, State } from "./delivery.ts";
+import { isParked, type ReasonCode, type State } from "./delivery.ts";
 
 /** The filters of a list, and of a selection. */
 export interface InboxFilters {
@@ -14,6 +14,8 @@ export interface InboxFilters {
   readonly requestId?: string | undefined;
   /** Parked or rejected for this reason. */
   readonly reason?: ReasonCode | undefined;
+  /** With this key of a group of equal errors. */
+  readonly error?: string | undefined;
   /** Received at this moment or later, by the time in their ids. */
   readonly from?: Date | undefined;
   /** Received before this moment, by the time in their ids. */
@@ -32,6 +34,11 @@ export interface InboxQuery extends InboxFilters {
   readonly limit?: number | undefined;
   /** Only entries after this id, in the order of the list. */
   readonly after?: string | undefined;
+}
+
+/** Whether a state is one of those asked for. */
+export function isChosen(state: State, asked: InboxQuery["state"]): boolean {
+  return asked === undefined || asked === state || (asked === "parked" && isParked(state));
 }
 
 /** The number of entries by reason; by state where they have no reason. */
@@ -59,6 +66,28 @@ export interface ActQuery extends Selection {
   /** Counts, and changes nothing. */
   readonly dryRun?: boolean | undefined;
 }
+
+/** The question of {@link Inbox.acts}. */
+export interface ActsQuery {
+  /** On entries of this receiver; on those of any when left out. */
+  readonly receiver?: string | undefined;
+  /** At most this many; 100 when left out. */
+  readonly limit?: number | undefined;
+}
+
+/** The question of {@link Inbox.errors}. */
+export interface ErrorsQuery {
+  /** Of this receiver; of all when left out. */
+  readonly receiver?: string | undefined;
+  /** In this state; `parked`, which is held or dead, when left out. */
+  readonly state?: State | "parked" | undefined;
+}
+
+/** The question of {@link Inbox.erase}: the deliveries of one report, or of one request. */
+export type EraseQuery = Pick<
+  ActQuery,
+  "receiver" | "reportId" | "requestId" | "now" | "wallOffset" | "by" | "dryRun"
+>;
 
 /** The entries of one step of an act. */
 export interface ActStep {

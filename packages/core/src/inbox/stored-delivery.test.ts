@@ -21,7 +21,7 @@ const job = {
     requestId: null,
   },
   ...{ context: '{"customer":1}', reason: null, attempts: 0, nextAttemptAt: new Date(900) },
-  ...{ lastError: null, released: false, retryState: null, sameSignatureAs: null },
+  ...{ lastError: null, error: null, released: false, retryState: null, sameSignatureAs: null },
 };
 const reason = { code: "unsigned", message: "It has no signature." } as const;
 
@@ -64,6 +64,7 @@ describe("entries", () => {
       ...{
         nextAttemptAt: receivedAt,
         lastError: null,
+        error: null,
         requestId: null,
         ...expected,
       },

@@ -18,10 +18,10 @@ export interface StoredDelivery {
   readonly receivedAt: number;
   /** Lived time, like all others but `receivedAt` and those of attempts. */
   readonly arrivedAt: number;
-  readonly context: string | null;
   readonly requestId: string | null;
   readonly headers: NewDelivery["headers"];
   url: string;
+  context: string | null;
   body: Uint8Array | null;
   signature: string | null;
   state: State;
@@ -37,6 +37,8 @@ export interface StoredDelivery {
   retryState: string | null;
   sameSignatureAs: string | null;
   lastError: string | null;
+  /** The key of the group of its last error. */
+  error: string | null;
   changedAt: number;
   /** When its end was announced: null until then, and for an inbox that keeps this elsewhere. */
   announcedAt: number | null;
@@ -81,6 +83,7 @@ export function newStoredDelivery(
     retryState: ("retryState" in arrival && arrival.retryState) || null,
     sameSignatureAs,
     lastError: null,
+    error: null,
     changedAt: arrivedAt,
     announcedAt: null,
     history: noHistory,
@@ -100,6 +103,7 @@ export function entryOf(stored: StoredDelivery, wallOffset: number): Entry {
     attempts: stored.attempts,
     nextAttemptAt: isWaiting(stored.state) ? new Date(stored.dueAt + wallOffset) : null,
     lastError: stored.lastError,
+    error: stored.error,
     changedAt: new Date(stored.changedAt),
   };
 }
@@ -138,6 +142,7 @@ export function jobOf(stored: StoredDelivery): Job {
     attempts: stored.attempts,
     nextAttemptAt: isWaiting(stored.state) ? new Date(stored.dueAt) : null,
     lastError: stored.lastError,
+    error: stored.error,
     changedAt: new Date(stored.changedAt),
     verification: stored.verification,
     released: stored.released,

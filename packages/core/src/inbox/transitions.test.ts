@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Arrival, NewDelivery, State } from "./delivery.ts";
 import { newStoredDelivery } from "./stored-delivery.ts";
-import { applyOutcome, hasten, reopen } from "./transitions.ts";
+import { applyOutcome, changeFor, dropContent } from "./transitions.ts";
 
 const body = new TextEncoder().encode("{}");
 const delivery: NewDelivery = {
@@ -12,17 +12,18 @@ const delivery: NewDelivery = {
 const moment = { now: 1_000, wallOffset: 0 };
 const reason = { code: "not_verified", message: "No verdict." } as const;
 
+const nothing = { body: null, url: "", signature: null };
+
 describe("outcomes", () => {
   const test = { type: "test_webhook_endpoint", reportId: null } as const;
   const unsigned = { to: "verified", verification: "unsigned", ...test } as const;
   const signed = { to: "verified", verification: "valid", ...test } as const;
   const rejected = { to: "rejected", reason, error: null } as const;
   const dead = { to: "dead", reason, error: null } as const;
-  const nothing = { body: null, url: "", signature: null };
   const all = { body, url: "/hook", signature: null };
 
   it.each([
-    ["what is rejected", { to: "received" }, rejected, nothing],
+    ["what is rejected", { to: "received" }, rejected, { ...all, signature: "s" }],
     ["what was handled without a signature", unsigned, { to: "handled" }, nothing],
     ["what was handled", signed, { to: "handled" }, all],
     ["what is dead without a signature", unsigned, dead, all],
@@ -48,9 +49,9 @@ describe("states", () => {
       { to: "held", reason, verification: "expired" },
       "verified",
     ],
-  ])("the state after reopen() is %s", (_what, arrival, state) => {
+  ])("the state after changeFor() with a release is %s", (_what, arrival, state) => {
     const stored = newStoredDelivery(delivery, arrival, null);
-    reopen(stored, { now: 5_000, by: "ada" });
+    changeFor({ act: "release", now: 5_000, by: "ada" }, stored);
     expect(stored).toMatchObject({
       state,
       released: true,
@@ -61,12 +62,30 @@ describe("states", () => {
     });
   });
 
+  it("changeFor() with a retry has a rejected delivery verified again, from the beginning", () => {
+    const stored = newStoredDelivery(delivery, { to: "received" }, null);
+    const expired = { to: "rejected", reason, error: null, verification: "expired" } as const;
+    applyOutcome(stored, expired, 1_000, moment);
+    changeFor({ act: "retry", now: 9_000, by: "ada" }, stored);
+    expect(stored).toMatchObject({
+      ...{ state: "received", stage: "verify", verification: null, reason: null, attempts: 0 },
+      ...{ dueAt: 9_000, changedAt: 9_000, signature: "s", body, released: false },
+    });
+    expect(stored.history.at(-1)).toEqual({ at: new Date(9_000), act: "retry", by: "ada" });
+  });
+
+  it("dropContent() leaves neither body, path nor signature", () => {
+    const stored = newStoredDelivery(delivery, { to: "received" }, null);
+    dropContent(stored);
+    expect(stored).toMatchObject(nothing);
+  });
+
   it("the history has the last 20 acts of people beside the attempts", () => {
     const stored = newStoredDelivery(delivery, { to: "received" }, null);
     const retry = { to: "retry", afterMs: 9, error: "no", countsAsAttempt: true } as const;
     for (let at = 0; at < 25; at++) {
       applyOutcome(stored, retry, at, { now: at, wallOffset: 0 });
-      hasten(stored, { now: at, by: null });
+      changeFor({ act: "retry", now: at, by: null }, stored);
     }
     const times = stored.history.map(({ at }) => Number(at));
     expect(times).toEqual(Array.from({ length: 20 }, (_, index) => [index + 5, index + 5]).flat());

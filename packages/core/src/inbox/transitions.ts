@@ -6,17 +6,20 @@ import type { ActRecord } from "./act.ts";
 //   handled    to verified by release
 //   held       to received or verified by release; deleted by discard
 //   dead       to received or verified by release; deleted by discard
-//   rejected   the end
+//   rejected   to received by retry, as long as its body and signature are kept
 //
 // A delivery begins as received, as verified (verify: "before-ack", unsigned tests) or as held (unsigned).
 // Retention deletes handled, held, dead and rejected ones.
 
 import type { Attempt, Outcome } from "./delivery.ts";
+import { errorKeyAfter } from "./error-groups.ts";
 import { isUnsigned } from "./retention.ts";
 import type { ActQuery } from "./selection.ts";
 import type { StoredDelivery } from "./stored-delivery.ts";
 
 const historyOfKind = 20;
+/** The `retryState` of a delivery that was rejected, and that a person has asked about again. */
+const askedAgain = '{"askedAgain":true}';
 
 /** Now, by lived time in milliseconds, and what to add to it for people. */
 export interface LivedMoment {
@@ -24,11 +27,11 @@ export interface LivedMoment {
   readonly wallOffset: number;
 }
 
-/** When a person acts, and who. */
-type ActMoment = Pick<ActQuery, "now" | "wallOffset" | "by">;
+/** The act of a person, when, and who. */
+export type ActMoment = Pick<ActQuery, "act" | "now" | "wallOffset" | "by">;
 
 /**
- * Applies the outcome of an attempt that began at `startedAt` of lived time. A rejected delivery, and an unsigned one that was handled, keep neither body nor path.
+ * Applies the outcome of an attempt that began at `startedAt` of lived time. An unsigned delivery that was handled keeps neither body nor path; a rejected one keeps them, and its signature, for a retry.
  */
 export function applyOutcome(
   stored: StoredDelivery,
@@ -43,6 +46,7 @@ export function applyOutcome(
   stored.type = outcome.type ?? stored.type;
   stored.reportId = outcome.reportId ?? stored.reportId;
   stored.lastError = error;
+  stored.error = errorKeyAfter(outcome);
   // Of another process, which may be ahead.
   stored.changedAt = Math.max(now, stored.changedAt);
   if (outcome.to === "retry") {
@@ -60,44 +64,74 @@ export function applyOutcome(
   stored.dueAt = now;
   stored.lowPriority = false;
   stored.retryState = null;
-  const isOver = stored.state === "rejected" || stored.state === "handled";
-  if (stored.verification !== null || isOver) stored.signature = null;
-  if (stored.state === "rejected" || (stored.state === "handled" && isUnsigned(stored))) {
-    stored.body = null;
-    stored.url = "";
-  }
+  if (stored.state === "rejected") return;
+  if (stored.verification !== null || stored.state === "handled") stored.signature = null;
+  if (stored.state === "handled" && isUnsigned(stored)) dropContent(stored);
+}
+
+/** Drops what only the work on a delivery needs: its body, path and signature. */
+export function dropContent(stored: StoredDelivery): void {
+  stored.body = null;
+  stored.url = "";
+  stored.signature = null;
+}
+
+/** Changes a delivery as an act says that does not delete it. */
+export function changeFor(query: ActMoment, stored: StoredDelivery): void {
+  if (query.act === "release") reopen(stored, query);
+  else if (stored.state === "rejected") askAgain(stored, query);
+  else hasten(stored, query);
 }
 
 /** Reopens a delivery for a person: to be verified while its signature is kept and has no verdict, else to be handled. */
-export function reopen(stored: StoredDelivery, moment: ActMoment): void {
-  const { now } = moment;
+function reopen(stored: StoredDelivery, moment: ActMoment): void {
   const unverified = stored.verification === null && stored.signature !== null;
-  stored.state = unverified ? "received" : "verified";
-  stored.stage = unverified ? "verify" : "handle";
-  stored.reason = null;
   stored.released = true;
+  beginAgain(stored, unverified ? "received" : "verified", moment);
+  remember(stored, recordOf("release", moment));
+}
+
+/** Has the service asked again about a rejected delivery, for a person. */
+function askAgain(stored: StoredDelivery, moment: ActMoment): void {
+  stored.verification = null;
+  beginAgain(stored, "received", moment);
+  stored.retryState = askedAgain;
+  remember(stored, recordOf("retry", moment));
+}
+
+function beginAgain(
+  stored: StoredDelivery,
+  state: "received" | "verified",
+  { now }: ActMoment,
+): void {
+  stored.state = state;
+  stored.stage = state === "received" ? "verify" : "handle";
+  stored.reason = null;
   stored.attempts = 0;
   stored.dueAt = now;
   stored.changedAt = Math.max(now, stored.changedAt);
   stored.announcedAt = null;
   stored.lowPriority = false;
   stored.retryState = null;
-  remember(stored, recordOf("release", moment));
 }
 
 /** Makes a waiting delivery due now, for a person. Its attempts continue to count. */
-export function hasten(stored: StoredDelivery, moment: ActMoment): void {
+function hasten(stored: StoredDelivery, moment: ActMoment): void {
   stored.dueAt = moment.now;
   stored.changedAt = Math.max(moment.now, stored.changedAt);
   remember(stored, recordOf("retry", moment));
 }
 
-function recordOf(act: ActRecord["act"], { now, wallOffset = 0, by }: ActMoment): ActRecord {
+/** The record of an act, for the history. */
+export function recordOf(
+  act: ActRecord["act"],
+  { now, wallOffset = 0, by }: Omit<ActMoment, "act">,
+): ActRecord {
   return { at: new Date(now + wallOffset), act, by };
 }
 
 /** Adds to the history; the oldest of its kind, a stage or the acts of people, makes room. */
-function remember(stored: StoredDelivery, item: Attempt | ActRecord): void {
+export function remember(stored: StoredDelivery, item: Attempt | ActRecord): void {
   const { history } = stored;
   const alike = history.length < historyOfKind ? [] : history.filter(isAlike(item));
   const kept = alike.length < historyOfKind ? history : history.filter((one) => one !== alike[0]);

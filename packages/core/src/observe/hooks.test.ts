@@ -12,6 +12,7 @@ const job: Job = {
     attempts: 2,
     nextAttemptAt: null,
     lastError: "before",
+    error: null,
     requestId: null,
   },
   ...{
@@ -55,6 +56,7 @@ describe("telling", () => {
       state: "verified",
       attempts: 0,
       lastError: null,
+      error: null,
       nextAttemptAt: null,
       ...found,
     };

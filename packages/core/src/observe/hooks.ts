@@ -1,4 +1,5 @@
 import { type Entry, isParked, type Job, type Outcome } from "../inbox/delivery.ts";
+import { errorKeyAfter } from "../inbox/error-groups.ts";
 import { entryOf, newStoredDelivery } from "../inbox/stored-delivery.ts";
 import type { ReceiverClock } from "../lib/time/lived-clock.ts";
 import type { Instrument, Instrumentation, watch } from "./instrumentation.ts";
@@ -82,6 +83,7 @@ function entryAfter(job: Job, outcome: Outcome, clock: ReceiverClock): Entry {
     attempts: advances ? 0 : job.attempts + (isUncounted ? 0 : 1),
     nextAttemptAt: again === null ? null : new Date(now + again.afterMs + clock.wallOffset),
     lastError: ("error" in outcome && outcome.error) || null,
+    error: errorKeyAfter(outcome),
     changedAt: new Date(now),
   };
 }

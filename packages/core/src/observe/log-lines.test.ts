@@ -31,6 +31,7 @@ const job = (part: Partial<Job> = {}): Job => ({
     changedAt: new Date(0),
     nextAttemptAt: null,
     lastError: null,
+    error: null,
     requestId: null,
     attempts: 1,
   },

@@ -4,6 +4,8 @@ import type { Outage } from "./circuit-breaker.ts";
 
 /** The state of a delivery between two authorize calls. */
 export interface RetryState {
+  /** It was rejected, and a person has it asked about again: set by the inbox. */
+  readonly askedAgain?: boolean;
   /** Whether the service was unavailable while this signature was young. */
   readonly outage?: boolean;
   /** The number of answers that concerned this one signature: 400, 401, 403, 404 or 422. */
@@ -48,6 +50,7 @@ export function nextRetryState(
   const isBadRequest = why === "bad_request" || (why === "unauthorized" && isOwn);
   const refusedAt = before.refusedAt ?? (why === "unauthorized" ? now : undefined);
   return {
+    ...(before.askedAgain === true && { askedAgain: true }),
     outage: before.outage === true || (isOutage && isPrompt),
     badRequests: (before.badRequests ?? 0) + (isBadRequest ? 1 : 0),
     ...(refusedAt !== undefined && { refusedAt }),

@@ -158,7 +158,7 @@ export class VerifyStage {
   #expired(job: Job): Outcome {
     const why = whyExpired(job, this.#refusedAt);
     const recognized = this.#recognized(job);
-    if (this.#options.expired !== "refuse") {
+    if (this.#options.expired !== "refuse" || retryStateOf(job).askedAgain === true) {
       const held = park("held", "expired", `${why} Release it if you trust it.`);
       return { ...held, verification: "expired", ...recognized };
     }

@@ -74,3 +74,18 @@ test("notification() throws when the name or the signature is not known", () => 
     /^signature must be/,
   );
 });
+
+test("notification() has the path and query of its URL, and no path without one", () => {
+  const url = "https://app.example/webhooks/reports?a=1&callback_token=t#top";
+  const { path } = emulator.notification("report.complete", { url });
+  expect(path).toBe("/webhooks/reports?a=1&callback_token=t");
+  expect(emulator.notification("report.complete", { url: undefined })).not.toHaveProperty("path");
+});
+
+test.each(["", "/hook?callback_token=t", "ftp://app.example/?callback_token=t", null])(
+  "notification() throws a TypeError that quotes no token when its URL is %j",
+  (url) => {
+    const make = () => emulator.notification("report", { url: url as string });
+    expect(make).toThrow(new TypeError("url must be an absolute http or https URL"));
+  },
+);

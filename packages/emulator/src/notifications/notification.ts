@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { isWebhookUrl } from "../http/call.ts";
 import { REPORT_STATUSES, type ReportStatus } from "./report-status.ts";
 import type { SignatureKind, Signer } from "./signature.ts";
 
@@ -18,6 +19,8 @@ export interface NotificationOptions {
   readonly signature?: SignatureKind | undefined;
   /** Replaces the usual body: a string unchanged, an object as JSON. */
   readonly body?: string | object | undefined;
+  /** The URL that it is for, such as a callback URL: the notification then has its `path`. */
+  readonly url?: string | undefined;
 }
 
 /** A notification ready to be sent with `fetch`, `app.request` or supertest. */
@@ -27,8 +30,14 @@ export interface Notification {
   readonly body: string;
 }
 
-/** Creates one signed notification, synchronously. */
-export type Compose = (name: NotificationName, options?: NotificationOptions) => Notification;
+/** Creates one signed notification, synchronously; with `url` it has the path and query to post to. */
+export interface Compose {
+  (
+    name: NotificationName,
+    options: NotificationOptions & { readonly url: string },
+  ): Notification & { readonly path: string };
+  (name: NotificationName, options?: NotificationOptions): Notification;
+}
 
 /** The header with a notification's signature; the service's document does not show it. */
 export const SIGNATURE_HEADER = "X-svc-authorization";
@@ -63,10 +72,13 @@ const BODIES: ReadonlyMap<string, (reportId: string) => object> = new Map([
 
 /** Creates the composer of one signer (the service's document, sections Webhook notification, Events). */
 export function createCompose(signer: Signer): Compose {
-  return (name, { reportId, signature = "valid", body, ...unknown } = {}) => {
+  return (
+    name: NotificationName,
+    { reportId, signature = "valid", body, url, ...unknown }: NotificationOptions = {},
+  ) => {
     for (const option of Object.keys(unknown)) {
       throw new TypeError(
-        `notification() has no option ${option}; its options are reportId, signature, body`,
+        `notification() has no option ${option}; its options are reportId, signature, body, url`,
       );
     }
     if (reportId !== undefined && typeof reportId !== "string") {
@@ -83,6 +95,7 @@ export function createCompose(signer: Signer): Compose {
     if (!SIGNATURES.includes(signature)) {
       throw new TypeError(`signature must be one of ${SIGNATURES.join(", ")}, not ${signature}`);
     }
+    const path = url === undefined ? {} : { path: pathOf(url) };
     const sent = body ?? usual(reportId ?? randomUUID());
     return {
       method: "POST",
@@ -92,6 +105,14 @@ export function createCompose(signer: Signer): Compose {
         ...(signature === "none" ? {} : { [SIGNATURE_HEADER]: signer.sign(signature) }),
       },
       body: typeof sent === "string" ? sent : JSON.stringify(sent),
+      ...(path as { readonly path: string }),
     };
   };
+}
+
+function pathOf(url: string): string {
+  // The message does not quote it: it may have a token.
+  if (!isWebhookUrl(url)) throw new TypeError("url must be an absolute http or https URL");
+  const { pathname, search } = new URL(url);
+  return pathname + search;
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { keepAlive } from "../lib/keep-alive.ts";
+import type { Delivery } from "./delivery.ts";
 import { REPORT_STATUSES, type ReportStatus } from "./report-status.ts";
-import type { Delivery } from "./sender.ts";
 
 /** A snapshot of a report; only its status is from the service's document. */
 export interface Report {

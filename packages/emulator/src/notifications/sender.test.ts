@@ -4,7 +4,8 @@ import { runInNewContext } from "node:vm";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { createClock } from "../lib/clock.ts";
 import { createFaults } from "../lib/faults.ts";
-import { createSender, type Deliver, type OutgoingNotification } from "./sender.ts";
+import type { Deliver, OutgoingNotification } from "./delivery.ts";
+import { createSender } from "./sender.ts";
 
 const parcel: OutgoingNotification = {
   url: "https://app.example/webhooks/reports",

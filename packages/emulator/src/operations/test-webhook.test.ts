@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { createEmulator, type Emulator } from "../emulator.ts";
-import type { Deliver } from "../notifications/sender.ts";
+import type { Deliver } from "../notifications/delivery.ts";
 
 const RECEIVER = "https://app.example/webhooks/reports";
 const never: Deliver = () => new Promise(() => {});

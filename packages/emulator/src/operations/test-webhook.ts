@@ -1,6 +1,6 @@
 import { Refused, type ServiceReply } from "../http/answer.ts";
 import { type IncomingCall, isWebhookUrl, readFields } from "../http/call.ts";
-import type { Delivery } from "../notifications/sender.ts";
+import type { Delivery } from "../notifications/delivery.ts";
 
 /**
  * Tests a webhook address (the service's document, section 2): sends the test notification immediately

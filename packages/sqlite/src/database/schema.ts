@@ -3,7 +3,7 @@ import { type Database, rollBack, unusable } from "./driver.ts";
 import { applicationId, marks, schemaIn, userVersionOf } from "./header.ts";
 
 /** The version of the schema: a file of any other one is refused. */
-const schemaVersion = 8;
+const schemaVersion = 9;
 
 const schema = `
   CREATE TABLE receiver (
@@ -42,9 +42,11 @@ const schema = `
     released INTEGER NOT NULL DEFAULT 0,
     retry_state TEXT,
     last_error TEXT,
+    -- The key of the group of deliveries with this error.
+    error TEXT,
     -- Null until its first attempt has ended.
     changed_at INTEGER,
-    -- How long it is kept from changed_at on: 0 rejected, 1 unsigned and held, 2 handled, 3 parked, 4 unsigned and handled,
+    -- How long it is kept from changed_at on: 0 rejected and without a body, 8 rejected and with it, 1 unsigned and held, 2 handled, 3 parked, 4 unsigned and handled,
     -- 5 unsigned and dead, 6 parked and its end announced, 7 deleted but for its key.
     kept_as INTEGER,
     -- When its end was announced: only read in the class 6 of kept_as.
@@ -65,6 +67,8 @@ const schema = `
   CREATE INDEX delivery_report ON delivery (receiver, report, id) WHERE report IS NOT NULL;
   CREATE INDEX delivery_request ON delivery (receiver, request, id) WHERE request IS NOT NULL;
   CREATE INDEX delivery_reason ON delivery (receiver, reason, id) WHERE reason IS NOT NULL;
+  -- With all that groups of errors need.
+  CREATE INDEX delivery_error ON delivery (receiver, error, id, state, reason) WHERE error IS NOT NULL;
   CREATE INDEX delivery_ended ON delivery (kept_as, changed_at) WHERE kept_as IS NOT NULL;
   -- To read the keys without the rest, and to find one of a signature that several have.
   CREATE INDEX delivery_key ON delivery (seq, arrived_at, key) WHERE key IS NOT NULL;
@@ -99,6 +103,16 @@ const schema = `
     number INTEGER NOT NULL,
     PRIMARY KEY (receiver, kind)
   ) WITHOUT ROWID;
+  -- The last acts of people: receiver is null for all, at by the wall clock, selection JSON text.
+  CREATE TABLE act (
+    number INTEGER PRIMARY KEY,
+    receiver INTEGER REFERENCES receiver,
+    at INTEGER NOT NULL,
+    act TEXT NOT NULL,
+    by TEXT,
+    selection TEXT NOT NULL,
+    count INTEGER NOT NULL
+  );
   -- Lived time and the wall clock at one moment, the later one of all processes, and by how much retention is held back.
   CREATE TABLE lived (
     one INTEGER PRIMARY KEY CHECK (one = 1),

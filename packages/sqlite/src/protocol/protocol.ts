@@ -1,20 +1,21 @@
 import {
   type ActQuery,
-  type ActStep,
+  type ActsQuery,
   type AddResult,
+  type EraseQuery,
   type ErrorCode,
+  type ErrorsQuery,
   type InboxQuery,
-  type Pruned,
   ReporthookError,
-  type RequestQuery,
   type Stage,
-  type StoredRequest,
   type SummaryQuery,
   type TimeMark,
 } from "@reporthook/core";
 import type { LivedMoment, Retention, StoredDelivery } from "@reporthook/core/store";
 import type { ReceiverCounts } from "./counts.ts";
+import type { RequestCall } from "./request-call.ts";
 import type { Changes } from "./row.ts";
+import type { ErasePosition, ErrorsPosition } from "./steps.ts";
 
 /** Milliseconds of real time without a heartbeat after which a worker has lost its leases. */
 export const leaseLostAfterMs: number = 5_000;
@@ -112,24 +113,24 @@ export type ThreadCall =
   | { readonly ask: "list"; readonly query: InboxQuery }
   | { readonly ask: "summary"; readonly query: SummaryQuery }
   | { readonly ask: "oldestWaiting"; readonly receiver: string }
-  /** One step of an act, on entries with ids beyond `after`. */
-  | { readonly ask: "act"; readonly query: ActQuery; readonly after: string }
+  /** One step of an act, on entries with ids beyond `after`; `number` is that of the act in the log, null at first. */
+  | {
+      readonly ask: "act";
+      readonly query: ActQuery;
+      readonly after: string;
+      readonly number: number | null;
+    }
+  | { readonly ask: "acts"; readonly query: ActsQuery }
+  /** One step of grouping errors, beyond a position; null at first. */
+  | {
+      readonly ask: "errors";
+      readonly query: ErrorsQuery;
+      readonly from: ErrorsPosition | null;
+    }
+  | { readonly ask: "erase"; readonly query: EraseQuery; readonly from: ErasePosition | null }
   | { readonly ask: "prune"; readonly now: number; readonly dryRun: boolean }
   | { readonly ask: "keepTime"; readonly mark: TimeMark }
   | { readonly ask: "requests"; readonly call: RequestCall };
-
-/** A call of the part of the inbox that keeps requests. */
-export type RequestCall =
-  | { readonly do: "add"; readonly request: StoredRequest }
-  | { readonly do: "get"; readonly id: string; readonly receiver: string | undefined }
-  | { readonly do: "replace"; readonly read: StoredRequest; readonly next: StoredRequest | null }
-  | { readonly do: "list"; readonly query: RequestQuery }
-  | {
-      readonly do: "due";
-      readonly receiver: string;
-      readonly until: number;
-      readonly limit: number;
-    };
 
 /** A message to the thread: everything requested in one tick. */
 export interface Request {
@@ -157,17 +158,6 @@ export type StoredResult =
 
 /** Whether a completion was recorded: false when the lease was lost. */
 export type CompletionResult = boolean | ThreadFailure;
-
-/** The result of one step of pruning. */
-export interface PruneStep {
-  readonly pruned: Pruned;
-  readonly more: boolean;
-}
-
-/** The result of one step of an act, with the last id that it looked at; null at the end. */
-export interface StepOfAct extends ActStep {
-  readonly last: string | null;
-}
 
 /** The result of a call. */
 export type CallResult = { readonly value: unknown } | ThreadFailure;

@@ -37,6 +37,7 @@ const encoders: Readonly<Record<string, Encoder>> = {
   released: ({ released }) => (released ? 1 : 0),
   retry_state: ({ retryState }) => retryState,
   last_error: ({ lastError }) => lastError,
+  error: ({ error }) => error,
   changed_at: ({ changedAt }) => changedAt,
   kept_as: (stored, { queue }) => (queue === null ? retentionClassOf(stored) : null),
   history: ({ history }) => historyText(history),
@@ -80,13 +81,12 @@ export function retentionClassAfter(changes: Changes): Value {
 
 /** Whether the delivery keeps neither body, path nor query. */
 export function dropsBody(changes: Changes): boolean {
-  const stored = changes[retentionClassAt];
-  return stored === retentionClass.rejected || stored === retentionClass.unsignedHandled;
+  return changes[retentionClassAt] === retentionClass.unsignedHandled;
 }
 
 /**
  * The retention of a delivery at the end of its way. `unsigned` is held; `announced` is a parked one whose end was announced: a
- * change of the delivery ends that. Of `keyOnly`, a handled one, only the key is left, by which a copy is a duplicate.
+ * change of the delivery ends that. `rejected` is without body and signature, `wholeRejected` with them. Of `keyOnly`, a handled one, only the key is left, by which a copy is a duplicate.
  */
 export const retentionClass = {
   rejected: 0,
@@ -97,6 +97,7 @@ export const retentionClass = {
   unsignedDead: 5,
   announced: 6,
   keyOnly: 7,
+  wholeRejected: 8,
 } as const;
 
 type StoredAttempt = [
@@ -120,7 +121,9 @@ function historyText(history: StoredHistory): string | null {
 function retentionClassOf(stored: StoredDelivery): number {
   const { state } = stored;
   const unsigned = isUnsigned(stored);
-  if (state === "rejected") return retentionClass.rejected;
+  if (state === "rejected") {
+    return stored.body === null ? retentionClass.rejected : retentionClass.wholeRejected;
+  }
   if (state === "handled")
     return unsigned ? retentionClass.unsignedHandled : retentionClass.handled;
   if (!unsigned) return retentionClass.parked;
@@ -167,6 +170,7 @@ export function storedDeliveryOf(row: Row, receiver: string): StoredDelivery {
     retryState: text("retry_state"),
     sameSignatureAs: text("same_signature_as"),
     lastError: text("last_error"),
+    error: text("error"),
     changedAt: Number(row["changed_at"] ?? row["arrived_at"]),
     announcedAt: null,
     history: historyOf(text("history")),

@@ -1,21 +1,25 @@
 import { ReporthookError } from "@reporthook/core";
 import type { CallResult, ThreadCall } from "../protocol/protocol.ts";
+import type { Acts } from "./admin/acts.ts";
 import type { Admin } from "./admin/admin.ts";
+import type { Eraser } from "./admin/erase.ts";
+import type { Errors } from "./admin/errors.ts";
 import type { Maintenance } from "./admin/maintenance.ts";
 import type { Query } from "./admin/query.ts";
 import type { Claimer } from "./claim/claimer.ts";
 import { failureOf } from "./errors.ts";
 import type { Lived } from "./lived.ts";
-import type { RequestTable } from "./request-table.ts";
 
 /** The parts of the writer that calls use. */
 export interface Callees {
   readonly admin: Admin;
+  readonly acts: Acts;
+  readonly errors: Errors;
+  readonly eraser: Eraser;
   readonly query: Query;
   readonly maintenance: Maintenance;
   readonly claimer: Claimer;
   readonly lived: Lived;
-  readonly requests: RequestTable;
   /** Checks that the file can be written. */
   probe(): void;
 }
@@ -43,13 +47,20 @@ function carryOut(call: ThreadCall, callees: Callees): unknown {
       return query.oldestWaiting(call.receiver);
     case "act":
       claimer.invalidate();
-      return admin.act(call.query, call.after);
+      return admin.act(call.query, call.after, call.number);
+    case "acts":
+      return callees.acts.list(call.query);
+    case "errors":
+      return callees.errors.next(call.query, call.from);
+    case "erase":
+      claimer.invalidate();
+      return callees.eraser.next(call.query, call.from);
     case "prune":
       return call.dryRun ? maintenance.foresee(call.now) : maintenance.prune(call.now);
     case "keepTime":
       return callees.lived.keep(call.mark);
     case "requests":
-      return callees.requests.answer(call.call);
+      return maintenance.requests.answer(call.call);
     case "health":
       return callees.probe();
     case "close":

@@ -22,7 +22,16 @@ import { RowWriter } from "./row-writer.ts";
 /** The columns of a handled delivery that its key does not need. */
 const clearedColumns = [
   ...["verification", "type", "report", "request", "reason", "reason_message", "retry_state"],
-  ...["last_error", "announced_at", "history", "signature", "same_signature_as", "context", "body"],
+  ...[
+    "last_error",
+    "error",
+    "announced_at",
+    "history",
+    "signature",
+    "same_signature_as",
+    "context",
+    "body",
+  ],
 ];
 
 /** The tables that change together with deliveries. */
@@ -57,6 +66,8 @@ export class Deliveries {
   readonly #change: Statement;
   readonly #record: Statement;
   readonly #drop: Statement;
+  readonly #empty: Statement;
+  readonly #erase: Statement;
   readonly #forgetStarts: Statement;
   readonly #delete: Statement;
   readonly #clear: Statement;
@@ -78,6 +89,12 @@ export class Deliveries {
       `UPDATE delivery SET ${changes}, starts = ifnull(?, starts) WHERE seq = ? AND queue = ? AND rank = ?`,
     );
     this.#drop = database.prepare("UPDATE delivery SET body = NULL, url = '' WHERE seq = ?");
+    this.#erase = database.prepare(
+      "UPDATE delivery SET body = NULL, url = '', context = NULL WHERE seq = ?",
+    );
+    this.#empty = database.prepare(
+      `UPDATE delivery SET body = NULL, url = '', signature = NULL, kept_as = ${retentionClass.rejected} WHERE seq = ?`,
+    );
     this.#forgetStarts = database.prepare("UPDATE delivery SET starts = 0 WHERE seq = ?");
     this.#delete = database.prepare("DELETE FROM delivery WHERE seq = ?");
     const cleared = clearedColumns.map((column) => `${column} = NULL`).join(", ");
@@ -150,6 +167,16 @@ export class Deliveries {
     this.#change.run(...changesOf(stored, now), Number(row["seq"]));
     this.#recount(Number(row["receiver"]), kindBefore, kindOf(stored));
     return stored;
+  }
+
+  /** Erases what {@link edit} does not write. */
+  erase({ seq = 0 }: Row): void {
+    this.#erase.run(seq);
+  }
+
+  /** Drops body, path and signature of a rejected delivery. */
+  empty({ seq = 0 }: Row): void {
+    this.#empty.run(seq);
   }
 
   /** Has a delivery count as one on which work has not begun. */

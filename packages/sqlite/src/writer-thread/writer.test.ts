@@ -297,7 +297,7 @@ describe("batches", () => {
 
     // Released, it has five starts again.
     const query = { act: "release", receiver: "a", id: "1", now, by: null } as const;
-    commit({ calls: [{ ask: "act", query, after: "" }] });
+    commit({ calls: [{ ask: "act", query, after: "", number: null }] });
     expect(idsOf(commit({ consumers: [consumer(1)] }))).toEqual(["1"]);
     const later = { ms: 0 };
     const next = open(path, later);

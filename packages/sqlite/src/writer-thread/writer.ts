@@ -16,7 +16,10 @@ import {
 } from "../protocol/protocol.ts";
 import { type Addition, eachAddition } from "../protocol/request-batch.ts";
 import { queuedAfter, retentionClassAfter } from "../protocol/row.ts";
+import { Acts } from "./admin/acts.ts";
 import { Admin } from "./admin/admin.ts";
+import { Eraser } from "./admin/erase.ts";
+import { Errors } from "./admin/errors.ts";
 import { Maintenance } from "./admin/maintenance.ts";
 import { Query } from "./admin/query.ts";
 import { answerTo, type Callees } from "./call.ts";
@@ -28,7 +31,6 @@ import { nothingRescued, rescue } from "./claim/rescue.ts";
 import { Deliveries } from "./deliveries.ts";
 import { failureOf, failureOfAll } from "./errors.ts";
 import { Lived } from "./lived.ts";
-import { RequestTable } from "./request-table.ts";
 import { Transactions } from "./transactions.ts";
 
 /** Runs a step as it is, or in a transaction that fails alone. */
@@ -64,17 +66,19 @@ export class Writer {
     this.#pulse = new MainThreadPulse(pulse);
     const leases = new Leases(database, this.#pulse, monotonic);
     const claimer = new Claimer(new Queue(database), leases, deliveries.tables.receivers);
-    const table = new RequestTable(deliveries.tables);
-    const maintenance = new Maintenance(deliveries, table, migrate ? retention : null);
+    const maintenance = new Maintenance(deliveries, migrate ? retention : null);
     this.#deliveries = deliveries;
     this.#leases = leases;
     this.#claimer = claimer;
     this.#maintenance = maintenance;
     const lived = new Lived(database);
     const query = new Query(deliveries, lived);
-    const admin = new Admin(deliveries, query, lived);
+    const acts = new Acts(deliveries.tables);
+    const errors = new Errors(deliveries.tables);
+    const eraser = new Eraser(deliveries, acts);
+    const admin = new Admin(deliveries, query, lived, acts);
     const probe = (): void => this.#probe();
-    this.#callees = { admin, query, maintenance, claimer, lived, requests: table, probe };
+    this.#callees = { admin, acts, errors, eraser, query, maintenance, claimer, lived, probe };
     this.#transactions = new Transactions(deliveries, leases, file, () =>
       claimer.consumers.invalidate(),
     );

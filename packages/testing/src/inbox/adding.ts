@@ -26,7 +26,7 @@ export const adding: readonly InboxCase[] = [
         receivedAt: new Date(delivery.receivedAt),
         nextAttemptAt: new Date(delivery.receivedAt),
         changedAt: new Date(delivery.receivedAt),
-        ...{ lastError: null, requestId: "q-1" },
+        ...{ lastError: null, error: null, requestId: "q-1" },
       };
       same(await inbox.list(), [entry], "The list");
       const { headers } = delivery;

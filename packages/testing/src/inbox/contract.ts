@@ -1,8 +1,10 @@
 import type { Guarantees, Inbox } from "@reporthook/core";
 import { patiently, same } from "../assert.ts";
 import { isWorkers } from "../runtime.ts";
+import { actLog } from "./acts/act-log.ts";
 import { acting } from "./acts/acting.ts";
 import { announcing } from "./acts/announcing.ts";
+import { askingAgain } from "./acts/asking-again.ts";
 import { releasing } from "./acts/releasing.ts";
 import { retaining } from "./acts/retaining.ts";
 import { adding } from "./adding.ts";
@@ -11,6 +13,7 @@ import { closing } from "./closing.ts";
 import { context } from "./context.ts";
 import { damaged } from "./damage.ts";
 import { duplicates } from "./duplicates.ts";
+import { errors } from "./errors.ts";
 import { createInboxFixture, type Need } from "./fixture.ts";
 import { handlingAtOnce } from "./handling-at-once.ts";
 import { querying } from "./querying.ts";
@@ -56,10 +59,13 @@ const cases = [
   ...closing,
   ...releasing,
   ...acting,
+  ...actLog,
+  ...askingAgain,
   ...retaining,
   ...announcing,
   ...querying,
   ...requests,
+  ...errors,
   ...damaged,
   ...context,
   ...standingStill,

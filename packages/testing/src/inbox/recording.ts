@@ -125,14 +125,14 @@ export const recording: readonly InboxCase[] = [
     },
   },
   {
-    name: "consume() records a rejection, and keeps no body of it",
+    name: "consume() records a rejection, and keeps its body",
     async run({ inbox, put, work }) {
-      const id = await put();
+      const id = await put({ body: "{}" });
       await work("verify", endedAs("rejected", "invalid_signature"));
       const entry = await inbox.get(id);
       same(
         [entry?.state, entry?.reason?.code, entry?.body, entry?.attempts],
-        ["rejected", "invalid_signature", null, 1],
+        ["rejected", "invalid_signature", "{}", 1],
         "The entry",
       );
       same(

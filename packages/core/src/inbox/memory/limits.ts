@@ -1,6 +1,6 @@
 import { addCounts } from "../../lib/add-counts.ts";
 import { isParked, type ReasonCode, type State } from "../delivery.ts";
-import { isUnsigned, maxUnsigned } from "../retention.ts";
+import { isUnsigned, maxUnsigned, wholeRejected } from "../retention.ts";
 import type { StoredDelivery } from "../stored-delivery.ts";
 
 /** The number of ended deliveries to keep, by kind. */
@@ -10,15 +10,16 @@ const endedMax = {
   unsignedDead: maxUnsigned,
   notVerified: 10_000,
   parked: Number.POSITIVE_INFINITY,
-  rejected: 10_000,
+  wholeRejected: wholeRejected.max,
+  rejected: 10_000 - wholeRejected.max,
 };
 
 type Kind = keyof typeof endedMax;
 
 /** The kinds that make room for new deliveries, and those that make room for parked ones: the first of them first. */
 const makingRoom = {
-  new: ["unsignedHandled", "handled", "unsignedDead", "notVerified"],
-  parked: ["unsignedDead", "notVerified", "parked"],
+  new: ["wholeRejected", "unsignedHandled", "handled", "unsignedDead", "notVerified"],
+  parked: ["wholeRejected", "unsignedDead", "notVerified", "parked"],
 } as const;
 
 /** The deliveries at the end of their way: the latest of each kind. */
@@ -30,22 +31,32 @@ export class EndedDeliveries<T extends StoredDelivery> {
     (Object.keys(endedMax) as Kind[]).map((kind) => [kind, new Set<T>()]),
   );
   readonly #delete: (stored: T) => void;
+  readonly #empty: (stored: T) => void;
+  #wholeBytes = 0;
 
-  /** `onDrop` deletes one. */
-  constructor(onDrop: (stored: T) => void) {
+  /** `onDrop` deletes one, `onEmpty` drops the content of a rejected one. */
+  constructor(onDrop: (stored: T) => void, onEmpty: (stored: T) => void) {
     this.#delete = onDrop;
+    this.#empty = onEmpty;
   }
 
-  /** Adds a delivery; the oldest of its kind is dropped if there are too many. */
+  /** Adds a delivery; the oldest of its kind make room if there are too many. */
   add(stored: T): void {
     const kind = kindOf(stored);
     const all = this.#kinds.get(kind)?.add(stored);
-    if (all === undefined || all.size <= endedMax[kind]) return;
-    const [oldest] = all;
-    if (oldest !== undefined) this.#drop(oldest);
+    if (kind === "wholeRejected") this.#wholeBytes += bytesOf(stored);
+    const isOver = (): boolean =>
+      (all?.size ?? 0) > endedMax[kind] ||
+      (kind === "wholeRejected" && this.#wholeBytes > wholeRejected.bytes);
+    for (const oldest of all ?? []) {
+      if (!isOver()) break;
+      this.#drop(oldest, kind);
+    }
   }
 
   delete(stored: T): void {
+    const isWhole = this.#kinds.get("wholeRejected")?.delete(stored) === true;
+    if (isWhole) this.#wholeBytes -= bytesOf(stored);
     for (const kind of this.#kinds.values()) kind.delete(stored);
   }
 
@@ -54,7 +65,7 @@ export class EndedDeliveries<T extends StoredDelivery> {
     if (fits()) return true;
     for (const kind of makingRoom[room]) {
       for (const stored of this.#kinds.get(kind) ?? []) {
-        this.#drop(stored);
+        this.#drop(stored, kind);
         if (fits()) return true;
       }
     }
@@ -62,7 +73,11 @@ export class EndedDeliveries<T extends StoredDelivery> {
   }
 
   /** The latest of the dead unsigned ones are kept: only these are not told. */
-  #drop(stored: T): void {
+  #drop(stored: T, kind: Kind): void {
+    if (kind === "wholeRejected") {
+      this.#empty(stored);
+      return;
+    }
     const { state, reason } = stored;
     if (isParked(state) && !(state === "dead" && isUnsigned(stored))) {
       addCounts(this.madeRoom, { [reason?.code ?? state]: 1 });
@@ -72,8 +87,8 @@ export class EndedDeliveries<T extends StoredDelivery> {
 }
 
 function kindOf(stored: StoredDelivery): Kind {
-  const { state, verification, released } = stored;
-  if (state === "rejected") return "rejected";
+  const { state, verification, released, body } = stored;
+  if (state === "rejected") return body === null ? "rejected" : "wholeRejected";
   if (state === "handled") return isUnsigned(stored) ? "unsignedHandled" : "handled";
   if (state === "dead" && isUnsigned(stored)) return "unsignedDead";
   return verification === "valid" || released ? "parked" : "notVerified";

@@ -123,7 +123,7 @@ describe("bounds", () => {
     const rejected = await inbox.list({ state: "rejected", limit: 20_000 });
     expect(rejected.length).toBe(10_000);
     const bodies = await Promise.all(rejected.map(async ({ id }) => (await inbox.get(id))?.body));
-    expect(new Set(bodies)).toEqual(new Set([null]));
+    expect(bodies.filter((one) => one !== null).length).toBe(1_000);
     await end();
   });
 

@@ -3,10 +3,12 @@ import { addCounts } from "../../lib/add-counts.ts";
 import { endOfTick } from "../../lib/time/real-timers.ts";
 import { laterMark, noMark } from "../../lib/time/timekeeper.ts";
 import { assertKnownKeys, assertOption, assertPositive } from "../../lib/validate.ts";
+import { ActLog } from "../act-log.ts";
 import { ActCount, selectorOf } from "../acting.ts";
 import { isWaiting } from "../delivery.ts";
+import { groupErrors } from "../error-groups.ts";
 import type { Consumer, Inbox } from "../inbox.ts";
-import { filterEntries, summarize, zeroCounts } from "../query.ts";
+import { countStates, filterEntries, oldestArrival, summarize } from "../query.ts";
 import {
   PruneCount,
   type Retention,
@@ -22,7 +24,7 @@ import {
   ShownChanges,
   type StoredDelivery,
 } from "../stored-delivery.ts";
-import { applyOutcome, hasten, reopen } from "../transitions.ts";
+import { applyOutcome, changeFor, dropContent } from "../transitions.ts";
 import { MemoryConsumer, type RecordOutcome } from "./consumer.ts";
 import { type DedupeKey, keyText, MemoryDedupeWindow } from "./dedupe-window.ts";
 import { bytesOf, EndedDeliveries } from "./limits.ts";
@@ -66,11 +68,15 @@ class MemoryInbox implements Inbox {
   readonly #retention: Retention;
   readonly #maxBytes: number;
   readonly #stored = new Map<string, MemoryDelivery>();
-  readonly #ended = new EndedDeliveries<MemoryDelivery>((stored) => this.#delete(stored));
+  readonly #ended = new EndedDeliveries<MemoryDelivery>(
+    (stored) => this.#delete(stored),
+    (stored) => this.#empty(stored),
+  );
   readonly #window = new MemoryDedupeWindow();
   readonly #waiting = new WaitingDeliveries<MemoryDelivery>();
   readonly #consumers: Consumer[] = [];
   readonly #shown = new ShownChanges();
+  readonly #acts = new ActLog();
   #time = noMark;
 
   constructor(options: MemoryInboxOptions) {
@@ -139,8 +145,7 @@ class MemoryInbox implements Inbox {
 
   readonly get: Inbox["get"] = async (id, receiver) => {
     const stored = this.#stored.get(id);
-    const isTheirs = receiver === undefined || stored?.receiver === receiver;
-    if (stored === undefined || !isTheirs) return null;
+    if (stored === undefined || (receiver ?? stored.receiver) !== stored.receiver) return null;
     return this.#shown.show(detailsOf(stored, this.#wallOffset));
   };
 
@@ -151,19 +156,11 @@ class MemoryInbox implements Inbox {
   readonly summary: Inbox["summary"] = async (query) => summarize(this.#stored.values(), query);
   readonly backlog: Inbox["backlog"] = (receiver) => this.#waiting.backlog(receiver);
 
-  readonly counts: Inbox["counts"] = async (receiver) => {
-    const counts = zeroCounts();
-    for (const { state } of this.#of(receiver)) counts[state]++;
-    return counts;
-  };
+  readonly counts: Inbox["counts"] = async (receiver) =>
+    countStates(this.#stored.values(), receiver);
 
-  readonly oldestWaiting: Inbox["oldestWaiting"] = async (receiver) => {
-    let oldest = Number.POSITIVE_INFINITY;
-    for (const { state, arrivedAt } of this.#of(receiver)) {
-      if (isWaiting(state)) oldest = Math.min(oldest, arrivedAt);
-    }
-    return Number.isFinite(oldest) ? new Date(oldest) : null;
-  };
+  readonly oldestWaiting: Inbox["oldestWaiting"] = async (receiver) =>
+    oldestArrival(this.#stored.values(), receiver);
 
   readonly act: Inbox["act"] = (query) => this.#act(query);
 
@@ -177,11 +174,15 @@ class MemoryInbox implements Inbox {
       step.add(stored);
       if (dryRun) continue;
       if (act === "discard") this.#delete(stored);
-      else this.#change(stored, () => (act === "release" ? reopen : hasten)(stored, query));
+      else this.#change(stored, () => changeFor(query, stored));
       if (act !== "discard") this.#place(stored, now);
     }
+    if (!dryRun) this.#acts.add(query, step.total);
     yield step;
   }
+
+  readonly errors: Inbox["errors"] = async (query) => groupErrors(this.#stored.values(), query);
+  readonly acts: Inbox["acts"] = async (query = {}) => this.#acts.list(query);
 
   readonly prune: Inbox["prune"] = async (date, { dryRun = false } = {}) => {
     const now = date.getTime();
@@ -231,6 +232,13 @@ class MemoryInbox implements Inbox {
     this.#stored.delete(stored.id);
   }
 
+  #empty(stored: MemoryDelivery): void {
+    const { changedAt } = stored;
+    this.#change(stored, () => dropContent(stored));
+    stored.changedAt = changedAt;
+    this.#ended.add(stored);
+  }
+
   /** Whether parked deliveries take at most half of the bytes, so that new ones have room. */
   readonly #doParkedFit = (): boolean => this.#waiting.parkedBytes <= this.#maxBytes / 2;
 
@@ -238,11 +246,5 @@ class MemoryInbox implements Inbox {
     if (this.#ended.makeRoom("new", () => this.#waiting.bytes + bytes <= this.#maxBytes)) return;
     const message = `The deliveries waiting in memory are over maxBytes (${this.#maxBytes})`;
     throw new ReporthookError("overloaded", message);
-  }
-
-  *#of(receiver: string | undefined): Generator<MemoryDelivery> {
-    for (const stored of this.#stored.values()) {
-      if (receiver === undefined || stored.receiver === receiver) yield stored;
-    }
   }
 }

@@ -1,4 +1,4 @@
-import { isParked, type Stage } from "../delivery.ts";
+import { isParked, isWaiting, type Stage } from "../delivery.ts";
 import type { Backlog } from "../inbox.ts";
 import { backlogShareOf, noBacklog, sumOfBacklogs } from "../query.ts";
 import type { StoredDelivery } from "../stored-delivery.ts";
@@ -25,12 +25,14 @@ export class WaitingDeliveries<T extends StoredDelivery> {
     return this.#of(receiver).backlog;
   }
 
-  /** Takes those that are not due yet from their queues; returns these. */
+  /** Takes those that are not due yet from their queues; returns these, and those that are in no queue because they have ended. */
   takeLater(stored: ReadonlySet<T>): T[] {
-    return [...this.#receivers.values()].flatMap(({ queues: { verify, handle } }) => [
+    const ended = [...stored].filter(({ state }) => !isWaiting(state));
+    const waiting = [...this.#receivers.values()].flatMap(({ queues: { verify, handle } }) => [
       ...verify.removeLater(stored),
       ...handle.removeLater(stored),
     ]);
+    return [...ended, ...waiting];
   }
 
   /** Adds a delivery to the numbers, or takes it out. */

@@ -1,10 +1,12 @@
 import type { ActQuery, EntryDetails } from "@reporthook/core";
-import { ActCount, detailsOf, hasten, reopen, selectorOf } from "@reporthook/core/store";
+import { ActCount, changeFor, detailsOf, selectorOf } from "@reporthook/core/store";
 import type { Row, Statement } from "../../database/driver.ts";
 import { isLeased } from "../../protocol/position.ts";
-import { rowsPerStep, type StepOfAct } from "../../protocol/protocol.ts";
+import { rowsPerStep } from "../../protocol/protocol.ts";
+import type { StepOfAct } from "../../protocol/steps.ts";
 import type { Deliveries } from "../deliveries.ts";
 import type { Lived } from "../lived.ts";
+import type { Acts } from "./acts.ts";
 import type { Query } from "./query.ts";
 
 /** The look at one delivery, and the acts of operators. */
@@ -12,9 +14,11 @@ export class Admin {
   readonly #deliveries: Deliveries;
   readonly #query: Query;
   readonly #lived: Lived;
+  readonly #acts: Acts;
   readonly #find: Statement;
 
-  constructor(deliveries: Deliveries, query: Query, lived: Lived) {
+  constructor(deliveries: Deliveries, query: Query, lived: Lived, acts: Acts) {
+    this.#acts = acts;
     this.#deliveries = deliveries;
     this.#query = query;
     this.#lived = lived;
@@ -32,8 +36,11 @@ export class Admin {
     return null;
   }
 
-  /** Acts on the next entries with ids beyond `after`: each once, even if it is parked again meanwhile. */
-  act(query: ActQuery, after: string): StepOfAct {
+  /**
+   * Acts on the next entries with ids beyond `after`: each once, even if it is parked again meanwhile. `number` is that of the act
+   * in the log, null at first.
+   */
+  act(query: ActQuery, after: string, number: number | null): StepOfAct {
     const rows = this.#query.candidates(query, after);
     const isSelected = selectorOf(query);
     const step = new ActCount();
@@ -44,7 +51,8 @@ export class Admin {
       if (query.dryRun !== true) this.#change(row, query);
     }
     const last = rows.length < rowsPerStep ? null : String(rows.at(-1)?.["id"]);
-    return { counts: step.counts, changedAt: step.changedAt, last };
+    const logged = query.dryRun === true ? null : this.#acts.add(query, step.total, number);
+    return { counts: step.counts, changedAt: step.changedAt, last, number: logged };
   }
 
   #change(row: Row, query: ActQuery): void {
@@ -53,8 +61,7 @@ export class Admin {
       this.#deliveries.remove(row);
       return;
     }
-    const change = act === "release" ? reopen : hasten;
-    this.#deliveries.edit(row, now, (stored) => change(stored, query));
+    this.#deliveries.edit(row, now, (stored) => changeFor(query, stored));
     if (act === "release") this.#deliveries.forgetStarts(row);
   }
 }

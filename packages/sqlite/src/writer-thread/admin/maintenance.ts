@@ -13,10 +13,12 @@ import {
 import type { Row, Statement, Value } from "../../database/driver.ts";
 import { countsByState, sumOfCounts } from "../../protocol/counts.ts";
 import { queues } from "../../protocol/position.ts";
-import { type Claims, type PruneStep, rowsPerStep } from "../../protocol/protocol.ts";
+import { type Claims, rowsPerStep } from "../../protocol/protocol.ts";
 import { retentionClass } from "../../protocol/row.ts";
+import type { PruneStep } from "../../protocol/steps.ts";
 import type { Deliveries } from "../deliveries.ts";
-import type { RequestTable } from "../request-table.ts";
+import { RequestTable } from "../request-table.ts";
+import { RejectedBound } from "./rejected.ts";
 import { StoredRetention } from "./stored-retention.ts";
 
 const maxRejected = 10_000;
@@ -26,8 +28,9 @@ const maxStarts = 5;
 /** Periodic maintenance: deletes deliveries whose retention is over, and rescues those that dead workers had leased. */
 export class Maintenance {
   readonly #deliveries: Deliveries;
-  readonly #requests: RequestTable;
+  readonly requests: RequestTable;
   readonly #retention: StoredRetention;
+  readonly #rejected: RejectedBound;
   readonly #over: Statement;
   readonly #overAnnounced: Statement;
   readonly #announce: Statement;
@@ -38,10 +41,11 @@ export class Maintenance {
   readonly #deleteKeys: Statement;
 
   /** `retention` is written into the file; null keeps to the one that is there. */
-  constructor(deliveries: Deliveries, requests: RequestTable, retention: Retention | null) {
+  constructor(deliveries: Deliveries, retention: Retention | null) {
     this.#deliveries = deliveries;
-    this.#requests = requests;
+    this.requests = new RequestTable(deliveries.tables);
     this.#retention = new StoredRetention(deliveries.tables.database, retention);
+    this.#rejected = new RejectedBound(deliveries);
     const prepare = (sql: string): Statement => deliveries.tables.database.prepare(sql);
     const ended =
       "SELECT seq, arrived_at, receiver, state, verification, reason, context FROM delivery WHERE kept_as";
@@ -94,7 +98,7 @@ export class Maintenance {
       this.#announce.run(now, Number(row["seq"]));
       pruned.announce(countedOf(row));
     });
-    left -= this.#requests.prune(retention, now, Math.max(0, left));
+    left -= this.requests.prune(retention, now, Math.max(0, left));
     left -= Number(this.#deleteKeys.run(now - dayMs).changes);
     return { pruned, more: left <= 0 };
   }
@@ -126,7 +130,10 @@ export class Maintenance {
 
   /** Deletes the oldest deliveries of this retention class beyond its maximum. */
   bound(stored: Value): void {
-    if (stored === retentionClass.rejected) this.#boundRejected();
+    if (stored === retentionClass.wholeRejected) {
+      this.#rejected.keep();
+      this.#boundRejected();
+    }
     if (stored !== retentionClass.unsignedHandled && stored !== retentionClass.unsignedDead) return;
     for (const row of this.#beyond.all(stored, maxUnsigned)) this.#deliveries.remove(row);
   }
@@ -189,13 +196,15 @@ export class Maintenance {
 /** The moments before which deliveries must have changed, or been announced, for the next step of retention. */
 function momentsOf(retention: Retention, now: number) {
   const { handledMs, parkedMs } = retention;
-  const { rejected, unsigned, handled, unsignedHandled, unsignedDead } = retentionClass;
+  const { rejected, wholeRejected, unsigned, handled, unsignedHandled, unsignedDead } =
+    retentionClass;
   const noticeMs = noticeMsOf(retention);
   const yesterday = now - dayMs;
   return {
     /** Deleted without an announcement: class, state, moment. */
     endedBefore: [
       [rejected, "rejected", yesterday],
+      [wholeRejected, "rejected", yesterday],
       [unsigned, "held", yesterday],
       [handled, "handled", now - handledMs],
       [unsignedHandled, "handled", yesterday],

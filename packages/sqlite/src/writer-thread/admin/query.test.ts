@@ -30,6 +30,8 @@ const queries: InboxQuery[] = [
   { reportId: "r-1", type: "unknown", state: "parked" },
   { reason: "poison", newestFirst: true },
   { reason: "poison", state: "dead", type: "unknown" },
+  { error: "e", newestFirst: true },
+  { error: "e", state: "parked", reason: "poison" },
   { from: new Date(1), until: new Date(2), newestFirst: true },
   { idPrefix: "01", after: "01m", newestFirst: true },
 ];

@@ -28,12 +28,13 @@ import type { Lived } from "../lived.ts";
 
 const listed = [
   ...["id", "receiver", "arrived_at", "request", "state", "queue", "attempts", "due_at"],
-  ...["type", "report", "reason", "reason_message", "last_error", "changed_at"],
+  ...["type", "report", "reason", "reason_message", "last_error", "error", "changed_at"],
 ].join(", ");
-// All that an act may change, and nothing long.
+// All that an act may change, and nothing long: whether there is a body, not the body.
 const acted = [
   ...[listed, "seq", "rank", "starts", "low_priority", "verification", "context"],
   ...["released", "retry_state", "history", "signature", "same_signature_as"],
+  "CASE typeof(body) WHEN 'null' THEN NULL ELSE x'' END AS body",
 ].join(", ");
 const rejected = states.indexOf("rejected");
 const { unsigned, parked, unsignedDead, announced } = retentionClass;
@@ -41,7 +42,7 @@ const parkedClasses = [unsigned, parked, unsignedDead, announced];
 
 /** The rows with one value of an indexed column. */
 interface IndexRange {
-  readonly column: "state" | "type" | "report" | "request" | "reason";
+  readonly column: "state" | "type" | "report" | "request" | "reason" | "error";
   readonly value: Value;
 }
 
@@ -121,7 +122,7 @@ export class Query {
     most: number,
     columns = listed,
   ): Row[] {
-    const { state, type, reportId, requestId, reason, newestFirst = false } = query;
+    const { state, type, reportId, requestId, reason, error, newestFirst = false } = query;
     const { first, below } = idRange(query);
     const chosen = states.flatMap((one, number) => (isChosen(one, state) ? [number] : []));
     const filters: (readonly [string, Value | undefined])[] = [
@@ -129,6 +130,7 @@ export class Query {
       ["report = ?", reportId],
       ["request = ?", requestId],
       ["reason = ?", reason],
+      ["error = ?", error],
     ];
     const given = filters.filter(([, of]) => of !== undefined) as (readonly [string, Value])[];
     const conditions = [
@@ -219,11 +221,12 @@ export class Query {
 }
 
 /** The ranges to read: usually those of the filter with the fewest rows. */
-function rangesOf({ state, type, reportId, requestId, reason }: InboxQuery): IndexRange[] {
+function rangesOf({ state, type, reportId, requestId, reason, error }: InboxQuery): IndexRange[] {
   if (requestId !== undefined) return [{ column: "request", value: requestId }];
   if (reportId !== undefined) {
     return [{ column: "report", value: reportId }];
   }
+  if (error !== undefined) return [{ column: "error", value: error }];
   if (reason !== undefined) return [{ column: "reason", value: reason }];
   const isFew = state !== undefined && state !== "handled";
   if (type !== undefined && !isFew) {

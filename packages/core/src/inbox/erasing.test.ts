@@ -1,0 +1,60 @@
+import { describe, expect, it } from "vitest";
+import type { NewDelivery } from "./delivery.ts";
+import { eraseContent, isErased, isOfReport } from "./erasing.ts";
+import { newStoredDelivery, type StoredDelivery } from "./stored-delivery.ts";
+
+const body = new TextEncoder().encode('{"customer":"Ada"}');
+const delivery: NewDelivery = {
+  ...{ id: "a", receiver: "reports", key: null, signature: "s", url: "/hook", requestId: null },
+  ...{ receivedAt: 1, arrivedAt: 1, context: '{"customer":"Ada"}', headers: {}, body },
+};
+const attempt = { stage: "handle", at: new Date(1), ms: 1, outcome: "retry" } as const;
+
+function stored(parts: Partial<StoredDelivery>): StoredDelivery {
+  const history = [{ ...attempt, error: "Error: Ada" }];
+  const failed = { lastError: "Error: Ada", error: "0abc", history };
+  return { ...newStoredDelivery(delivery, { to: "received" }, null), ...failed, ...parts };
+}
+
+describe("erasing", () => {
+  const message = "Error: Ada";
+
+  it.each([
+    ["received", null, "dead", "erased"],
+    ["verified", null, "dead", "erased"],
+    ["held", "no_handler", "held", "erased"],
+    ["dead", "attempts_used_up", "dead", "erased"],
+    ["handled", null, "handled", undefined],
+    ["rejected", "invalid_signature", "rejected", "invalid_signature"],
+  ] as const)(
+    "eraseContent() of a delivery that is %s for %s leaves nothing of it but what is counted",
+    (state, code, after, reason) => {
+      const one = stored({ state, reason: code === null ? null : { code, message } });
+      eraseContent(one, { now: 5, by: "ada@host" });
+      expect([one.state, one.reason?.code]).toEqual([after, reason]);
+      expect(isErased(one)).toBe(true);
+      expect(one.signature).toBeNull();
+      expect(JSON.stringify(one)).not.toContain("Ada");
+      expect(one.history.at(-1)).toEqual({ at: new Date(5), act: "erase", by: "ada@host" });
+    },
+  );
+
+  it("isOfReport() finds an id below any name that ends with id, as a text or a number", () => {
+    const of = (value: unknown): boolean =>
+      isOfReport(new TextEncoder().encode(JSON.stringify(value)), "12");
+    expect(
+      [{ payload: { report_id: 12 } }, { data: [{ reportId: "12" }] }, { ID: "12" }].map(of),
+    ).toEqual([true, true, true]);
+    expect([{ count: 12 }, { id: "123" }, { id: ["12"] }, "12", null].map(of)).toEqual([
+      false,
+      false,
+      false,
+      false,
+      false,
+    ]);
+    expect([isOfReport(null, "12"), isOfReport(new Uint8Array([123]), "12")]).toEqual([
+      false,
+      false,
+    ]);
+  });
+});

@@ -1,0 +1,41 @@
+import { isParked, isWaiting } from "./delivery.ts";
+import type { EraseQuery } from "./selection.ts";
+import type { StoredDelivery } from "./stored-delivery.ts";
+import { dropContent, isAttempt, recordOf, remember } from "./transitions.ts";
+
+const erased = "Erased by a person: its body, errors and context are gone. It can't be released.";
+
+/** Removes what a delivery tells: body, errors, context. One that waits becomes `dead`; the others stay what they are. */
+export function eraseContent(stored: StoredDelivery, query: EraseQuery): void {
+  dropContent(stored);
+  stored.context = null;
+  stored.lastError = null;
+  stored.error = null;
+  stored.history = stored.history.map((item) =>
+    isAttempt(item) ? { ...item, error: null } : item,
+  );
+  if (isWaiting(stored.state)) stored.state = "dead";
+  if (isParked(stored.state)) stored.reason = { code: "erased", message: erased };
+  else if (stored.reason !== null) stored.reason = { ...stored.reason, message: erased };
+  stored.changedAt = Math.max(query.now, stored.changedAt);
+  remember(stored, recordOf("erase", query));
+}
+
+/** Whether nothing is left to erase. */
+export function isErased({ body, context, lastError }: StoredDelivery): boolean {
+  return body === null && context === null && lastError === null;
+}
+
+/** Whether a body is about a report: a member whose name ends with "id" has its id, as a text or a number, at any depth. */
+export function isOfReport(body: Uint8Array | null, reportId: string): boolean {
+  try {
+    let isFound = false;
+    JSON.parse(new TextDecoder().decode(body ?? undefined), (name, value: unknown) => {
+      const isId = /id$/i.test(name) && (typeof value === "string" || typeof value === "number");
+      isFound ||= isId && String(value) === reportId;
+    });
+    return isFound;
+  } catch {
+    return false;
+  }
+}

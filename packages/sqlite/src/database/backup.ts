@@ -1,0 +1,37 @@
+import { closeSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSync } from "node:fs";
+import { type Driver, unusable } from "./driver.ts";
+
+/**
+ * Copies a database at one moment into a new file, while others go on writing into it. Only its owner may read the copy, which
+ * appears once it is whole and on the disk.
+ *
+ * @throws ReporthookError `inbox_failed` when the file exists and may not be overwritten, or can't be written
+ */
+export function copyDatabase(driver: Driver, path: string, file: string, overwrite: boolean): void {
+  const exists = `${file} exists: name another file, or say that it may be overwritten`;
+  if (!overwrite && existsSync(file)) throw unusable(exists);
+  const part = `${file}.part-${process.pid}`;
+  try {
+    closeSync(openSync(part, "wx", 0o600));
+    const database = driver.open(path);
+    try {
+      database.exec("PRAGMA busy_timeout = 3000");
+      // Into an empty file, whose rights stay.
+      database.prepare("VACUUM INTO ?").run(part);
+    } finally {
+      database.close();
+    }
+    const descriptor = openSync(part, "r+");
+    fsyncSync(descriptor);
+    closeSync(descriptor);
+    // A link fails where another file has appeared meanwhile.
+    if (overwrite) renameSync(part, file);
+    else linkSync(part, file);
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === "EEXIST") throw unusable(exists);
+    throw unusable(`${path} can't be copied to ${file}: ${message}`, error);
+  } finally {
+    rmSync(part, { force: true });
+  }
+}

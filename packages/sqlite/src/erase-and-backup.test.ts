@@ -1,0 +1,104 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Inbox } from "@reporthook/core";
+import { createInboxFixture, endedAs, handled, later, valid } from "@reporthook/testing/internals";
+import { afterAll, describe, expect, it } from "vitest";
+import { sqliteInbox } from "./index.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "reporthook-erase-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+let files = 0;
+const newPath = (): string => join(folder, `${++files}.db`);
+const fixture = (inbox: Inbox) => createInboxFixture(inbox, 60_000);
+
+const told = "Ada Lovelace";
+const body = (reportId: string): string =>
+  JSON.stringify({ payload: { report_id: reportId, status: "complete", customer: told } });
+
+describe("erasing", () => {
+  it("erase() removes what deliveries of a report tell, in every state, and keeps their number", async () => {
+    const path = newPath();
+    const { inbox, put, work, act, clock, end } = fixture(sqliteInbox(path));
+    const parts = { body: body("r-1"), context: JSON.stringify({ customer: told }) };
+    const error = `Error: ${told} has no account`;
+    const ids: Record<string, string> = {};
+    ids["rejected"] = await put(parts);
+    await work("verify", endedAs("rejected", "invalid_signature"));
+    ids["held"] = await put(parts);
+    await work("verify", endedAs("held", "not_verified", { error }));
+    ids["handled"] = await put(parts);
+    await work("verify", valid);
+    await work("handle", later(0, { error }), handled);
+    ids["dead"] = await put(parts);
+    await work("verify", valid);
+    await work("handle", endedAs("dead", "attempts_used_up", { error }));
+    ids["verified"] = await put(parts);
+    await work("verify", valid);
+    await work("handle", later(3_600_000, { error }));
+    ids["received"] = await put(parts);
+    const other = await put({ body: body("r-2") });
+    const before = await inbox.counts();
+    const query = { reportId: "r-1", now: clock.now(), by: "ada@host" };
+    expect(await inbox.erase?.({ ...query, dryRun: true })).toBe(6);
+    expect(await inbox.counts()).toEqual(before);
+    expect(await inbox.erase?.(query)).toBe(6);
+    expect(await inbox.erase?.(query)).toBe(0);
+    expect(await inbox.counts()).toEqual({ ...before, received: 1, verified: 0, dead: 3 });
+    for (const [state, id] of Object.entries(ids)) {
+      const entry = await inbox.get(id);
+      expect(JSON.stringify(entry), state).not.toContain(told);
+      expect(entry?.body, state).toBeNull();
+      expect(entry?.history.at(-1)).toMatchObject({ act: "erase", by: "ada@host" });
+      await expect(act("release", id), state).rejects.toMatchObject({ code: "not_releasable" });
+    }
+    expect((await inbox.get(ids["received"] ?? ""))?.reason?.code).toBe("erased");
+    expect((await inbox.get(other))?.body).toBe(body("r-2"));
+    expect(await inbox.acts()).toMatchObject([
+      { act: "erase", by: "ada@host", selection: { reportId: "r-1" }, count: 6 },
+    ]);
+    await end();
+    expect(readFileSync(path).includes(told.slice(0, 9))).toBe(true);
+    expect(readFileSync(path).toString("latin1").split(told).length - 1).toBe(1);
+  });
+
+  it("erase() finds the deliveries of a request by it alone", async () => {
+    const { inbox, put, clock, end } = fixture(sqliteInbox(newPath()));
+    const ids = [await put({ requestId: "q-7" }), await put({ requestId: "q-8" })];
+    const query = { requestId: "q-7", now: clock.now(), by: null };
+    expect(await inbox.erase?.(query)).toBe(1);
+    const states = await Promise.all(ids.map(async (id) => (await inbox.get(id))?.state));
+    expect(states).toEqual(["dead", "received"]);
+    await end();
+  });
+});
+
+describe("backups", () => {
+  it("backup() copies an inbox that goes on storing, for its owner alone, and overwrites nothing unless told", async () => {
+    const path = newPath();
+    const app = fixture(sqliteInbox(path));
+    for (let count = 0; count < 100; count++) await app.put();
+    const tool = sqliteInbox(path, { migrate: false });
+    await tool.open();
+    const copy = newPath();
+    const storing = Array.from({ length: 50 }, () => app.put());
+    await tool.backup?.(copy);
+    await Promise.all(storing);
+    expect(statSync(copy).mode & 0o777).toBe(0o600);
+    const restored = sqliteInbox(copy);
+    const { received } = await restored.counts();
+    expect(received).toBeGreaterThanOrEqual(100);
+    expect((await restored.list({ limit: 1 }))[0]?.id).toBe((await tool.list({ limit: 1 }))[0]?.id);
+    await restored.close();
+    const file = newPath();
+    writeFileSync(file, "mine");
+    await expect(tool.backup?.(file)).rejects.toThrow(`${file} exists: name another file`);
+    expect(readFileSync(file, "utf8")).toBe("mine");
+    await tool.backup?.(file, { overwrite: true });
+    expect(readFileSync(file).subarray(0, 6).toString()).toBe("SQLite");
+    await expect(tool.backup?.(join(folder, "none", "a.db"))).rejects.toThrow("can't be copied to");
+    expect(existsSync(`${file}.part-${process.pid}`)).toBe(false);
+    await tool.close();
+    await app.end();
+  });
+});

@@ -1,0 +1,71 @@
+import type { EraseQuery } from "@reporthook/core";
+import { ActCount, eraseContent, isErased, isOfReport, states } from "@reporthook/core/store";
+import type { Row, Statement, Value } from "../../database/driver.ts";
+import type { ErasePosition, StepOfErase } from "../../protocol/steps.ts";
+import type { Deliveries } from "../deliveries.ts";
+import type { Acts } from "./acts.ts";
+
+/** Their bodies are read. */
+const rowsPerEraseStep = 50;
+/** The states of deliveries whose report may be in their body alone. */
+const unread = ["received", "held", "rejected", "dead"] as const;
+
+/** Erases what deliveries of one report or request tell, step by step. */
+export class Eraser {
+  readonly #deliveries: Deliveries;
+  readonly #acts: Acts;
+  readonly #byReport: Statement;
+  readonly #byRequest: Statement;
+  readonly #byState: Statement;
+
+  constructor(deliveries: Deliveries, acts: Acts) {
+    this.#deliveries = deliveries;
+    this.#acts = acts;
+    const find = (column: string, rest = ""): Statement =>
+      deliveries.tables.database.prepare(
+        `SELECT * FROM delivery INDEXED BY delivery_${column}
+         WHERE receiver = ? AND ${column} = ? AND id > ? ${rest} ORDER BY id LIMIT ${rowsPerEraseStep}`,
+      );
+    this.#byReport = find("report");
+    this.#byRequest = find("request");
+    this.#byState = find("state", "AND report IS NULL");
+  }
+
+  /** The next step from a position on; null at first. */
+  next(query: EraseQuery, from: ErasePosition | null): StepOfErase {
+    const { reportId, requestId, now, dryRun = false } = query;
+    const ranges = this.#rangesOf(query);
+    const { range, id, number } = from ?? { range: 0, id: "", number: null };
+    const [statement, receiver, value, isRead] = ranges[range] ?? [];
+    if (statement === undefined) return { count: 0, last: null };
+    const rows = statement.all(receiver as number, value as Value, id);
+    const step = new ActCount();
+    for (const row of rows) {
+      const stored = this.#deliveries.storedDeliveryOf(row);
+      const isMeant = isRead !== true || isOfReport(stored.body, reportId ?? "");
+      if (!isMeant || isErased(stored)) continue;
+      step.add(stored);
+      if (!dryRun) this.#deliveries.edit(row, now, (one) => eraseContent(one, query));
+      if (!dryRun) this.#deliveries.erase(row);
+    }
+    const filters = { reportId, requestId };
+    const logged = dryRun
+      ? null
+      : this.#acts.add({ ...query, ...filters, act: "erase" }, step.total, number);
+    const isOver = rows.length < rowsPerEraseStep;
+    const next = isOver ? range + 1 : range;
+    const after = isOver ? "" : String((rows.at(-1) as Row)["id"]);
+    const isEnd = next === ranges.length;
+    return { count: step.total, last: isEnd ? null : { range: next, id: after, number: logged } };
+  }
+
+  #rangesOf({ receiver, reportId, requestId }: EraseQuery) {
+    return this.#deliveries.tables.receivers.select(receiver).flatMap((number) => {
+      if (requestId !== undefined) return [[this.#byRequest, number, requestId, false] as const];
+      const read = unread.map(
+        (state) => [this.#byState, number, states.indexOf(state), true] as const,
+      );
+      return [[this.#byReport, number, reportId ?? "", false] as const, ...read];
+    });
+  }
+}
