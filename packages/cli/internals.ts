@@ -5,6 +5,5 @@ export { sendTest } from "./src/doctor/checks.ts";
 export { checkFramework } from "./src/doctor/framework.ts";
 export { checkIgnored } from "./src/doctor/machine.ts";
 export { checkKey } from "./src/doctor/signed.ts";
-export { releasedSingly } from "./src/inbox/next-steps.ts";
 export type { Terminal } from "./src/lib/terminal.ts";
 export { createProgram } from "./src/program.ts";

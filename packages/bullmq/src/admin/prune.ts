@@ -118,6 +118,23 @@ async function foresee(queues: ReceiverQueues, pruning: Pruning): Promise<void> 
   }
 }
 
+/** The number of parked ones whose end was announced, and the first of them. */
+export async function announcedOf(queues: ReceiverQueues): Promise<{
+  readonly count: number;
+  readonly first: { readonly changedAt: number; readonly announcedAt: number } | null;
+}> {
+  let count = 0;
+  let first: { readonly changedAt: number; readonly announcedAt: number } | null = null;
+  for (const shelf of shelvesOf(queues)) {
+    const stored = (await shelf.at(0))?.jobState.stored;
+    if (stored === undefined || stored.announcedAt === null || isUnsigned(stored)) continue;
+    count += await indexIn(shelf, isNew);
+    const { changedAt, announcedAt } = stored;
+    if (first === null || changedAt < first.changedAt) first = { changedAt, announcedAt };
+  }
+  return { count, first };
+}
+
 /** The kinds that have ended in their queue. */
 function endedKinds({ handledMs }: Retention) {
   // With a job of `verify` its dedupe key would go.
