@@ -94,12 +94,12 @@ export type {
   Guarantees,
   Inbox,
   InboxHealth,
-  InboxNotice,
   Lease,
   Processor,
   Pruned,
 } from "./inbox/inbox.ts";
 export { type MemoryInboxOptions, memoryInbox } from "./inbox/memory/memory-inbox.ts";
+export type { InboxNotice } from "./inbox/notice.ts";
 export type { ActOn, ActOptions, ReceiverInbox } from "./inbox/receiver-inbox.ts";
 export type {
   RequestCounts,
@@ -136,5 +136,5 @@ export type {
 } from "./options/receiver-options.ts";
 export { createReceiver } from "./receiver.ts";
 export type { Receiver } from "./receiver-type.ts";
-export type { Reports, RequestOptions } from "./reports/reports-type.ts";
+export type { ReportRequests, RequestOptions } from "./reports/reports-type.ts";
 export type { RequestRecord } from "./reports/request.ts";
