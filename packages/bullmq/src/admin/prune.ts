@@ -1,13 +1,12 @@
-import type { Pruned, State } from "@reporthook/core";
+import type { State } from "@reporthook/core";
 import {
   dayMs,
   isUnsigned,
-  PruneCount,
+  type PruneCount,
   type Retention,
   retentionStep,
   type StoredDelivery,
 } from "@reporthook/core/store";
-import { bullmqMessages } from "../log-messages.ts";
 import { isLost } from "../process/settle.ts";
 import { dataOf } from "../queues/job-state.ts";
 import { parkedPriorities } from "../queues/priority.ts";
@@ -19,9 +18,6 @@ import {
   parkedQueues,
   type ReceiverQueues,
 } from "../queues/queues.ts";
-import type { OpenSession } from "../queues/session.ts";
-import type { RedisRequests } from "../requests/redis-requests.ts";
-import type { BullmqSettings } from "../server/settings.ts";
 import { forget, idsFor } from "./parked.ts";
 
 const atOnce = 100;
@@ -36,27 +32,6 @@ export interface Pruning {
   readonly tellLost: (id: string) => void;
 }
 
-/** Prunes the queues of all receivers by the retention that the server has; with `dryRun` it only counts. */
-export async function pruneAll(
-  { connection, receivers }: OpenSession,
-  { retention: own, logger, place }: BullmqSettings,
-  now: number,
-  dryRun: boolean,
-  requests: Pick<RedisRequests, "prune"> | undefined,
-): Promise<Pruned> {
-  const retention = (await receivers.retention()) ?? own;
-  const pruned = new PruneCount(retention);
-  const tellLost = (id: string): void =>
-    logger.warn({ inbox: place, id }, bullmqMessages.parkedLost);
-  if (!dryRun) await receivers.registerAgain();
-  for (const queues of await receivers.some(undefined)) {
-    if (!dryRun) await connection.forget(queues.of("verify").name, now);
-    await (dryRun ? foresee : prune)(queues, { retention, now, pruned, tellLost });
-  }
-  if (!dryRun) await requests?.prune(retention, now);
-  return pruned;
-}
-
 /** Deletes deliveries whose retention is over, and announces the end of parked ones. */
 export async function prune(queues: ReceiverQueues, pruning: Pruning): Promise<void> {
   for (const { place, type, state, keptMs } of endedKinds(pruning.retention)) {
@@ -66,7 +41,7 @@ export async function prune(queues: ReceiverQueues, pruning: Pruning): Promise<v
   for (const shelf of shelvesOf(queues)) {
     const waits = (await walk(shelf, 0, pruning)) === "announced";
     // Announced ones come first.
-    if (waits) await walk(shelf, await indexIn(shelf, isUnannounced), pruning);
+    if (waits) await walk(shelf, await indexIn(shelf, isNew), pruning);
   }
 }
 
@@ -93,7 +68,7 @@ async function pruneEnded(
 }
 
 /** Counts what {@link prune} would do. */
-async function foresee(queues: ReceiverQueues, pruning: Pruning): Promise<void> {
+export async function foresee(queues: ReceiverQueues, pruning: Pruning): Promise<void> {
   const { pruned, retention, now } = pruning;
   for (const { place, type, state, keptMs } of endedKinds(retention)) {
     const queue = queues.of(place);
@@ -111,12 +86,28 @@ async function foresee(queues: ReceiverQueues, pruning: Pruning): Promise<void> 
     const stepOf = (stored: StoredDelivery) => retentionStep(stored, retention, now);
     const kept = await indexIn(shelf, (stored) => stepOf(stored) !== "delete");
     if (kept > 0) pruned.delete(first, !isUnsigned(first), kept);
-    const from = await indexIn(shelf, isUnannounced);
-    const isLater = (stored: StoredDelivery): boolean =>
-      isUnannounced(stored) && stepOf(stored) === "keep";
+    const from = await indexIn(shelf, isNew);
+    const isLater = (stored: StoredDelivery): boolean => isNew(stored) && stepOf(stored) === "keep";
     const number = (await indexIn(shelf, isLater)) - from;
     if (number > 0 && !isUnsigned(first)) pruned.announce(first, number);
   }
+}
+
+/** The number of parked ones whose end was announced, and the first of them. */
+export async function announcedOf(queues: ReceiverQueues): Promise<{
+  readonly count: number;
+  readonly first: { readonly changedAt: number; readonly announcedAt: number } | null;
+}> {
+  let count = 0;
+  let first: { readonly changedAt: number; readonly announcedAt: number } | null = null;
+  for (const shelf of shelvesOf(queues)) {
+    const stored = (await shelf.at(0))?.jobState.stored;
+    if (stored === undefined || stored.announcedAt === null || isUnsigned(stored)) continue;
+    count += await indexIn(shelf, isNew);
+    const { changedAt, announcedAt } = stored;
+    if (first === null || changedAt < first.changedAt) first = { changedAt, announcedAt };
+  }
+  return { count, first };
 }
 
 /** The kinds that have ended in their queue. */
@@ -136,13 +127,12 @@ function endedKinds({ handledMs }: Retention) {
 /** A delivery that is kept as it is: its end was announced or not. */
 type Kept = "new" | "announced";
 
-/** Whether its end was not announced. */
-export function isUnannounced({ announcedAt }: Pick<StoredDelivery, "announcedAt">): boolean {
+function isNew({ announcedAt }: Pick<StoredDelivery, "announcedAt">): boolean {
   return announcedAt === null;
 }
 
 /** The deliveries of one kind in a queue, the oldest first. */
-export interface Shelf {
+interface Shelf {
   readonly queues: ReceiverQueues;
   readonly place: Place;
   readonly priority: number;
@@ -151,8 +141,7 @@ export interface Shelf {
   count(): Promise<number>;
 }
 
-/** The shelves of a receiver. */
-export function shelvesOf(queues: ReceiverQueues): Shelf[] {
+function shelvesOf(queues: ReceiverQueues): Shelf[] {
   const shelf = (place: Place, priority: number, ids: Shelf["ids"]): Shelf => ({
     queues,
     place,
@@ -210,7 +199,7 @@ async function step(
   const found = foundIn(place, job);
   const { stored } = found.jobState;
   const next = job.priority === priority ? retentionStep(stored, retention, now) : "keep";
-  if (next === "keep") return isUnannounced(stored) ? "new" : "announced";
+  if (next === "keep") return isNew(stored) ? "new" : "announced";
   if (next === "delete") {
     await forget(queues, found);
     pruned.delete(stored, stored.announcedAt !== null);
@@ -227,10 +216,7 @@ async function step(
 }
 
 /** The index of the first delivery of a shelf for which something holds, if it holds for all after it; else their number. */
-export async function indexIn(
-  shelf: Shelf,
-  holds: (stored: StoredDelivery) => boolean,
-): Promise<number> {
+async function indexIn(shelf: Shelf, holds: (stored: StoredDelivery) => boolean): Promise<number> {
   const holdsAt = async (index: number): Promise<boolean> => {
     const found = await shelf.at(index);
     return found !== null && holds(found.jobState.stored);
