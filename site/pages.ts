@@ -132,7 +132,7 @@ export const groups: readonly Group[] = [
       page("deliveries", "Deliveries", "docs/deliveries.md"),
       page("deploying", "Deploying", "docs/deploying.md"),
       page("operating", "Operating", "docs/operating.md"),
-      page("monitoring", "Monitoring", "docs/monitoring.md"),
+      page("monitoring", "Monitoring", "docs/monitoring.md", "packages/core/README.md#problems"),
       page("logs", "Log lines", "docs/logs.md"),
       page("nextjs", "Next.js with SQLite", "docs/nextjs.md"),
       page("dashboard", "Dashboard", "packages/dashboard/README.md"),
