@@ -10,7 +10,6 @@ const shared: Readonly<Record<string, string>> = {
   reporthook: "Every adapter exports this function, as the README promises.",
   KoaContext: "Each package declares the members of Koa's context that it uses.",
   ReportStatus: "The emulator imports nothing of core.",
-  Reports: "The emulator imports nothing of core.",
   Verdict: "The emulator imports nothing of core.",
 };
 
