@@ -122,6 +122,8 @@ test("each line that someone is to act on has its case, or another test", () => 
     coreMessages.earlierNotClosed,
     coreMessages.stoodStill,
     coreMessages.tookOver,
+    // reports.test.ts
+    coreMessages.anotherEnd,
     // receiver-retention.test.ts
     coreMessages.parkedExpiring,
     coreMessages.parkedDeleted,

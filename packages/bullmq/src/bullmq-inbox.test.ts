@@ -23,7 +23,7 @@ const { guarantees } = bullmqInbox({ connection: "redis://127.0.0.1" });
 const fixture = (inbox: Inbox) => createInboxFixture(inbox, patienceMs);
 let prefixes = 0;
 
-onEachServer((server) => {
+onEachServer((server, { kind }) => {
   const options = (rest: Partial<BullmqInboxOptions> = {}): BullmqInboxOptions => ({
     ...{ connection: server().url, prefix: `test_${++prefixes}`, logger: false, ...rest },
   });
@@ -31,7 +31,7 @@ onEachServer((server) => {
   const standing = new URL("../../../test/support/standing-bullmq.ts", import.meta.url);
   const standStill = ({ identity }: Inbox) =>
     standingProcess(standing, `${server().url} ${String(identity).split(":").at(-1)}`);
-  const contract = { open, guarantees, patienceMs, standStill, keepsRequests: false };
+  const contract = { open, guarantees, patienceMs, standStill, keepsRequests: kind === "redis" };
   for (const { name, run } of inboxContract(contract)) test(name, run);
 
   /** The queues of receiver `a` as another process would have them; what that leases is soon taken back. */

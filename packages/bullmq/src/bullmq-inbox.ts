@@ -42,6 +42,7 @@ import {
 import { QueueConsumer } from "./process/consumer.ts";
 import { Notices } from "./process/notices.ts";
 import { Session } from "./queues/session.ts";
+import { RedisRequests } from "./requests/redis-requests.ts";
 import { serverErrorOf } from "./server/errors.ts";
 import {
   type BullmqInboxOptions,
@@ -72,6 +73,8 @@ class BullmqInbox implements Inbox {
     order: "roughly",
     finds: "parked",
   };
+  /** On Redis. */
+  readonly requests: RedisRequests | undefined;
   readonly #settings: BullmqSettings;
   readonly #session: Session;
   readonly #meters = new Map<string, BacklogMeter>();
@@ -83,6 +86,9 @@ class BullmqInbox implements Inbox {
   constructor(settings: BullmqSettings) {
     this.#settings = settings;
     this.#session = new Session(settings);
+    if (settings.backend === "redis") {
+      this.requests = new RedisRequests(this.#session, settings.prefix);
+    }
     this.identity = `bullmq:${settings.place}:${settings.prefix}`;
   }
 
@@ -197,7 +203,9 @@ class BullmqInbox implements Inbox {
   }
 
   prune(date: Date, { dryRun = false }: { readonly dryRun?: boolean } = {}): Promise<Pruned> {
-    return this.#session.ask((open) => pruneAll(open, this.#settings, date.getTime(), dryRun));
+    return this.#session.ask((open) =>
+      pruneAll(open, this.#settings, date.getTime(), dryRun, this.requests),
+    );
   }
 
   keepTime(mark: TimeMark): Promise<TimeMark> {

@@ -94,7 +94,6 @@ export type {
   Guarantees,
   Inbox,
   InboxHealth,
-  InboxNotice,
   Lease,
   Minute,
   Processor,
@@ -103,6 +102,7 @@ export type {
   SummaryQuery,
 } from "./inbox/inbox.ts";
 export { type MemoryInboxOptions, memoryInbox } from "./inbox/memory/memory-inbox.ts";
+export type { InboxNotice } from "./inbox/notice.ts";
 export type { ActOn, ActOptions, ReceiverInbox } from "./inbox/receiver-inbox.ts";
 export type {
   RequestCounts,
@@ -138,5 +138,5 @@ export type {
 } from "./options/receiver-options.ts";
 export { createReceiver } from "./receiver.ts";
 export type { Receiver } from "./receiver-type.ts";
-export type { Reports, RequestOptions } from "./reports/reports-type.ts";
+export type { ReportRequests, RequestOptions } from "./reports/reports-type.ts";
 export type { RequestRecord } from "./reports/request.ts";

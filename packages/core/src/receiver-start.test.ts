@@ -180,7 +180,7 @@ describe("handlers", () => {
     expect(() => on([], () => {})).toThrow("on: give at least one event name");
     expect(() => on("report", undefined)).toThrow("on: the handler must be a function");
     const names =
-      "these are: test_webhook_endpoint, report.processing, report.complete, report.internal_error, unknown, report, *";
+      "these are: test_webhook_endpoint, report.processing, report.complete, report.internal_error, report.overdue, unknown, report, *";
     expect(() => on("report.done", () => {})).toThrow(
       `on: "report.done" is no event name; ${names}`,
     );

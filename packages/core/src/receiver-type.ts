@@ -4,7 +4,7 @@ import type { FetchContext } from "./http/fetch.ts";
 import type { Mountable } from "./http/mountable.ts";
 
 import type { ReceiverInbox } from "./inbox/receiver-inbox.ts";
-import type { Reports } from "./reports/reports-type.ts";
+import type { ReportRequests } from "./reports/reports-type.ts";
 
 /** `NoInfer`, which TypeScript has from 5.4 on: names are inferred from the argument `names` alone. */
 type Given<T> = [T][T extends unknown ? 0 : never];
@@ -78,7 +78,7 @@ export interface Receiver<
    */
   callbackUrl(base: string, ...options: CallbackUrlOptions<Context, Required>): Promise<string>;
   /** Reports that are asked for here, and followed to the end; needs an inbox that keeps requests. */
-  readonly reports: Reports<Context, Required>;
+  readonly reports: ReportRequests<Context, Required>;
   /** The receiver's deliveries, for operators. */
   readonly inbox: ReceiverInbox;
 }

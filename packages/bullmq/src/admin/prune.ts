@@ -20,6 +20,7 @@ import {
   type ReceiverQueues,
 } from "../queues/queues.ts";
 import type { OpenSession } from "../queues/session.ts";
+import type { RedisRequests } from "../requests/redis-requests.ts";
 import type { BullmqSettings } from "../server/settings.ts";
 import { forget, idsFor } from "./parked.ts";
 
@@ -41,6 +42,7 @@ export async function pruneAll(
   { retention: own, logger, place }: BullmqSettings,
   now: number,
   dryRun: boolean,
+  requests: Pick<RedisRequests, "prune"> | undefined,
 ): Promise<Pruned> {
   const retention = (await receivers.retention()) ?? own;
   const pruned = new PruneCount(retention);
@@ -51,6 +53,7 @@ export async function pruneAll(
     if (!dryRun) await connection.forget(queues.of("verify").name, now);
     await (dryRun ? foresee : prune)(queues, { retention, now, pruned, tellLost });
   }
+  if (!dryRun) await requests?.prune(retention, now);
   return pruned;
 }
 

@@ -10,6 +10,7 @@ import {
 } from "bullmq";
 import { serverErrorOf } from "./errors.ts";
 import { readable } from "./jobs.ts";
+import type { RedisCommands } from "./redis-commands.ts";
 import type { BullmqSettings } from "./settings.ts";
 
 /** BullMQ on one connection: makes its queues and workers. */
@@ -26,6 +27,8 @@ export interface Connection {
   ownersOf(queue: string, ids: readonly string[]): Promise<readonly (string | null)[]>;
   /** Deletes the expired dedupe keys of a queue, if the server does not. */
   forget(queue: string, now: number): Promise<void>;
+  /** The commands of Redis; null on PostgreSQL. */
+  readonly redis: (() => Promise<RedisCommands>) | null;
   /** The cause of `error`, if only the connection reported it recently. */
   reasonOf(error: unknown): unknown;
   close(): Promise<void>;
@@ -107,7 +110,8 @@ export async function openConnection(settings: BullmqSettings): Promise<Connecti
   };
 }
 
-interface Base extends Pick<Connection, "setting" | "onConnected" | "ownersOf" | "forget"> {
+interface Base
+  extends Pick<Connection, "setting" | "onConnected" | "ownersOf" | "forget" | "redis"> {
   readonly backend: IQueueBackend;
   readonly readyMs: number;
 }
@@ -169,12 +173,12 @@ function onRedis({ connection, leaseMs }: BullmqSettings): Base {
       return Promise.all(ids.map((id) => client.hget(`${qualifiedName}:${id}`, "pb")));
     },
     async forget() {},
+    redis: async () => (await backend.client) as unknown as RedisCommands,
   };
 }
 
-interface RedisConfig {
+interface RedisConfig extends Pick<RedisCommands, "hget"> {
   config(command: "GET", name: string): Promise<readonly string[]>;
-  hget(key: string, field: string): Promise<string | null>;
 }
 
 function onPostgres({ connection, leaseMs }: BullmqSettings): Base {
@@ -194,6 +198,7 @@ function onPostgres({ connection, leaseMs }: BullmqSettings): Base {
       );
       return rows[0]?.setting ?? null;
     },
+    redis: null,
     // The pool makes connections all the time.
     onConnected() {},
     async ownersOf(queue, ids) {

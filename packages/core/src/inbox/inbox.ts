@@ -15,6 +15,7 @@ import type {
 } from "./delivery.ts";
 import type { ErrorGroup } from "./error-groups.ts";
 import type { Facts, Notes } from "./facts.ts";
+import type { InboxNotice } from "./notice.ts";
 import type { RequestStore } from "./request-store.ts";
 import type {
   ActQuery,
@@ -35,19 +36,6 @@ export type AddResult =
       readonly sameSignatureAs?: string;
     }
   | { readonly status: "duplicate"; readonly id: string };
-
-/** An event between the processes on an inbox. */
-export type InboxNotice =
-  /** The event loop of this process stood still for `ms` milliseconds, and perhaps others have its deliveries. */
-  | { readonly what: "stood_still"; readonly ms: number; readonly isHandedOn: boolean }
-  /** This process took over the deliveries of another one, which was silent for `silentMs` milliseconds. */
-  | {
-      readonly what: "took_over";
-      readonly deliveries: number;
-      /** Its number and its host: `4711 on web-2`. */
-      readonly process: string;
-      readonly silentMs: number;
-    };
 
 /** The options of {@link Inbox.consume}. */
 export interface ConsumeOptions {

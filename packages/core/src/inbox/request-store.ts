@@ -56,7 +56,7 @@ export interface RequestStore {
   /** Oldest first. */
   list(query: RequestQuery): Promise<StoredRequest[]>;
   counts(receiver?: string): Promise<RequestCounts>;
-  /** Those of a receiver that are due until a lived time, neither settled nor told as overdue: the first due first. */
+  /** Finds the requests of a receiver that are due until a lived time, neither settled nor told as overdue: the first due first. */
   due(receiver: string, until: number, limit: number): Promise<StoredRequest[]>;
 }
 

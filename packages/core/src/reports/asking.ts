@@ -8,8 +8,8 @@ import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import type { KnownRequests } from "./known-requests.ts";
 import { confirmed, contextIn, type KnownRequest } from "./request.ts";
 
-/** Sends a stored request, and records the answer. Rejects as `Reports.request` does. */
-export async function send(
+/** Sends a stored request, and records the answer. Rejects as `ReportRequests.request` does. */
+export async function sendRequest(
   request: KnownRequest,
   isSentBefore: boolean,
   signal: AbortSignal | undefined,

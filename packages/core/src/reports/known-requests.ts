@@ -21,9 +21,9 @@ export class KnownRequests {
   onSettled = (): void => {};
   readonly #inbox: Inbox;
   readonly #receiver: string;
-  readonly #clock: Pick<ReceiverClock, "now" | "wallNow">;
+  readonly #clock: Pick<ReceiverClock, "now" | "wallOffset">;
 
-  constructor(inbox: Inbox, receiver: string, clock: Pick<ReceiverClock, "now" | "wallNow">) {
+  constructor(inbox: Inbox, receiver: string, clock: Pick<ReceiverClock, "now" | "wallOffset">) {
     this.#inbox = inbox;
     this.#receiver = receiver;
     this.#clock = clock;
@@ -84,8 +84,8 @@ export class KnownRequests {
       repeats = await this.#whyNot(read, type, by);
       isNew = repeats === null && read.claims[type]?.by !== by;
       if (!isNew) return read;
-      const now = this.#clock.now();
-      return claimed(read, type, by, reportId, { now, wallNow: this.#clock.wallNow() });
+      const { wallOffset } = this.#clock;
+      return claimed(read, type, by, reportId, { now: this.#clock.now(), wallOffset });
     });
     if (request === null) return null;
     if (isNew && isSettled(request)) this.onSettled();

@@ -7,11 +7,11 @@ import { Timekeeper } from "../lib/time/timekeeper.ts";
 import { assertKnownKeys, assertOption } from "../lib/validate.ts";
 import { KnownRequests } from "./known-requests.ts";
 import { addSettled } from "./own-deliveries.ts";
-import type { Reports } from "./reports-type.ts";
-import { type KnownRequest, recordOf, requestOf } from "./request.ts";
+import type { ReportRequests } from "./reports-type.ts";
+import { type KnownRequest, requestOf, requestRecordOf } from "./request.ts";
 
-/** The part of {@link Reports} for which no receiver has to run. */
-export type StoredReports = Pick<Reports, "get" | "list" | "counts" | "settle">;
+/** The part of {@link ReportRequests} for which no receiver has to run. */
+export type StoredReports = Pick<ReportRequests, "get" | "list" | "counts" | "settle">;
 
 const ends = ["complete", "internal_error"];
 
@@ -32,7 +32,7 @@ export function storedReports(
     get: async (id) => {
       checkId("get", id);
       const found = await ask(() => requests.find(id));
-      return found === null ? null : recordOf(found);
+      return found === null ? null : requestRecordOf(found);
     },
     list: async (query = {}) => {
       assertKnownKeys("reports.list", query, ["state", "limit", "after"]);
@@ -45,7 +45,7 @@ export function storedReports(
       assertOption("reports.list: limit", many, limit, isCount && limit >= 1);
       if (after !== undefined) checkId("list: after", after);
       const found = await ask((store) => store.list({ receiver: name, state, limit, after }));
-      return found.map((stored) => recordOf(requestOf(stored)));
+      return found.map((stored) => requestRecordOf(requestOf(stored)));
     },
     counts: () => ask((store) => store.counts(name)),
     settle: async (id, status, options = {}) => {
@@ -64,7 +64,7 @@ export function storedReports(
 
 /** The text for an inbox without requests. */
 export const keepsNone =
-  "receiver.reports: this inbox keeps no requests. Give createReceiver another one as inbox, such as sqliteInbox(path)";
+  "receiver.reports: this inbox keeps no requests. Give createReceiver another one as inbox, such as sqliteInbox(path), or bullmqInbox on Redis";
 
 /** @throws ReporthookError `closed` */
 export function assertOpen({ phase }: Life, name: string): void {

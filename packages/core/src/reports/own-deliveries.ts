@@ -7,8 +7,8 @@ import type { ReceiverClock } from "../lib/time/lived-clock.ts";
 import type { KnownRequests } from "./known-requests.ts";
 import { contextIn, isSettled, type KnownRequest } from "./request.ts";
 
-/** The parts of a receiver that add deliveries of its own. */
-export interface Origin {
+/** The parts of a receiver that add deliveries itself. */
+export interface OwnSource {
   readonly inbox: Inbox;
   readonly name: string;
   readonly clock: Pick<ReceiverClock, "now" | "wallNow">;
@@ -21,7 +21,7 @@ const nothing = /* @__PURE__ */ new Uint8Array();
 
 /** Stores a final status that did not come as a notification, once; resolves to whether it changed anything. */
 export async function addSettled(
-  origin: Origin,
+  origin: OwnSource,
   requests: KnownRequests,
   request: KnownRequest,
   status: FinalStatus,
@@ -41,7 +41,7 @@ export async function addSettled(
 
 /** Stores that a request is overdue, once, then notes in the request that it was told. */
 export async function addOverdue(
-  origin: Origin,
+  origin: OwnSource,
   requests: KnownRequests,
   request: KnownRequest,
 ): Promise<void> {
@@ -76,7 +76,7 @@ export function overdueEvent(
 
 /** A delivery of the receiver itself: two of the same type and request have the same key. */
 async function ownDelivery(
-  { name, clock }: Origin,
+  { name, clock }: OwnSource,
   { id: requestId }: KnownRequest,
   type: string,
   body: Uint8Array,

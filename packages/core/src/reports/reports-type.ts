@@ -3,7 +3,7 @@ import type { RequestCounts, RequestState } from "../inbox/request-store.ts";
 import type { FinalStatus } from "./own-deliveries.ts";
 import type { RequestRecord } from "./request.ts";
 
-/** Options of {@link Reports.request}. */
+/** Options of {@link ReportRequests.request}. */
 export interface RequestOptions<Context = unknown> {
   /** Comes back with each event of the report: anything that JSON can hold. It stays in the inbox. */
   readonly context?: Context | undefined;
@@ -17,7 +17,7 @@ export interface RequestOptions<Context = unknown> {
   readonly resend?: boolean | undefined;
 }
 
-/** The arguments of {@link Reports.request} after the report: with `Required` a context, unless its type allows `undefined`. */
+/** The arguments of {@link ReportRequests.request} after the report: with `Required` a context, unless its type allows `undefined`. */
 export type RequestArguments<Context, Required extends boolean> = Required extends true
   ? undefined extends Context
     ? [options?: RequestOptions<Context>]
@@ -28,7 +28,7 @@ export type RequestArguments<Context, Required extends boolean> = Required exten
  * Reports that are asked for, and followed to the end. The inbox remembers each request before it is sent. The methods reject
  * with a TypeError for wrong arguments, and where an option or the inbox does not allow it.
  */
-export interface Reports<Context = unknown, Required extends boolean = false> {
+export interface ReportRequests<Context = unknown, Required extends boolean = false> {
   /**
    * Asks for a report, with a callback URL made for this request. Rejects with what the client throws. After a clear refusal
    * nothing is left; after any other failure the service may have the request: the error has its `requestId`, is not `retryable`,
@@ -51,7 +51,7 @@ export interface Reports<Context = unknown, Required extends boolean = false> {
   /** The number of requests in each state, and of those that are overdue. */
   counts(): Promise<RequestCounts>;
   /**
-   * Resolves to the request once it is `complete` or `internal_error`, whichever process learns it. Rejects `not_found`,
+   * Resolves to the request once it is `complete` or `internal_error`, in any process on the inbox. Rejects `not_found`,
    * `wait_timeout` after `timeoutMs` milliseconds, `closed`, or with the signal's reason. Keeps no process alive.
    */
   wait(

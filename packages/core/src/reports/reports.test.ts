@@ -1,160 +1,375 @@
-import { setUp, turns } from "@reporthook/test-support/receiver-setup";
-import { expect, it } from "vitest";
+import { inspect } from "node:util";
+import { setUp, turns, turnUntil } from "@reporthook/test-support/receiver-setup";
+import { describe, expect, it } from "vitest";
 import { createClient } from "../client/client.ts";
+import { DoNotRetry } from "../errors.ts";
+import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
+import { messages } from "../log-messages.ts";
 import type { ReceiverOptions } from "../options/receiver-options.ts";
 
 const secret = "0123456789abcdef0123456789abcdef";
 const url = "https://app.example/webhooks/reports";
 const report = { domains: ["example.com"] };
+const context = { customer: "c-1" };
 const day = 86_400_000;
+const byService = ["complete", "internal_error", "processing"] as const;
 
+/** A receiver whose service takes requests, or fails as told, and whose notifications are sent by hand. */
 function make(options: Partial<ReceiverOptions> = {}) {
   const sent: string[] = [];
-  let fail: Response | Error | null = null;
-  const answer = { status: 201, body: { accepted: true } };
-  const setup = setUp({
-    callback: { secrets: [secret], url },
-    client: createClient({
-      baseUrl: "https://service.example",
-      apiKey: "key-that-nobody-may-see",
-      fetch: async (address, init) => {
-        if (!address.includes("request-report")) return new Response("{}");
-        sent.push((JSON.parse(init.body ?? "{}") as { webhook_url: string }).webhook_url);
-        if (fail instanceof Error) throw fail;
-        return fail ?? Response.json({ ...answer.body, echo: init.body }, { status: 201 });
-      },
-    }),
-    ...options,
+  let fail: (() => Response | Promise<Response>) | null = null;
+  const client = createClient({
+    baseUrl: "https://service.example",
+    apiKey: "key-that-nobody-may-see",
+    fetch: async (address, init) => {
+      if (!address.includes("request-report")) {
+        const isForged = init.headers["X-svc-authorization"]?.startsWith("forged");
+        return new Response("", { status: isForged ? 406 : 200 });
+      }
+      sent.push((JSON.parse(init.body ?? "{}") as { webhook_url: string }).webhook_url);
+      return fail?.() ?? Response.json({ echo: init.body }, { status: 201 });
+    },
   });
+  const setup = setUp({ callback: { secrets: [secret], url }, client, ...options });
   setup.seeAll();
-  const notify = async (at: string, status: string, more: object = {}) => {
-    const body = JSON.stringify({ status, report_id: "r-1", ...more });
-    const headers = {
-      "X-svc-authorization": `s ${Math.random()}`,
-      "content-type": "application/json",
-    };
+  let notified = 0;
+  const notify = async (status: string, { at = sent[0] ?? "", signature = "s" } = {}) => {
+    const body = JSON.stringify({ status, report_id: "r-1" });
+    const signed = { "X-svc-authorization": `${signature} ${++notified}` };
+    const headers = { "content-type": "application/json", ...(signature !== "" && signed) };
     const response = await setup.receiver.fetch(new Request(at, { method: "POST", headers, body }));
     return ((await response.json()) as { id: string }).id;
   };
-  return {
-    ...setup,
-    sent,
-    notify,
-    failWith: (how: Response | Error | null) => {
-      fail = how;
-    },
+  const failWith = (how: typeof fail) => {
+    fail = how;
   };
+  return { ...setup, sent, notify, failWith, reports: setup.receiver.reports };
 }
 
-it("request() sends a token of the request, and its events have its context and id", async () => {
-  const { receiver, sent, notify, seen } = make();
-  const { id, answer } = await receiver.reports.request(report, { context: { customer: "c-1" } });
-  expect(answer?.status).toBe(201);
-  expect(JSON.stringify(answer)).not.toContain(
-    new URL(sent[0] ?? "").searchParams.get("callback_token"),
-  );
-  expect(await receiver.reports.get(id)).toMatchObject({
-    state: "open",
-    report,
-    context: { customer: "c-1" },
+const statusOf = (status: number) => () => new Response("no", { status });
+
+describe("asking", () => {
+  it("reports.request() sends a URL whose token carries the id alone, and keeps the answer without it", async () => {
+    const { reports, sent } = make();
+    const { id, answer } = await reports.request(report, { context });
+    const token = new URL(sent[0] ?? "").searchParams.get("callback_token") ?? "none";
+    expect(atob(token.split(".")[1] ?? "")).toBe(id);
+    const record = await reports.get(id);
+    expect(record).toMatchObject({ id, state: "open", report, context, answer, reportId: null });
+    expect(Number(record?.dueAt) - Number(record?.requestedAt)).toBe(day);
+    expect(inspect([answer, record], { depth: 9 })).not.toContain(token.split(".")[2]);
+    expect(await reports.get("other")).toBeNull();
   });
-  await notify(sent[0] ?? "", "processing");
-  await notify(sent[0] ?? "", "complete");
-  await receiver.idle();
-  expect(seen).toMatchObject([
-    { type: "report.processing", requestId: id, context: { customer: "c-1" } },
-    { type: "report.complete", requestId: id, context: { customer: "c-1" }, reportId: "r-1" },
-  ]);
-  expect(await receiver.reports.wait(id)).toMatchObject({ state: "complete", reportId: "r-1" });
-  await notify(sent[0] ?? "", "complete");
-  await notify(sent[0] ?? "", "processing");
-  await receiver.idle();
-  expect(seen).toHaveLength(2);
-  await notify(sent[0] ?? "", "internal_error");
-  await receiver.idle();
-  expect(seen).toHaveLength(3);
-  expect(await receiver.reports.counts()).toEqual({
-    unconfirmed: 0,
-    open: 0,
-    complete: 1,
-    internal_error: 0,
-    overdue: 0,
+
+  it("reports.request() leaves nothing behind after a clear refusal, and frees the key", async () => {
+    const { reports, sent, failWith } = make();
+    for (const status of [400, 401, 404, 422]) {
+      failWith(statusOf(status));
+      const failure = reports.request(report, { idempotencyKey: "k" });
+      await expect(failure).rejects.toMatchObject({ serviceStatus: status });
+    }
+    const wrong = reports.request({ start_date: "x" }, { idempotencyKey: "k" });
+    await expect(wrong).rejects.toMatchObject({ code: "invalid_report_request" });
+    const own = reports.request({ webhook_url: url } as object);
+    await expect(own).rejects.toMatchObject({ problems: [{ field: "webhook_url" }] });
+    expect(await reports.list()).toEqual([]);
+    failWith(null);
+    expect((await reports.request(report, { idempotencyKey: "k" })).answer?.status).toBe(201);
+    expect(sent).toHaveLength(5);
+  });
+
+  it("reports.request() keeps as unconfirmed what the service may have, and sends it again only when told", async () => {
+    const { reports, sent, failWith } = make();
+    for (const [index, how] of [
+      ...[500, 503, 408, 429].map(statusOf),
+      () => Promise.reject(new Error("socket hang up")),
+    ].entries()) {
+      failWith(how);
+      const idempotencyKey = `k ${index}`;
+      const error = await reports.request(report, { idempotencyKey }).catch((given) => given);
+      expect(error).toMatchObject({ retryable: false, requestId: expect.any(String) });
+      const { requestId: id } = error as { requestId: string };
+      expect(await reports.get(id)).toMatchObject({ state: "unconfirmed", answer: null });
+      const known = { id, answer: null };
+      expect(await reports.request(report, { idempotencyKey })).toEqual(known);
+      failWith(statusOf(400));
+      const again = reports.request(report, { idempotencyKey, resend: true });
+      await expect(again).rejects.toMatchObject({ requestId: id, retryable: false });
+      failWith(null);
+      const resent = await reports.request(report, { idempotencyKey, resend: true });
+      expect(resent).toMatchObject({ id, answer: { status: 201 } });
+      expect(await reports.request(report, { idempotencyKey, resend: true })).toEqual(resent);
+      expect(new Set(sent.splice(0)).size).toBe(1);
+    }
+  });
+
+  it("reports.request() never mixes two requests that were aborted by one signal", async () => {
+    const { reports, failWith } = make();
+    const controller = new AbortController();
+    failWith(() => new Promise(() => {}));
+    const all = [1, 2].map(() => reports.request(report, { signal: controller.signal }));
+    await turns();
+    controller.abort(new Error("the user left"));
+    const ids = (await Promise.allSettled(all)).map(
+      (one) => "reason" in one && one.reason.requestId,
+    );
+    expect(new Set(ids).size).toBe(2);
+    expect(new Set(ids)).toEqual(new Set((await reports.list()).map(({ id }) => id)));
+    const { signal } = controller;
+    await expect(reports.request(report, { signal })).rejects.toThrow("the user left");
+    expect(await reports.list()).toHaveLength(2);
+  });
+
+  it("reports.request() compares report and context by value, and refuses a key with others", async () => {
+    const { reports, sent } = make();
+    const idempotencyKey = "k";
+    const first = { domains: ["a.example"], start_date: "2026-01" };
+    const options = { idempotencyKey, context: { a: 1, b: [1, { c: 2, d: 3 }] } };
+    const { id } = await reports.request(first, options);
+    const other = { start_date: "2026-01", domains: ["a.example"] };
+    const same = { b: [1, { d: 3, c: 2 }], a: 1 };
+    expect((await reports.request(other, { idempotencyKey, context: same })).id).toBe(id);
+    for (const [given, about] of [
+      [report, same],
+      [first, { ...same, a: 2 }],
+      [first, undefined],
+      [first, null],
+    ] as const) {
+      const refused = reports.request(given, { idempotencyKey, context: about });
+      await expect(refused).rejects.toMatchObject({ code: "idempotency_key_reused" });
+    }
+    expect(sent).toHaveLength(1);
+  });
+
+  it("receiver.reports rejects with a TypeError that says what to set, or what is wrong", async () => {
+    const says = async (options: Partial<ReceiverOptions>, given: object = {}) => {
+      const failure = await make(options)
+        .reports.request(report, given)
+        .catch((error) => error);
+      expect(failure).toBeInstanceOf(TypeError);
+      return String(failure);
+    };
+    expect(await says({ callback: undefined })).toContain("callback with secrets and url");
+    expect(await says({ callback: { secrets: [secret] } })).toContain("public address");
+    expect(await says({ client: { authorize: async () => "valid" } })).toContain("requestReport");
+    expect(await says({ ack: "handled" })).toContain('ack: "stored"');
+    const keepsNone = () => Object.assign(memoryInbox(), { requests: undefined });
+    expect(await says({ inbox: keepsNone() })).toContain("keeps no requests");
+    expect(await says({}, { idempotencyKey: "" })).toContain("1 to 200 characters");
+    expect(await says({}, { overdueMs: 0 })).toContain("milliseconds from 1");
+    expect(await says({}, { context: () => {} })).toContain("something that JSON can hold");
+    expect(await says({}, { resend: true })).toContain("with resend");
+    expect(await says({}, { tag: 1 })).toContain("tag is no option");
+    const { reports } = make({ inbox: keepsNone() });
+    await expect(reports.counts()).rejects.toThrow(TypeError);
+    await expect(make().reports.list({ state: "late" as "open" })).rejects.toThrow(
+      "overdue or one",
+    );
   });
 });
 
-it("report.overdue comes once for a request that is due", async () => {
-  const { emulator, receiver, seen, sent, notify } = make();
-  await receiver.start();
-  const { id } = await receiver.reports.request(report);
-  emulator.clock.advance(day);
-  await receiver.idle();
-  expect(seen).toMatchObject([
-    {
-      type: "report.overdue",
-      requestId: id,
-      confirmed: true,
-      lastStatus: null,
-      body: null,
-      verification: null,
-    },
-  ]);
-  expect(await receiver.reports.list({ state: "overdue" })).toMatchObject([
-    { id, overdueAt: expect.any(Date) },
-  ]);
-  emulator.clock.advance(day);
-  await receiver.idle();
-  expect(seen).toHaveLength(1);
-  await notify(sent[0] ?? "", "complete");
-  await receiver.idle();
-  expect(seen).toHaveLength(2);
-  expect(await receiver.reports.list({ state: "overdue" })).toEqual([]);
+describe("following", () => {
+  it("an event of a request has its id and context, and each status is handled once", async () => {
+    const { receiver, reports, notify, seen, lines } = make();
+    const { id } = await reports.request(report, { context });
+    for (const status of ["processing", "complete", "complete", "processing"]) {
+      await notify(status);
+      await receiver.idle();
+    }
+    const about = { requestId: id, context, reportId: "r-1" };
+    expect(seen).toMatchObject([
+      { type: "report.processing", ...about },
+      { type: "report.complete", ...about },
+    ]);
+    expect(await reports.get(id)).toMatchObject({
+      ...{ state: "complete", reportId: "r-1", processingAt: expect.any(Date) },
+    });
+    const repeated = await receiver.inbox.list({ requestId: id });
+    expect(repeated.slice(2).map(({ state, lastError }) => [state, lastError])).toEqual([
+      ["handled", `no handler ran: it repeats ${repeated[1]?.id}`],
+      ["handled", `no handler ran: it repeats ${repeated[0]?.id}`],
+    ]);
+    expect(await receiver.inbox.get(repeated[0]?.id ?? "")).toMatchObject({ context });
+    await notify("internal_error");
+    await receiver.idle();
+    expect(seen).toHaveLength(3);
+    expect((await reports.get(id))?.state).toBe("complete");
+    expect(lines).toMatchObject([{ message: messages.anotherEnd, fields: { state: "complete" } }]);
+  });
+
+  it("a delivery whose handlers fail is tried again, and one that was discarded leaves its status to others", async () => {
+    let fails = 2;
+    const { receiver, reports, notify, observed, advanceUntil } = make();
+    receiver.on("report", () => {
+      if (fails-- > 0) throw fails > 0 ? new Error("once") : new DoNotRetry("no");
+    });
+    const { id } = await reports.request(report);
+    const first = await notify("complete");
+    await advanceUntil(() => observed.some(([name]) => name === "parked"));
+    expect(await receiver.inbox.get(first)).toMatchObject({ state: "dead", attempts: 2 });
+    const second = await notify("complete");
+    await receiver.idle();
+    expect((await receiver.inbox.get(second))?.lastError).toContain(`repeats ${first}`);
+    await receiver.inbox.discard(first);
+    const third = await notify("complete");
+    await receiver.idle();
+    expect(await receiver.inbox.get(third)).toMatchObject({ state: "handled", lastError: null });
+    expect((await reports.get(id))?.state).toBe("complete");
+  });
+
+  it("a forged or unsigned notification changes nothing of a request", async () => {
+    const { receiver, reports, notify, seen } = make();
+    const { id } = await reports.request(report);
+    const before = await reports.get(id);
+    for (const signature of ["forged", ""]) {
+      for (const status of byService) await notify(status, { signature });
+    }
+    await receiver.idle();
+    expect(seen).toEqual([]);
+    expect(await reports.get(id)).toEqual(before);
+    expect(await receiver.inbox.counts()).toMatchObject({ rejected: 3, held: 3 });
+  });
+
+  it("authorize is given the context of the request, and no handler is missed that is not registered", async () => {
+    const asked: unknown[] = [];
+    const sent: string[] = [];
+    const own = setUp({
+      callback: { secrets: [secret], url },
+      client: {
+        async authorize(_, { delivery }) {
+          asked.push(delivery.context);
+          return "valid";
+        },
+        requestReport: async (given, options) => {
+          sent.push(given.webhook_url ?? "");
+          expect(options.context).toEqual(context);
+          return { status: 200, body: {} };
+        },
+      },
+    });
+    await own.receiver.reports.request(report, { context });
+    own.receiver.on("report.complete", () => {});
+    const body = '{"status":"processing"}';
+    const headers = { "X-svc-authorization": "s" };
+    await own.receiver.fetch(new Request(sent[0] ?? "", { method: "POST", headers, body }));
+    await own.receiver.idle();
+    expect(asked).toEqual([context]);
+    expect(own.lines).toEqual([]);
+  });
+
+  it("a genuine notification of a request that is not known is held where a token is required", async () => {
+    const inbox = memoryInbox();
+    const callback = { secrets: [secret], url, require: true };
+    const { receiver, reports, notify } = make({ inbox, callback });
+    const { id } = await reports.request(report, { context });
+    const stored = await inbox.requests?.get(id);
+    if (stored) await inbox.requests?.replace(stored, null);
+    await notify("complete");
+    await receiver.idle();
+    expect(await receiver.inbox.list()).toMatchObject([
+      { state: "held", reason: { code: "no_token" } },
+    ]);
+  });
 });
 
-it("settle() runs the handlers once", async () => {
-  const { receiver, seen, sent, notify } = make();
-  const { id } = await receiver.reports.request(report, { context: 1 });
-  expect(await receiver.reports.settle(id, "complete", { body: { x: 1 } })).toBe(true);
-  expect(await receiver.reports.settle(id, "complete")).toBe(false);
-  await notify(sent[0] ?? "", "complete");
-  await receiver.idle();
-  expect(seen).toMatchObject([
-    {
-      type: "report.complete",
-      status: "complete",
-      verification: "settled",
-      requestId: id,
-      context: 1,
-      body: { x: 1 },
-    },
-  ]);
-});
+describe("the end", () => {
+  it("report.overdue is told once for a request that is due, and a later status is handled", async () => {
+    const { emulator, receiver, reports, notify, seen } = make();
+    await receiver.start();
+    const { id } = await reports.request(report, { context });
+    emulator.clock.advance(day - 60_000);
+    await receiver.idle();
+    expect(seen).toEqual([]);
+    emulator.clock.advance(60_000);
+    await receiver.idle();
+    const record = await reports.get(id);
+    expect(seen).toEqual([
+      {
+        ...{ id: expect.any(String), type: "report.overdue", requestId: id, report, context },
+        ...{ answer: record?.answer, requestedAt: record?.requestedAt, dueAt: record?.dueAt },
+        ...{ confirmed: true, lastStatus: null, reportId: null, receivedAt: expect.any(Date) },
+        ...{ eventType: null, verification: null, body: null },
+      },
+    ]);
+    expect(await reports.list({ state: "overdue" })).toMatchObject([{ id }]);
+    expect(await reports.counts()).toMatchObject({ open: 1, overdue: 1 });
+    emulator.clock.advance(2 * day);
+    await receiver.idle();
+    await notify("complete");
+    await receiver.idle();
+    expect(seen.map(({ type }) => type)).toEqual(["report.overdue", "report.complete"]);
+    expect(await reports.counts()).toMatchObject({ complete: 1, overdue: 0 });
+  });
 
-it("request() with a key is sent once, and again with resend", async () => {
-  const { receiver, sent, failWith } = make();
-  failWith(new Response("no", { status: 500 }));
-  const failed = await receiver.reports
-    .request(report, { idempotencyKey: "k" })
-    .catch((error: unknown) => error);
-  expect(failed).toMatchObject({
-    code: "service_failed",
-    retryable: false,
-    requestId: expect.any(String),
+  it("report.overdue is told within a second of the clock, and not once the request is settled", async () => {
+    const { emulator, receiver, reports, notify, seen } = make();
+    await receiver.start();
+    await reports.request(report, { overdueMs: 5_000 });
+    await notify("complete");
+    await receiver.idle();
+    const { id } = await reports.request(report, { overdueMs: 5_000 });
+    for (let second = 0; second < 6; second++) {
+      emulator.clock.advance(1_000);
+      await turns();
+    }
+    await turnUntil(() => seen.length === 2);
+    expect(seen[1]).toMatchObject({ type: "report.overdue", requestId: id });
   });
-  failWith(null);
-  expect(await receiver.reports.request(report, { idempotencyKey: "k" })).toMatchObject({
-    answer: null,
+
+  it("reports.settle() has the handlers run with what was found out, once", async () => {
+    const { receiver, reports, notify, seen } = make();
+    const { id } = await reports.request(report, { context });
+    await notify("processing");
+    await receiver.idle();
+    expect(await reports.settle(id, "complete", { body: { file: "x" } })).toBe(true);
+    expect(await reports.settle(id, "complete")).toBe(false);
+    expect(await reports.settle(id, "internal_error")).toBe(false);
+    await notify("complete");
+    await receiver.idle();
+    expect(seen.slice(1)).toMatchObject([
+      {
+        ...{ type: "report.complete", status: "complete", verification: "settled" },
+        ...{ requestId: id, reportId: "r-1", context, body: { file: "x" } },
+      },
+    ]);
+    await expect(reports.settle("other", "complete")).rejects.toMatchObject({ code: "not_found" });
+    await expect(reports.settle(id, "open" as "complete")).rejects.toThrow(TypeError);
   });
-  const again = await receiver.reports.request(report, { idempotencyKey: "k", resend: true });
-  expect(again.answer?.status).toBe(201);
-  expect(sent[1]).toBe(sent[0]);
-  expect(sent).toHaveLength(2);
-  await expect(
-    receiver.reports.request({ domains: ["b.example"] }, { idempotencyKey: "k" }),
-  ).rejects.toMatchObject({ code: "idempotency_key_reused" });
-  failWith(new Response("no", { status: 400 }));
-  await expect(receiver.reports.request(report, { idempotencyKey: "l" })).rejects.toMatchObject({
-    code: "service_failed",
+
+  it("reports.wait() resolves once the request is settled, and rejects otherwise with a reason", async () => {
+    const { receiver, reports, notify, emulator } = make();
+    const { id } = await reports.request(report);
+    const waiting = reports.wait(id);
+    await notify("internal_error");
+    expect(await waiting).toMatchObject({ id, state: "internal_error" });
+    expect(await reports.wait(id)).toMatchObject({ state: "internal_error" });
+    await expect(reports.wait("other")).rejects.toMatchObject({ code: "not_found" });
+    const open = await reports.request(report);
+    const late = reports.wait(open.id, { timeoutMs: 1_000 });
+    emulator.clock.advance(1_000);
+    await expect(late).rejects.toMatchObject({ code: "wait_timeout" });
+    const controller = new AbortController();
+    const aborted = reports.wait(open.id, { signal: controller.signal });
+    await turns();
+    controller.abort(new Error("enough"));
+    await expect(aborted).rejects.toThrow("enough");
+    const closed = reports.wait(open.id);
+    await turns();
+    await receiver.close();
+    await expect(closed).rejects.toMatchObject({ code: "closed" });
+    await expect(reports.request(report)).rejects.toMatchObject({ code: "closed" });
   });
-  expect(await receiver.reports.list()).toHaveLength(1);
-  await turns();
+
+  it("a settled request is kept as long as handled deliveries, and its key with it", async () => {
+    const { emulator, receiver, reports, notify } = make();
+    const { id } = await reports.request(report, { idempotencyKey: "k" });
+    await notify("complete");
+    await receiver.idle();
+    emulator.clock.advance(7 * day - 60_000);
+    await receiver.inbox.list();
+    expect((await reports.get(id))?.id).toBe(id);
+    emulator.clock.advance(day);
+    await receiver.inbox.list();
+    expect(await reports.get(id)).toBeNull();
+  });
 });

@@ -8,7 +8,7 @@ import { setUnrefTimeout } from "../lib/time/clock.ts";
 import { realClock } from "../lib/time/real-timers.ts";
 import { assertKnownKeys, assertMs, assertOption } from "../lib/validate.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
-import { newRequest, send } from "./asking.ts";
+import { newRequest, sendRequest } from "./asking.ts";
 import type { KnownRequests } from "./known-requests.ts";
 import {
   assertOpen,
@@ -18,14 +18,14 @@ import {
   type StoredReports,
   storedReports,
 } from "./looking.ts";
-import type { Reports, RequestOptions } from "./reports-type.ts";
-import { isSettled, type KnownRequest, recordOf } from "./request.ts";
+import type { ReportRequests, RequestOptions } from "./reports-type.ts";
+import { isSettled, type KnownRequest, requestRecordOf } from "./request.ts";
 
 const known = ["context", "idempotencyKey", "overdueMs", "signal", "resend"];
 const [firstMs, lastMs] = [250, 5_000];
 
 /** The reports of a receiver: asks for them, and waits for their end. */
-export class OwnReports implements Reports {
+export class OwnReports implements ReportRequests {
   readonly get: StoredReports["get"];
   readonly list: StoredReports["list"];
   readonly counts: StoredReports["counts"];
@@ -57,7 +57,7 @@ export class OwnReports implements Reports {
   readonly request = async (
     report: RequestedReport,
     options: RequestOptions = {},
-  ): ReturnType<Reports["request"]> => {
+  ): ReturnType<ReportRequests["request"]> => {
     const { callbacks, url } = this.#asked();
     const { clock, name, time, callback } = this.#settings;
     const { signal, idempotencyKey = null, resend = false, ...rest } = checked(options);
@@ -80,11 +80,18 @@ export class OwnReports implements Reports {
     const request = earlier ?? made;
     const settings = { ...this.#settings, url };
     const isSentBefore = earlier !== null;
-    const answer = await send(request, isSentBefore, signal, settings, callbacks, this.#requests);
+    const answer = await sendRequest(
+      request,
+      isSentBefore,
+      signal,
+      settings,
+      callbacks,
+      this.#requests,
+    );
     return { id: request.id, answer };
   };
 
-  readonly wait: Reports["wait"] = (id, options = {}) =>
+  readonly wait: ReportRequests["wait"] = (id, options = {}) =>
     this.#kept(async () => {
       checkId("wait", id);
       assertKnownKeys("reports.wait", options, ["timeoutMs", "signal"]);
@@ -100,7 +107,7 @@ export class OwnReports implements Reports {
         signal?.throwIfAborted();
         assertOpen(this.#life, name);
         const request = found(await this.#requests.find(id), id);
-        if (isSettled(request)) return recordOf(request);
+        if (isSettled(request)) return requestRecordOf(request);
         if (left() <= 0) throw waitedFor(request, timeoutMs);
         await this.#pause(Math.min(ms, left()), signal);
       }
@@ -131,7 +138,7 @@ export class OwnReports implements Reports {
     return run();
   }
 
-  /** What `request` needs. */
+  /** The callback URLs and the address that a request needs. */
   #asked(): { readonly callbacks: Callbacks; readonly url: string } {
     const { ack, callback, client } = this.#settings;
     if (ack === "handled") throw new TypeError(nothingKept);

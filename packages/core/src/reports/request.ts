@@ -1,6 +1,7 @@
 import type { RequestedReport, ServiceAnswer } from "../client/client.ts";
 import type { EventType } from "../events/events.ts";
 import type { RequestState, StoredRequest } from "../inbox/request-store.ts";
+import type { LivedMoment } from "../inbox/transitions.ts";
 
 /** A request as the receiver works with it: what is stored of it, read. */
 export interface KnownRequest extends Omit<StoredRequest, "data">, RequestData {}
@@ -60,7 +61,7 @@ export function storedOf(request: KnownRequest): StoredRequest {
 }
 
 /** Shows a request. */
-export function recordOf({
+export function requestRecordOf({
   id,
   state,
   report,
@@ -100,24 +101,19 @@ export function confirmed(request: KnownRequest, wallNow: number): KnownRequest 
   };
 }
 
-/** Now: lived time, and the wall clock, in milliseconds. */
-export interface Moment {
-  readonly now: number;
-  readonly wallNow: number;
-}
-
 /** The request once a delivery has brought an event of it: a status changes its state, unless that is final. */
 export function claimed(
   request: KnownRequest,
   type: EventType,
   by: string,
   reportId: string | null,
-  { now, wallNow }: Moment,
+  { now, wallOffset }: LivedMoment,
 ): KnownRequest {
   // Of the others, each delivery is handled.
   const isStatus = type.startsWith("report.");
   const claims = isStatus ? { ...request.claims, [type]: { by, done: false } } : request.claims;
   if (type === "report.overdue") return { ...request, claims };
+  const wallNow = now + wallOffset;
   const known = confirmed({ ...request, claims, reportId: request.reportId ?? reportId }, wallNow);
   const { dates } = known;
   if (type === "report.processing") {

@@ -10,13 +10,7 @@ import { groupErrors } from "../error-groups.ts";
 import { factsOf } from "../finding-facts.ts";
 import type { Consumer, Inbox } from "../inbox.ts";
 import { countStates, filterEntries, summarize } from "../query.ts";
-import {
-  PruneCount,
-  type Retention,
-  type RetentionOptions,
-  retentionOf,
-  retentionStep,
-} from "../retention.ts";
+import { PruneCount, type Retention, type RetentionOptions, retentionOf } from "../retention.ts";
 import type { ActQuery, ActStep } from "../selection.ts";
 import {
   detailsOf,
@@ -146,8 +140,7 @@ class MemoryInbox implements Inbox {
 
   readonly get: Inbox["get"] = async (id, receiver) => {
     const stored = this.#stored.get(id);
-    const isTheirs = receiver === undefined || stored?.receiver === receiver;
-    if (stored === undefined || !isTheirs) return null;
+    if (stored === undefined || (receiver ?? stored.receiver) !== stored.receiver) return null;
     return this.#shown.show(detailsOf(stored, this.#wallOffset));
   };
 
@@ -186,7 +179,6 @@ class MemoryInbox implements Inbox {
   }
 
   readonly errors: Inbox["errors"] = async (query) => groupErrors(this.#stored.values(), query);
-
   readonly acts: Inbox["acts"] = async (query = {}) => this.#acts.list(query);
 
   readonly prune: Inbox["prune"] = async (date, { dryRun = false } = {}) => {
@@ -194,14 +186,9 @@ class MemoryInbox implements Inbox {
     const pruned = new PruneCount(this.#retention);
     if (!dryRun) this.#window.prune(now);
     for (const stored of this.#stored.values()) {
-      const step = retentionStep(stored, this.#retention, now);
-      if (step === "announce") {
-        pruned.announce(stored);
-        if (!dryRun) stored.announcedAt = now;
-      } else if (step === "delete") {
-        pruned.delete(stored, stored.announcedAt !== null);
-        if (!dryRun) this.#delete(stored);
-      }
+      const step = pruned.step(stored, this.#retention, now);
+      if (step === "announce" && !dryRun) stored.announcedAt = now;
+      if (step === "delete" && !dryRun) this.#delete(stored);
     }
     if (!dryRun) this.requests.prune(this.#retention, now, this.#stored.values());
     addCounts(pruned.madeRoom, this.#ended.madeRoom);

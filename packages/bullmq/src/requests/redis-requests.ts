@@ -1,0 +1,157 @@
+import type { RequestCounts, RequestQuery, RequestStore, StoredRequest } from "@reporthook/core";
+import { type Retention, requestStates, unsettledKeptMs } from "@reporthook/core/store";
+import type { Session } from "../queues/session.ts";
+import type { RedisCommands } from "../server/redis-commands.ts";
+import { addScript, pruneScript, replaceScript } from "./scripts.ts";
+
+/** The open inbox, as a question about requests needs it. */
+interface RequestSource {
+  readonly redis: RedisCommands;
+  /** The names of these receivers: of one, or of all. */
+  names(receiver: string | undefined): Promise<readonly string[]>;
+  /** Registers a receiver for all processes. */
+  register(receiver: string): Promise<unknown>;
+}
+
+const most = 1_000;
+
+/** The requests of an inbox on Redis: each change is one script, which no other command interrupts. */
+export class RedisRequests implements RequestStore {
+  readonly #session: Session;
+  readonly #prefix: string;
+
+  constructor(session: Session, prefix: string) {
+    this.#session = session;
+    this.#prefix = prefix;
+  }
+
+  readonly add: RequestStore["add"] = (request) =>
+    this.#ask(async ({ redis, register }) => {
+      await register(request.receiver);
+      const key = this.#key(request.receiver);
+      return requestIn(await redis.eval(addScript, 1, key, ...argumentsOf(request)));
+    });
+
+  readonly get: RequestStore["get"] = (id, receiver) =>
+    this.#ask(async ({ redis, names }) => {
+      for (const name of await names(receiver)) {
+        const found = requestIn(await redis.hget(this.#key(name), id));
+        if (found !== null) return found;
+      }
+      return null;
+    });
+
+  readonly replace: RequestStore["replace"] = ({ id, receiver, version }, next) =>
+    this.#ask(async ({ redis }) => {
+      const changed = next === null ? [] : argumentsOf(next);
+      const given = [id, String(version), ...changed];
+      return (await redis.eval(replaceScript, 1, this.#key(receiver), ...given)) === 1;
+    });
+
+  readonly list: RequestStore["list"] = ({ receiver, state, limit, after }) =>
+    this.#ask(async (source) => {
+      const found: StoredRequest[] = [];
+      for (const name of await source.names(receiver)) {
+        const from = after === undefined ? "-" : `(${after}`;
+        found.push(...(await this.#page(source, name, setOf(state), from, limit)));
+      }
+      found.sort((one, other) => (one.id < other.id ? -1 : 1));
+      return found.slice(0, limit);
+    });
+
+  readonly counts: RequestStore["counts"] = (receiver) =>
+    this.#ask(async ({ redis, names }) => {
+      const counts = { unconfirmed: 0, open: 0, complete: 0, internal_error: 0, overdue: 0 };
+      for (const name of await names(receiver)) {
+        for (const state of [...requestStates, "overdue"] as const) {
+          counts[state] += await redis.zcard(`${this.#key(name)}:${setOf(state)}`);
+        }
+      }
+      return counts satisfies RequestCounts;
+    });
+
+  readonly due: RequestStore["due"] = (receiver, until, limit) =>
+    this.#ask(async ({ redis }) => {
+      const set = `${this.#key(receiver)}:due`;
+      const ids = await redis.zrangebyscore(set, "-inf", until, "LIMIT", 0, limit);
+      return this.#all(redis, receiver, ids);
+    });
+
+  /** Deletes what is over. Settled ones are kept as long as parked deliveries: nothing finds those of a request. */
+  prune({ handledMs, parkedMs }: Retention, now: number): Promise<void> {
+    const kept = { settled: Math.max(handledMs, parkedMs), told: unsettledKeptMs };
+    return this.#ask(async ({ redis, names }) => {
+      for (const name of await names(undefined)) {
+        for (const [set, keptMs] of Object.entries(kept)) {
+          const before = Number.isFinite(keptMs) ? String(now - keptMs) : "-inf";
+          while ((await redis.eval(pruneScript, 1, this.#key(name), set, before)) === 500);
+        }
+      }
+    });
+  }
+
+  async #ask<T>(question: (source: RequestSource) => Promise<T>): Promise<T> {
+    try {
+      return await this.#session.ask(async ({ connection, receivers }) => {
+        if (connection.redis === null) throw new TypeError("PostgreSQL keeps no requests");
+        const names = async (receiver: string | undefined) =>
+          receiver === undefined ? receivers.names() : [receiver];
+        const register = (receiver: string) => receivers.of(receiver);
+        return question({ redis: await connection.redis(), names, register });
+      });
+    } catch (error) {
+      throw await this.#session.explained(error);
+    }
+  }
+
+  async #page(
+    { redis }: RequestSource,
+    receiver: string,
+    set: string,
+    from: string,
+    limit: number,
+  ): Promise<StoredRequest[]> {
+    const found: StoredRequest[] = [];
+    for (let next = from; found.length < limit; ) {
+      const count = Math.min(limit - found.length, most);
+      const key = `${this.#key(receiver)}:${set}`;
+      const ids = await redis.zrangebylex(key, next, "+", "LIMIT", 0, count);
+      found.push(...(await this.#all(redis, receiver, ids)));
+      if (ids.length < count) break;
+      next = `(${ids.at(-1)}`;
+    }
+    return found;
+  }
+
+  async #all(
+    redis: RedisCommands,
+    receiver: string,
+    ids: readonly string[],
+  ): Promise<StoredRequest[]> {
+    if (ids.length === 0) return [];
+    const texts = await redis.hmget(this.#key(receiver), ...ids);
+    return texts.flatMap((text) => requestIn(text) ?? []);
+  }
+
+  #key(receiver: string): string {
+    return `${this.#prefix}-requests:${receiver}`;
+  }
+}
+
+function setOf(state: RequestQuery["state"]): string {
+  if (state === undefined) return "all";
+  return state === "overdue" ? state : `state:${state}`;
+}
+
+function argumentsOf(request: StoredRequest): string[] {
+  const { id, idempotencyKey, state, dueAt, settledAt, isTold, version } = request;
+  const text = `${version} ${JSON.stringify(request)}`;
+  const times = [String(dueAt), settledAt === null ? "" : String(settledAt)];
+  return [id, text, idempotencyKey ?? "", state, ...times, isTold ? "1" : "0"];
+}
+
+function requestIn(text: unknown): StoredRequest | null {
+  return typeof text === "string"
+    ? (JSON.parse(text.slice(text.indexOf(" "))) as StoredRequest)
+    : null;
+}
