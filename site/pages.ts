@@ -155,6 +155,7 @@ export const groups: readonly Group[] = [
       page("architecture", "Architecture", "ARCHITECTURE.md"),
       page("evidence", "Evidence", "docs/evidence.md"),
       page("contributing", "Contributing", "CONTRIBUTING.md"),
+      page("changes", "What changed", "CHANGELOG.md"),
       page("licence", "Licence", "LICENSE"),
     ],
   },
