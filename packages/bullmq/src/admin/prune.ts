@@ -2,7 +2,7 @@ import type { Pruned, State } from "@reporthook/core";
 import {
   dayMs,
   isUnsigned,
-  PruneCount,
+  type PruneCount,
   type Retention,
   retentionStep,
   type StoredDelivery,
@@ -34,27 +34,6 @@ export interface Pruning {
   readonly pruned: PruneCount;
   /** Called for parked ones whose record was lost. */
   readonly tellLost: (id: string) => void;
-}
-
-/** Prunes the queues of all receivers by the retention that the server has; with `dryRun` it only counts. */
-export async function pruneAll(
-  { connection, receivers }: OpenSession,
-  { retention: own, logger, place }: BullmqSettings,
-  now: number,
-  dryRun: boolean,
-  requests: Pick<RedisRequests, "prune"> | undefined,
-): Promise<Pruned> {
-  const retention = (await receivers.retention()) ?? own;
-  const pruned = new PruneCount(retention);
-  const tellLost = (id: string): void =>
-    logger.warn({ inbox: place, id }, bullmqMessages.parkedLost);
-  if (!dryRun) await receivers.registerAgain();
-  for (const queues of await receivers.some(undefined)) {
-    if (!dryRun) await connection.forget(queues.of("verify").name, now);
-    await (dryRun ? foresee : prune)(queues, { retention, now, pruned, tellLost });
-  }
-  if (!dryRun) await requests?.prune(retention, now);
-  return pruned;
 }
 
 /** Deletes deliveries whose retention is over, and announces the end of parked ones. */
