@@ -1,4 +1,4 @@
-import type { Pruned, State } from "@reporthook/core";
+import type { State } from "@reporthook/core";
 import {
   dayMs,
   isUnsigned,
@@ -7,7 +7,6 @@ import {
   retentionStep,
   type StoredDelivery,
 } from "@reporthook/core/store";
-import { bullmqMessages } from "../log-messages.ts";
 import { isLost } from "../process/settle.ts";
 import { dataOf } from "../queues/job-state.ts";
 import { parkedPriorities } from "../queues/priority.ts";
@@ -19,9 +18,6 @@ import {
   parkedQueues,
   type ReceiverQueues,
 } from "../queues/queues.ts";
-import type { OpenSession } from "../queues/session.ts";
-import type { RedisRequests } from "../requests/redis-requests.ts";
-import type { BullmqSettings } from "../server/settings.ts";
 import { forget, idsFor } from "./parked.ts";
 
 const atOnce = 100;
@@ -72,7 +68,7 @@ async function pruneEnded(
 }
 
 /** Counts what {@link prune} would do. */
-async function foresee(queues: ReceiverQueues, pruning: Pruning): Promise<void> {
+export async function foresee(queues: ReceiverQueues, pruning: Pruning): Promise<void> {
   const { pruned, retention, now } = pruning;
   for (const { place, type, state, keptMs } of endedKinds(retention)) {
     const queue = queues.of(place);
