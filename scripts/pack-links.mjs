@@ -12,6 +12,7 @@ export function linksOf(markdown) {
 
 /** Whether core carries a file of the repository, and where: `docs/events.md` for `docs/events.md`. */
 export function placeInCore(path) {
+  if (path === "CHANGELOG.md") return path;
   if (path === "README.md" || path === "SECURITY.md") return `docs/${path}`;
   return /^docs\/[^/]+\.md$/.test(path) ? path : undefined;
 }

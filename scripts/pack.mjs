@@ -73,7 +73,7 @@ async function pack(name, folder) {
 
 function docsOfCore() {
   const paths = readdirSync(join(root, "docs")).map((name) => `docs/${name}`);
-  return ["README.md", "SECURITY.md", ...paths].flatMap((path) => {
+  return ["README.md", "SECURITY.md", "CHANGELOG.md", ...paths].flatMap((path) => {
     const place = placeInCore(path);
     return place === undefined ? [] : [{ place, path }];
   });

@@ -16,7 +16,8 @@ async function obstacles() {
   const pending = readdirSync(join(root, ".changeset")).filter((name) =>
     /(?<!README)\.md$/.test(name),
   );
-  if (pending.length > 0) found.push(`Run pnpm changeset version first, for ${pending.join(", ")}`);
+  if (pending.length > 0)
+    found.push(`Run node scripts/version.mjs first, for ${pending.join(", ")}`);
   if (repository === undefined) {
     found.push("package.json names no repository, which provenance is compared with");
   }

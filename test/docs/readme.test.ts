@@ -6,6 +6,8 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { createEmulator } from "@reporthook/emulator";
 import { freePort } from "@reporthook/test-support/free-port";
+import { testWith } from "@reporthook/test-support/needs";
+import { noRedis, startRedis } from "@reporthook/test-support/servers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { compile } from "./readme/compile.ts";
 import { examplesOf, exportsOf } from "./readme/examples.ts";
@@ -21,7 +23,7 @@ const readmes = [
 const run = promisify(execFile);
 const node = ["--conditions=@reporthook/source", "--import", "tsx"];
 
-/** One TypeScript block: compiled always; `run` ends by itself, `serve` takes notifications. */
+/** One TypeScript block: compiled always; `run` ends by itself, `serve` takes notifications, `work` waits for them on Redis. */
 interface Block {
   readonly name: string;
   readonly mode: string;
@@ -52,7 +54,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 
 test("the README blocks are found", () => {
   expect(blocks.length).toBeGreaterThanOrEqual(10);
-  expect(new Set(blocks.map(({ mode }) => mode))).toEqual(new Set(["", "run", "serve"]));
+  expect(new Set(blocks.map(({ mode }) => mode))).toEqual(new Set(["", "run", "serve", "work"]));
 });
 
 test("every README block compiles", async () => {
@@ -118,6 +120,32 @@ describe("README blocks marked serve", () => {
       await emulator.close();
     }
   });
+});
+
+describe("README blocks marked work", () => {
+  for (const { name, code } of blocks.filter(({ mode }) => mode === "work")) {
+    testWith(noRedis)(`the block ${name} starts and ends`, async () => {
+      const redis = await startRedis();
+      const file = join(folder, `told-${name}`);
+      await writeFile(file, `${code}\nprocess.send?.("it has started");\n`);
+      const worker = spawn(process.execPath, [...node, file], {
+        env: { ...process.env, INBOX_URL: redis.url },
+        stdio: ["ignore", "ignore", "inherit", "ipc"],
+      });
+      const ended = once(worker, "exit");
+      try {
+        const first = await Promise.race([once(worker, "message"), ended]);
+        expect(first[0]).toBe("it has started");
+        worker.disconnect();
+        worker.kill("SIGTERM");
+        expect(await ended).toEqual([0, null]);
+      } finally {
+        worker.kill("SIGKILL");
+        await ended;
+        await redis.stop();
+      }
+    });
+  }
 });
 
 /** The signal to end a program with: Ctrl-C for every second one that listens to it. */

@@ -28,7 +28,7 @@ describe("overload", () => {
         ] as const)),
   ] as const)(
     "a flood of signed junk leaves a share for what is genuine: %s, at %d times what the service judges",
-    { timeout: 120_000 },
+    { timeout: 600_000 },
     async (kind, times) => {
       const { handled, sent } = await overload(
         inboxOf(kind),

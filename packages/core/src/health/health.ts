@@ -55,7 +55,7 @@ const order: readonly InboxProcess["state"][] = ["running", "silent", "ended"];
 /** The key under which a receiver has its {@link Inside}: for the dashboard. */
 export const inside: unique symbol = Symbol.for("reporthook.inside");
 
-/** The inside of a receiver, or of an inbox without one, as tools see it. */
+/** The part of a receiver, or of an inbox without one, that tools see beside its health. */
 export interface Inside {
   readonly lookout: Pick<Lookout, "processes">;
   /** The numbers of the receiver's process; null without a receiver. */
@@ -164,7 +164,7 @@ export class Lookout {
     };
   }
 
-  /** Resolves once it has looked again, also if that takes long. Never rejects. */
+  /** Resolves once it has looked again, without a time limit. Never rejects. */
   readonly looked = (): Promise<void> => this.#lookNow();
 
   /** The processes on the inbox, those that speak first. */
