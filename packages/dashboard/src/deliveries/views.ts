@@ -8,10 +8,11 @@ import type {
   SummaryQuery,
 } from "@reporthook/core";
 import { isAttempt, states } from "@reporthook/core/store";
+import { barOfMinute, eachMinute, hourBars } from "./bars.ts";
 import { commonErrorsOf } from "./errors.ts";
 import { cutMark, readableJson, redactText } from "./json-text.ts";
 import { throttle, type View } from "./shared-views.ts";
-import type { Source } from "./source.ts";
+import { insideOf, type Source } from "./source.ts";
 import {
   maxBodyLength,
   maxListLength,
@@ -45,27 +46,27 @@ export function withViewer(viewer: Person, seen: string): string {
 }
 
 /** Makes the views of a source. */
-export function createViews({ inbox, health, name: receiver = "reports" }: Source): Views {
+export function createViews(source: Source): Views {
+  const { inbox, health, name: receiver = "reports" } = source;
+  const hoursNow = eachMinute(() => hourBars(inbox));
   const summed = throttle(() =>
     inbox.summary({ from: new Date(Date.now() - hourMs), until: new Date() }),
   );
   const parkedNow = throttle(() => inbox.summary(noTime));
   const totalOf = createTotals(inbox, parkedNow);
   const told = (view: object): string => JSON.stringify({ receiver, ...view });
-  const errorsNow = throttle(async () => {
-    const reasons = Object.keys((await summed()).parked) as ReasonCode[];
-    const found = reasons.map(async (reason) => {
-      const newest = { state: "parked", reason, newestFirst: true, limit: sampled } as const;
-      return [reason, commonErrorsOf((await inbox.list(newest)).map(redactEntry))] as const;
-    });
-    return Object.fromEntries(await Promise.all(found));
-  });
+  const errorsNow = throttle(() => frequentErrors(inbox, summed));
   return {
     async overview() {
-      const { ready, inbox: state, service, counts } = await health();
-      if (!state.ok) return told({ ...nothing, inbox: state, service });
-      const [sum, errors, stuck, ...waiting] = await Promise.all([
+      const { ready, inbox: state, service, counts, problems } = await health();
+      const processes = (insideOf(source)?.lookout.processes ?? []).map(
+        ({ seenAt: _, ...process }) => process,
+      );
+      const judged = { inbox: state, service, problems, processes };
+      if (!state.ok) return told({ ...nothing, ...judged });
+      const [sum, hours, errors, stuck, ...waiting] = await Promise.all([
         summed(),
+        hoursNow(),
         errorsNow(),
         inbox.list({ state: "parked", newestFirst: true, limit: stuckLength }),
         inbox.list({ state: "verified", limit: 4 * stuckLength }),
@@ -75,7 +76,8 @@ export function createViews({ inbox, health, name: receiver = "reports" }: Sourc
         some.filter(({ lastError }) => lastError !== null).slice(0, stuckLength),
       );
       const shown = [...stuck, ...failing];
-      const numbers = { ready, inbox: state, service, counts, ...sum, errors };
+      const minutes = sum.minutes.map(barOfMinute);
+      const numbers = { ready, ...judged, counts, ...sum, minutes, hours, errors };
       return told({ ...numbers, stuck: shown.map(redactEntry) });
     },
     list(query) {
@@ -110,6 +112,19 @@ export function createViews({ inbox, health, name: receiver = "reports" }: Sourc
   };
 }
 
+/** The most frequent errors of each reason. */
+async function frequentErrors(
+  inbox: Source["inbox"],
+  summed: () => Promise<Summary>,
+): Promise<WireOverview["errors"]> {
+  const reasons = Object.keys((await summed()).parked) as ReasonCode[];
+  const found = reasons.map(async (reason) => {
+    const newest = { state: "parked", reason, newestFirst: true, limit: sampled } as const;
+    return [reason, commonErrorsOf((await inbox.list(newest)).map(redactEntry))] as const;
+  });
+  return Object.fromEntries(await Promise.all(found));
+}
+
 /** Makes what tells how many fit a query; null where the inbox does not count that. */
 function createTotals(
   inbox: Source["inbox"],
@@ -128,7 +143,10 @@ function createTotals(
   };
 }
 
-const nothing: Omit<WireOverview, "viewer" | "receiver" | "inbox" | "service"> = {
+const nothing: Omit<
+  WireOverview,
+  "viewer" | "receiver" | "inbox" | "service" | "problems" | "processes"
+> = {
   ready: false,
   counts: { received: 0, verified: 0, handled: 0, held: 0, rejected: 0, dead: 0 },
   oldest: { received: null, verified: null, handled: null, held: null, rejected: null, dead: null },
@@ -137,6 +155,7 @@ const nothing: Omit<WireOverview, "viewer" | "receiver" | "inbox" | "service"> =
   errors: {},
   stuck: [],
   minutes: [],
+  hours: [],
 };
 
 /** The query in the page's address, without parts that it does not understand. */

@@ -1,4 +1,13 @@
-import type { Counts, Entry, EntryDetails, Health, ReasonCode, State } from "@reporthook/core";
+import type {
+  Counts,
+  Entry,
+  EntryDetails,
+  Health,
+  Problem,
+  ReasonCode,
+  State,
+} from "@reporthook/core";
+import type { InboxProcess } from "@reporthook/core/store";
 import type { CommonError } from "./errors.ts";
 
 // The data of the page, as JSON: times are texts.
@@ -66,11 +75,25 @@ export interface WireOne extends WireView {
   readonly delivery: WireDelivery | null;
 }
 
+/** The notifications of a minute, or the events of an hour, by outcome. */
+export interface WireBar {
+  /** The beginning. */
+  readonly at: string;
+  readonly handled: number;
+  readonly waiting: number;
+  readonly parked: number;
+  readonly rejected: number;
+}
+
 /** `api/overview`. */
 export interface WireOverview extends WireView {
   readonly ready: boolean;
   readonly inbox: Health["inbox"];
   readonly service: Health["service"];
+  /** The problems, worst first. */
+  readonly problems: readonly Wire<Problem>[];
+  /** Of those on the inbox in the last hour. */
+  readonly processes: readonly Wire<Omit<InboxProcess, "seenAt">>[];
   readonly counts: Counts;
   readonly oldest: Readonly<Record<State, string | null>>;
   readonly parked: Readonly<Partial<Record<ReasonCode, number>>>;
@@ -80,11 +103,10 @@ export interface WireOverview extends WireView {
   readonly errors: Readonly<Partial<Record<ReasonCode, readonly CommonError[]>>>;
   /** The newest that are parked, and the oldest of those whose last try failed. */
   readonly stuck: readonly WireEntry[];
-  /** The last 60, each with its beginning, those with nothing left out. */
-  readonly minutes: readonly {
-    readonly at: string;
-    readonly counts: Counts;
-  }[];
+  /** The notifications received in each of the last 60 minutes, those with nothing left out. */
+  readonly minutes: readonly WireBar[];
+  /** The events of each hour of the last 7 days, likewise. */
+  readonly hours: readonly WireBar[];
 }
 
 /** The answer to an action. */
