@@ -12,7 +12,6 @@ import type { ServiceStatus } from "./news.ts";
 import type { NewsDesk } from "./news-desk.ts";
 import { type Problem, problemKey } from "./problem.ts";
 import { problemsOf } from "./problems.ts";
-import { SharedQuestion } from "./question.ts";
 import { type Look, lookAt } from "./reports.ts";
 import { livingOf, type ProcessReport } from "./situation.ts";
 
