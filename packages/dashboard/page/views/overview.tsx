@@ -2,7 +2,7 @@ import type { Counts, ReasonCode, State } from "@reporthook/core";
 import { Fragment, type JSX } from "preact";
 import type { CommonError } from "../../src/deliveries/errors.ts";
 import type { WireEntry, WireOverview } from "../../src/deliveries/wire.ts";
-import { AllOf } from "../actions.tsx";
+import { AllOfReason } from "../actions.tsx";
 import { Frame } from "../frame.tsx";
 import {
   count,
@@ -113,7 +113,7 @@ function Parked({ overview }: { readonly overview: WireOverview }): JSX.Element 
               {errors[reason as ReasonCode]?.[0]?.isThrown !== false && <p>{reasonHint(reason)}</p>}
             </div>
             {viewer.may === "act" && (
-              <AllOf
+              <AllOfReason
                 receiver={receiver}
                 reason={reason}
                 number={number}

@@ -1,5 +1,6 @@
 import type {
   EntryDetails,
+  ErrorGroup,
   EventType,
   InboxQuery,
   ReasonCode,
@@ -19,11 +20,13 @@ import {
   type Person,
   pageLength,
   type WireDelivery,
+  type WireGroup,
   type WireOverview,
 } from "./wire.ts";
 
 const hourMs = 3_600_000;
 const stuckLength = 5;
+const mostGroups = 5;
 /** The number of deliveries of a reason that are searched for the most frequent error. */
 const sampled = 100;
 /** A time without deliveries, for summaries that count no minutes. */
@@ -56,6 +59,7 @@ export function createViews(source: Source): Views {
   const totalOf = createTotals(inbox, parkedNow);
   const told = (view: object): string => JSON.stringify({ receiver, ...view });
   const errorsNow = throttle(() => frequentErrors(inbox, summed));
+  const groupsNow = throttle(() => inbox.errors());
   return {
     async overview() {
       const { ready, inbox: state, service, counts, problems } = await health();
@@ -87,11 +91,14 @@ export function createViews(source: Source): Views {
         const found = await inbox.list({ ...asked, newestFirst: true, limit: length + 1 });
         const total = await totalOf(asked);
         const { parkedChangedAt } = await parkedNow();
-        const { reason } = asked;
+        const { reason, error, state } = asked;
+        const isGrouped = state === "parked" && reason === undefined;
+        const groups = isGrouped ? groupsOf(await groupsNow(), error) : [];
         const isCounted = reason !== undefined && total !== null;
         const errors = isCounted ? ((await errorsNow())[reason] ?? []) : [];
         const entries = found.slice(0, length).map(redactEntry);
-        return told({ entries, more: found.length > length, total, parkedChangedAt, errors });
+        const numbers = { total, parkedChangedAt, errors, groups };
+        return told({ entries, more: found.length > length, ...numbers });
       };
     },
     one(id) {
@@ -123,6 +130,14 @@ async function frequentErrors(
     return [reason, commonErrorsOf((await inbox.list(newest)).map(redactEntry))] as const;
   });
   return Object.fromEntries(await Promise.all(found));
+}
+
+/** The largest groups of errors, or that with a key. */
+function groupsOf(groups: readonly ErrorGroup[], key: string | undefined): WireGroup[] {
+  const shown = groups
+    .filter(({ error }) => key === undefined || key === error)
+    .slice(0, mostGroups);
+  return shown.map(({ error, text, count }) => ({ error, count, text: redactText(text) }));
 }
 
 /** Makes what tells how many fit a query; null where the inbox does not count that. */
@@ -163,6 +178,7 @@ function inboxQuery(query: URLSearchParams): ListQuery {
   const text = (name: string): string | undefined => query.get(name)?.trim() || undefined;
   const [state, type, reason] = [text("state"), text("event"), text("reason")];
   const [reportId, requestId, idPrefix] = [text("report"), text("request"), text("id")];
+  const error = text("error");
   const [from, until] = [dateOf(text("from")), dateOf(text("until"))];
   const isState = state === "parked" || states.includes(state as State);
   return {
@@ -171,6 +187,7 @@ function inboxQuery(query: URLSearchParams): ListQuery {
     ...(reason !== undefined && { reason: reason as ReasonCode }),
     ...(reportId !== undefined && { reportId }),
     ...(requestId !== undefined && { requestId }),
+    ...(error !== undefined && { error }),
     ...(idPrefix !== undefined && { idPrefix: idPrefix.toLowerCase() }),
     ...(from !== undefined && { from }),
     ...(until !== undefined && { until }),
@@ -198,9 +215,11 @@ function bodyOf(body: string | null): WireDelivery["body"] {
 }
 
 function deliveryOf(details: EntryDetails, body: WireDelivery["body"]): unknown {
-  const { headers, history, ...entry } = details;
+  const { headers, history, context, url, ...entry } = details;
   return {
     ...redactEntry(entry),
+    context: context === null ? null : readableJson(JSON.stringify(context)),
+    url: redactText(url),
     headers: Object.fromEntries(
       Object.entries(headers).map(([name, value]) => [name, redactText(value)]),
     ),

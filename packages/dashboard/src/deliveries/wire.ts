@@ -2,6 +2,7 @@ import type {
   Counts,
   Entry,
   EntryDetails,
+  ErrorGroup,
   Health,
   Problem,
   ReasonCode,
@@ -29,7 +30,9 @@ export interface Person {
 export type WireEntry = Wire<Entry>;
 
 /** A delivery in full. */
-export interface WireDelivery extends Wire<Omit<EntryDetails, "body">> {
+export interface WireDelivery extends Wire<Omit<EntryDetails, "body" | "context">> {
+  /** As JSON text, without secrets. */
+  readonly context: string | null;
   readonly body: {
     readonly text: string;
     readonly isJson: boolean;
@@ -67,7 +70,12 @@ export interface WireList extends WireView {
   readonly parkedChangedAt: string | null;
   /** The three most frequent errors of all that are parked for the reason asked for. */
   readonly errors: readonly CommonError[];
+  /** Of parked ones, without a reason: the largest groups of equal errors, or the one that is asked for. */
+  readonly groups: readonly WireGroup[];
 }
+
+/** A group of equal errors. */
+export type WireGroup = Pick<ErrorGroup, "error" | "text" | "count">;
 
 /** `api/deliveries/ID`. */
 export interface WireOne extends WireView {

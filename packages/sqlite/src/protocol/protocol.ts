@@ -1,4 +1,18 @@
-import { type AddResult, type ErrorCode, ReporthookError, type Stage } from "@reporthook/core";
+import {
+  type ActQuery,
+  type ActsQuery,
+  type AddResult,
+  type EraseQuery,
+  type ErrorCode,
+  type ErrorsQuery,
+  type InboxQuery,
+  ReporthookError,
+  type RequestQuery,
+  type Stage,
+  type StoredRequest,
+  type SummaryQuery,
+  type TimeMark,
+} from "@reporthook/core";
 import type { LivedMoment, Retention, StoredDelivery } from "@reporthook/core/store";
 import type { ReceiverCounts } from "./counts.ts";
 import type { Changes } from "./row.ts";

@@ -17,7 +17,8 @@ import {
 import { type Addition, eachAddition } from "../protocol/request-batch.ts";
 import { queuedAfter, retentionClassAfter } from "../protocol/row.ts";
 import { Maintenance } from "./admin/maintenance.ts";
-import { answerTo, type Callees, calleesOf } from "./call.ts";
+import { Query } from "./admin/query.ts";
+import { answerTo, type Callees } from "./call.ts";
 import { Claimer } from "./claim/claimer.ts";
 import { Leases } from "./claim/leases.ts";
 import { MainThreadPulse } from "./claim/main-thread-pulse.ts";
