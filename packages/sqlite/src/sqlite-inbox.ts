@@ -38,12 +38,12 @@ import type { RequestCall, StoreOptions } from "./protocol/protocol.ts";
 import type {
   ErasePosition,
   ErrorsPosition,
+  KeptNotes,
   PruneStep,
   StepOfAct,
   StepOfErase,
   StepOfErrors,
 } from "./protocol/steps.ts";
-import type { KeptNotes, RequestCall } from "./protocol/thread-call.ts";
 
 export type { SqliteInboxOptions } from "./main-thread/options.ts";
 

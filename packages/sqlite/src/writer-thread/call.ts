@@ -1,17 +1,16 @@
 import { ReporthookError } from "@reporthook/core";
-import type { CallResult } from "../protocol/protocol.ts";
-import type { ThreadCall } from "../protocol/thread-call.ts";
-import { Acts } from "./admin/acts.ts";
-import { Admin } from "./admin/admin.ts";
-import { Eraser } from "./admin/erase.ts";
-import { Errors } from "./admin/errors.ts";
-import { StoredFacts } from "./admin/facts.ts";
+import type { CallResult, ThreadCall } from "../protocol/protocol.ts";
+import type { Acts } from "./admin/acts.ts";
+import type { Admin } from "./admin/admin.ts";
+import type { Eraser } from "./admin/erase.ts";
+import type { Errors } from "./admin/errors.ts";
+import type { StoredFacts } from "./admin/facts.ts";
 import type { Maintenance } from "./admin/maintenance.ts";
 import type { Query } from "./admin/query.ts";
 import type { Claimer } from "./claim/claimer.ts";
 import { failureOf } from "./errors.ts";
-import { Lived } from "./lived.ts";
-import { StoredNotes } from "./notes.ts";
+import type { Lived } from "./lived.ts";
+import type { StoredNotes } from "./notes.ts";
 import type { RequestTable } from "./request-table.ts";
 
 /** The parts of the writer that calls use. */
