@@ -5,6 +5,7 @@ import { addDashboard } from "./commands/dashboard.ts";
 import { addDev } from "./commands/dev.ts";
 import { addDoctor } from "./commands/doctor.ts";
 import { addInbox } from "./commands/inbox.ts";
+import { addReports } from "./commands/reports.ts";
 import { addRequest, addTest } from "./commands/service-calls.ts";
 import { addTrigger } from "./commands/trigger.ts";
 import { assertValues, jsonOption, withExamples } from "./lib/options.ts";
@@ -37,6 +38,7 @@ export function createProgram(terminal: Terminal): Command {
   addCallbackUrl(program, terminal);
   addDoctor(program, terminal);
   addInbox(program, terminal);
+  addReports(program, terminal);
   addDashboard(program, terminal);
   withExamples(program, [
     ["a playground: the emulated service, a webhook and its inbox", "reporthook dev"],
