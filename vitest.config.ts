@@ -1,7 +1,9 @@
 import { availableParallelism } from "node:os";
+import { fileURLToPath } from "node:url";
 import { defaultServerConditions } from "vite";
 import { configDefaults, type ViteUserConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
+import { Counted } from "./test/support/run/counted.ts";
 import { Skipped } from "./test/support/run/skipped.ts";
 
 // "module" is for bundlers: what some packages have there Node can't load.
@@ -30,8 +32,12 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
+// Where docs/evidence.md is made of what tests do, their random inputs are counted.
+const inputs = fileURLToPath(new URL("test/support/run/inputs.ts", import.meta.url));
+const counted = process.env["EVIDENCE"] ? [{ find: /^fast-check$/, replacement: inputs }] : [];
+
 const config: ViteUserConfig = {
-  resolve: { conditions },
+  resolve: { alias: counted, conditions },
   ssr: { resolve: { conditions } },
   test: {
     // Almost half of a test's time is spent waiting for others, so two cores carry four files.
@@ -44,7 +50,7 @@ const config: ViteUserConfig = {
     hookTimeout: 180_000,
     expect: { poll: { timeout: 60_000 } },
     globalSetup: ["test/support/run/folder.ts"],
-    reporters: ["default", new Skipped()],
+    reporters: ["default", new Skipped(), new Counted()],
     exclude: [...configDefaults.exclude, ...others, ...left],
     include: ["packages/*/src/**/*.test.ts", "test/**/*.test.ts"],
     coverage: {

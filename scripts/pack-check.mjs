@@ -1,6 +1,7 @@
 // Packs every public package as it would be published, lints the tarballs, and installs them in each folder of test/consumers/,
 // whose `test` uses them. Needs a build. `pack-check.mjs plain jest` runs those consumers only.
 import {
+  appendFileSync,
   cpSync,
   mkdtempSync,
   readdirSync,
@@ -55,6 +56,14 @@ async function install(packages) {
   await run("pnpm", ["install", "--prefer-offline"], { cwd: folder });
 }
 
+/** Adds an app that passed to the file that docs/evidence.md is made of. */
+function note(name) {
+  if (!process.env.EVIDENCE) return;
+  const counts = { did: { apps: 1 }, wrong: { failed: 0 } };
+  const line = { kind: "consumers", ...counts, name, at: new Date(), node: process.versions.node };
+  appendFileSync(process.env.EVIDENCE, `${JSON.stringify(line)}\n`);
+}
+
 try {
   const packages = await packAll(folder);
   await install(packages);
@@ -73,6 +82,7 @@ try {
     const begin = performance.now();
     const printed = await run("pnpm", ["--silent", "test"], { cwd: join(folder, name) });
     console.log(`${name} (${Math.round((performance.now() - begin) / 1_000)} s)`);
+    note(name);
     if (printed !== "") console.log(printed.trimEnd().replace(/^/gm, "  "));
   }
 } catch (error) {

@@ -102,7 +102,10 @@ async function complete(one, all) {
     const file = join(folder, "package/package.json");
     const manifest = { ...JSON.parse(readFileSync(file)), ...linksOfRepository(one.folder) };
     writeFileSync(file, JSON.stringify(manifest, null, 2));
-    await run("tar", ["-czf", tarball, "-C", folder, "package"]);
+    // In pnpm's order, in which twins stand side by side: so it is a sixth smaller.
+    const packed = (await run("tar", ["-tzf", tarball])).trim().split("\n");
+    const files = new Set([...packed, ...markdown.map(({ place }) => `package/${place}`)]);
+    await run("tar", ["-czf", tarball, "-C", folder, ...files]);
   } finally {
     rmSync(folder, { recursive: true });
   }

@@ -113,7 +113,6 @@ export const groups: readonly Group[] = [
       page("options", "Options and responses", "docs/options.md"),
       page("requests", "Requesting reports", "docs/requests.md"),
       page("callback-urls", "Signed callback URLs", "docs/callback-urls.md"),
-      page("open-questions", "Open questions of the document", "docs/open-questions.md"),
     ],
   },
   {
@@ -154,6 +153,7 @@ export const groups: readonly Group[] = [
       ),
       page("test-suites", "Test suites", "packages/testing/README.md"),
       page("architecture", "Architecture", "ARCHITECTURE.md"),
+      page("evidence", "Evidence", "docs/evidence.md"),
       page("contributing", "Contributing", "CONTRIBUTING.md"),
       page("licence", "Licence", "LICENSE"),
     ],

@@ -2,9 +2,8 @@
 export { usualPorts } from "./src/dev/find-app.ts";
 export type { Check, Times } from "./src/doctor/checks.ts";
 export { sendTest } from "./src/doctor/checks.ts";
-export { checkFramework } from "./src/doctor/framework.ts";
+export { checkFramework, inFramework } from "./src/doctor/framework.ts";
 export { checkIgnored } from "./src/doctor/machine.ts";
 export { checkKey } from "./src/doctor/signed.ts";
-export { releasedSingly } from "./src/inbox/next-steps.ts";
 export type { Terminal } from "./src/lib/terminal.ts";
 export { createProgram } from "./src/program.ts";

@@ -1,8 +1,10 @@
 // What the tests of other packages, and those in test/, reach into. Not published.
-export { alertDefaults } from "./src/alerts/alerts.ts";
 export { type Parse, Recognizer } from "./src/events/recognize.ts";
 export { type HandleOptions, HandleStage } from "./src/handle/handle-stage.ts";
 export type { Registration } from "./src/handle/handlers.ts";
+export { EventCounters } from "./src/health/counters.ts";
+export { NewsDesk } from "./src/health/news-desk.ts";
+
 export { type Job, keyRefused } from "./src/inbox/delivery.ts";
 export { idAt } from "./src/inbox/id.ts";
 export type { Inbox } from "./src/inbox/inbox.ts";
@@ -11,7 +13,7 @@ export { loggerOf } from "./src/lib/log.ts";
 export { systemClock } from "./src/lib/time/clock.ts";
 export { LivedClock } from "./src/lib/time/lived-clock.ts";
 export { messages } from "./src/log-messages.ts";
-export { refusalWarnings } from "./src/observe/refusals.ts";
 export { Reporter } from "./src/observe/reporter.ts";
+export { refusalWarnings } from "./src/receive/refusals.ts";
 export { KnownRequests } from "./src/reports/known-requests.ts";
 export { type VerifyOptions, VerifyStage } from "./src/verify/verify-stage.ts";

@@ -90,6 +90,13 @@ CREATE TABLE lived (
     held_ms INTEGER NOT NULL
   );
 
+CREATE TABLE note (
+    receiver TEXT NOT NULL,
+    key TEXT NOT NULL,
+    text TEXT NOT NULL,
+    PRIMARY KEY (receiver, key)
+  ) WITHOUT ROWID;
+
 CREATE TABLE owner (
     number INTEGER PRIMARY KEY,
     beat INTEGER NOT NULL,

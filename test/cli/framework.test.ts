@@ -13,7 +13,7 @@ import fastify from "fastify";
 import { Hono } from "hono";
 import Koa from "koa";
 import { expect, onTestFinished, test } from "vitest";
-import { checkFramework, sendTest } from "#cli";
+import { checkFramework, inFramework, sendTest } from "#cli";
 import { express4, Koa2 } from "../adapters/hosts/frameworks.ts";
 
 const path = "/webhooks/reports";
@@ -70,3 +70,10 @@ test.each<[string, string, (receiver: Receiver) => RequestListener | Promise<Req
 function listenerOf(app: Hono): RequestListener {
   return createAdaptorServer(app).listeners("request")[0] as RequestListener;
 }
+
+test("inFramework() has a line to type that mounts with a router when the framework is Koa", () => {
+  const type = 'app.post("/hook", reporthook(receiver));';
+  const check = { name: "reachable", result: "fail", says: "answered 404", type } as const;
+  expect(inFramework(check, "Koa").type).toBe('router.post("/hook", reporthook(receiver));');
+  expect(inFramework(check, "Express")).toBe(check);
+});

@@ -1,3 +1,4 @@
+import { evidence } from "@reporthook/test-support/evidence";
 import { missingProgram, testWith } from "@reporthook/test-support/needs";
 import { afterAll, describe, expect } from "vitest";
 import type { Framework } from "./app.ts";
@@ -41,6 +42,8 @@ describe.concurrent("deployments", () => {
         rows.push(row);
         if (long !== undefined) console.log(row);
         const { acknowledged, answers, ended, lost, output, refused, reset } = outcome;
+        const did = { restarts: ended.length, notifications: outcome.sent };
+        evidence("deployments", did, { lost: lost.length });
         expect(ended, output).toEqual(ended.map(({ ms }) => ({ code: 0, signal: null, ms })));
         expect({ answers, lost, reset }, output).toEqual({
           ...{ answers: { 200: acknowledged }, lost: [], reset: 0 },

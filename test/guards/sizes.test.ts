@@ -22,11 +22,11 @@ const maxAdapterLines = 60;
 const maxFunctionLines = 70;
 /** All that a reader has to read: a feature that raises one of these does so where everybody sees it. */
 const maxLines = {
-  "core/src": 13_450,
-  "core/src/inbox/memory": 800,
-  "sqlite/src": 6_860,
+  "core/src": 14_800,
+  "core/src/inbox/memory": 820,
+  "sqlite/src": 7_200,
   "cli/src": 4_620,
-  "dashboard/src": 1_400,
+  "dashboard/src": 1_460,
 };
 
 const api = new API({ cwd: root });

@@ -3,7 +3,7 @@ import type { ViteUserConfig } from "vitest/config";
 import base from "../../vitest.config.ts";
 
 const core = join(import.meta.dirname, "../../packages/core/src");
-const entries = ["store", "testing", "node", "telemetry"].map((name) => ({
+const entries = ["store", "node", "telemetry"].map((name) => ({
   find: `@reporthook/core/${name}`,
   replacement: join(core, `${name}.ts`),
 }));

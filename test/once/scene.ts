@@ -39,8 +39,6 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 let folder = "";
 let program = "";
 let server: Server | undefined;
-/** A connection to the PostgreSQL of the tests, if there is one. */
-export let client: Client;
 
 /** Makes the program and starts PostgreSQL. */
 export async function open(): Promise<void> {
@@ -54,11 +52,12 @@ export async function open(): Promise<void> {
   });
   if (missing !== null) return;
   server = await startPostgres();
-  client = await connect();
+  const client = await connect();
   for (const sql of [onceTable, bookings]) await client.query(sql);
+  await client.end();
 }
 
-/** One more connection, which the caller ends. */
+/** A connection to PostgreSQL, which the caller ends. */
 export async function connect(): Promise<Client> {
   const another = new Client({ connectionString: server?.url ?? "" });
   await another.connect();
@@ -67,7 +66,6 @@ export async function connect(): Promise<Client> {
 
 /** Ends PostgreSQL and deletes the program. */
 export async function close(): Promise<void> {
-  await client?.end();
   await server?.stop();
   await rm(folder, { recursive: true, force: true });
 }
@@ -90,12 +88,13 @@ export async function inScene(
   const file = join(data, "shop.db");
   const shops: ShopProcess[] = [];
   const count = (table: string) => `SELECT event FROM ${table} WHERE event = `;
+  const client = driver === "pg" ? await connect() : null;
   const db = driver === "pg" ? null : loadDriver(driver).open(file);
   for (const sql of [onceTable, bookings]) db?.exec(sql);
   const rows = async (table: string, event: string): Promise<number> =>
-    db === null
-      ? ((await client.query(`${count(table)}$1`, [event])).rowCount ?? 0)
-      : db.prepare(`${count(table)}?`).all(event).length;
+    db?.prepare(`${count(table)}?`).all(event).length ??
+    (await client?.query(`${count(table)}$1`, [event]))?.rowCount ??
+    0;
   try {
     await test({
       start() {
@@ -105,7 +104,7 @@ export async function inScene(
         return shop;
       },
       async isWaiting(event) {
-        if (db !== null) return;
+        if (client === null) return;
         const waiting =
           "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE $1";
         const some = async () => (await client.query(waiting, [`%'${event}'%`])).rowCount;
@@ -119,6 +118,7 @@ export async function inScene(
   } finally {
     await Promise.all(shops.map((shop) => shop.kill()));
     db?.close();
+    await client?.end();
     await rm(data, { recursive: true });
   }
 }

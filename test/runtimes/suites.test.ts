@@ -1,6 +1,7 @@
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { evidence } from "@reporthook/test-support/evidence";
 import { afterAll, describe, expect, test } from "vitest";
 import type { SuiteReport } from "./programs/suite.ts";
 import { type Runtime, runtimes, type Suite } from "./runtimes.ts";
@@ -27,6 +28,7 @@ async function report({ command, kind }: Runtime, suite: Suite): Promise<SuiteRe
 describe.concurrent.each(runtimes)("$name", (runtime) => {
   test.each(runtime.suites)("the suite %s passes", async (suite) => {
     const { passed, skipped, failed } = await report(runtime, suite);
+    evidence("runtimes", { suites: 1, tests: passed }, { failed: failed.length }, runtime.name);
     expect(failed).toEqual([]);
     expect(passed).toBeGreaterThan(skipped.length * 3);
     held.push([runtime, suite]);

@@ -1,11 +1,13 @@
 import { memoryInbox } from "@reporthook/core";
 import type { Job, Parse, Registration } from "@reporthook/core/internals";
 import {
+  EventCounters,
   type HandleOptions,
   HandleStage,
   KnownRequests,
   LivedClock,
   loggerOf,
+  NewsDesk,
   Recognizer,
   Reporter,
   type VerifyOptions,
@@ -19,6 +21,8 @@ export interface TestStages {
   readonly handle: HandleStage;
   readonly registrations: Registration[];
   readonly clock: ReturnType<typeof createEmulator>["clock"];
+  /** How the service answered last, as the receiver's health tells. */
+  service(): string;
   /** Makes a delivery that has just arrived, with the given parts. */
   job(given?: Partial<Job>): Job;
 }
@@ -44,6 +48,10 @@ export function testStages(
     observe: {},
     instrument: undefined,
   });
+  const desk = new NewsDesk(seen.clock, false);
+  const lookout = { health: () => Promise.reject(new Error("unused")), look: null, reports: [] };
+  const numbers = () => new EventCounters().numbers;
+  reporter.instrument({ lookout, numbers }, [desk]);
   const options: VerifyOptions & HandleOptions = {
     ...seen,
     client: { authorize: async () => authorize() } as VerifyOptions["client"],
@@ -87,6 +95,6 @@ export function testStages(
   return {
     verify: new VerifyStage(options),
     handle: new HandleStage(options),
-    ...{ registrations, clock, job },
+    ...{ registrations, clock, job, service: () => desk.news.service },
   };
 }

@@ -1,3 +1,4 @@
+import { evidence } from "@reporthook/test-support/evidence";
 import { isQuick } from "@reporthook/test-support/needs";
 import { beforeAll, describe, expect, test } from "vitest";
 import { mutations } from "./mutations.ts";
@@ -49,13 +50,15 @@ describe("promises", () => {
   }, async () => {
     const startedAt = performance.now();
     const failures: Result[] = [];
-    for (let done = 1; done <= seeds && failures.length < 5; done++) {
+    let done = 1;
+    for (; done <= seeds && failures.length < 5; done++) {
       const result = await runWorld(first + done - 1, product);
       if (result.broken.length > 0) failures.push(result);
       if (done % 500 !== 0) continue;
       const seconds = Math.round((performance.now() - startedAt) / 1_000);
       console.log(`${done} of ${seeds} worlds, ${seconds} s: ${failures.length} broke a promise`);
     }
+    evidence("world", { worlds: done - 1 }, { broken: failures.length });
     const others = failures.slice(1).map(({ seed, broken }) => `seed ${seed}: ${broken[0]}`);
     const [worst] = failures;
     if (worst !== undefined) throw new Error([failure(worst), ...others].join("\n"));
@@ -80,6 +83,7 @@ if (chosen === undefined && !isQuick)
       const { seed } = mutation;
       const worlds = seed === undefined ? firstOnes : [seed];
       const noticed = await firstBroken(await buildProduct(mutation), worlds);
+      evidence("faults", { faults: 1 }, { unnoticed: Number(noticed === null) });
       expect(noticed, `not in the worlds ${worlds.join(", ")}`).not.toBeNull();
     });
   });

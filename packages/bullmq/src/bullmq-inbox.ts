@@ -12,11 +12,13 @@ import type {
   EntryDetails,
   ErrorGroup,
   ErrorsQuery,
+  Facts,
   Inbox,
   InboxHealth,
   InboxQuery,
   LoggedAct,
   NewDelivery,
+  Notes,
   Processor,
   Pruned,
   Stage,
@@ -24,22 +26,17 @@ import type {
   SummaryQuery,
   TimeMark,
 } from "@reporthook/core";
-import {
-  addCounts,
-  detailsOf,
-  newStoredDelivery,
-  ShownChanges,
-  zeroCounts,
-} from "@reporthook/core/store";
+import { detailsOf, newStoredDelivery, ShownChanges } from "@reporthook/core/store";
 import { actInSteps } from "./admin/act.ts";
-import { pruneAll } from "./admin/prune.ts";
-import { list, oldestWaiting, readErrors } from "./admin/query.ts";
+import { queueFacts } from "./admin/facts.ts";
+import { pruneAll } from "./admin/prune-all.ts";
+import { list, readErrors } from "./admin/query.ts";
 import { summary } from "./admin/summary.ts";
 import {
   BacklogMeter,
   backlogShareOf,
   type CountChange,
-  countDeliveries,
+  countAll,
   noBacklog,
 } from "./process/backlog.ts";
 import { QueueConsumer } from "./process/consumer.ts";
@@ -170,20 +167,24 @@ class BullmqInbox implements Inbox {
   }
 
   counts(receiver?: string): Promise<Counts> {
-    return this.#session.ask(async ({ receivers }) => {
-      const all = await Promise.all((await receivers.some(receiver)).map(countDeliveries));
-      const counts = zeroCounts();
-      for (const of of all) addCounts(counts, of);
-      return counts;
-    });
+    return this.#session.ask(async ({ receivers }) => countAll(await receivers.some(receiver)));
   }
 
   backlog(receiver: string): Backlog {
     return this.#meter(receiver).read();
   }
 
-  oldestWaiting(receiver: string): Promise<Date | null> {
-    return this.#session.ask(({ receivers }) => oldestWaiting(receivers.queuesOf(receiver)));
+  facts(receiver: string): Promise<Facts> {
+    const { retention } = this.#settings;
+    return this.#session.ask(({ receivers }) => queueFacts(receivers, receiver, retention));
+  }
+
+  notes(receiver: string, prefix: string): Promise<Notes> {
+    return this.#session.ask(({ receivers }) => receivers.notes.find(receiver, prefix));
+  }
+
+  keepNotes(receiver: string, notes: Record<string, string | null>): Promise<void> {
+    return this.#session.ask(({ receivers }) => receivers.notes.keep(receiver, notes));
   }
 
   act(given: ActQuery): AsyncGenerator<ActStep> {

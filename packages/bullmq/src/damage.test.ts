@@ -120,7 +120,7 @@ onEachServer((server, { kind }) => {
     expect(bodies.sort()).toEqual(["", wrapped, wrapped]);
     expect(await act("discard", { state: "dead" })).toBe(3);
     expect((await inbox.counts()).dead).toBe(0);
-    expect(await inbox.oldestWaiting("a")).toBe(null);
+    expect((await inbox.facts("a")).oldestWaiting).toBe(null);
     expect((await inbox.prune(new Date(clock.now()))).deleted).toEqual({});
     await end();
   });

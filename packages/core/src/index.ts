@@ -1,4 +1,4 @@
-export type { Alert, AlertKind } from "./alerts/alert.ts";
+export type { Alert } from "./alerts/alert.ts";
 export { type AlertsOptions, alerts } from "./alerts/alerts.ts";
 export type { CallbackOptions } from "./callback-urls/callback-url.ts";
 export type { Authorizer } from "./client/authorizer.ts";
@@ -50,6 +50,8 @@ export type {
   Verification,
 } from "./events/events.ts";
 export type { JsonObject, Parse, Parsed } from "./events/recognize.ts";
+export type { Health } from "./health/health.ts";
+export type { Problem, ProblemKind } from "./health/problem.ts";
 export type { FetchContext, FetchHost } from "./http/fetch.ts";
 export { incomingFromRequest, toResponse } from "./http/fetch.ts";
 export type {
@@ -81,7 +83,8 @@ export type {
   State,
 } from "./inbox/delivery.ts";
 export type { ErrorGroup } from "./inbox/error-groups.ts";
-export type { Health } from "./inbox/health.ts";
+export type { Facts, Notes, ParkedFact } from "./inbox/facts.ts";
+export type { Hour } from "./inbox/hours.ts";
 export type {
   AddResult,
   Backlog,
@@ -91,7 +94,6 @@ export type {
   Guarantees,
   Inbox,
   InboxHealth,
-  InboxNotice,
   Lease,
   Minute,
   Processor,
@@ -100,6 +102,7 @@ export type {
   SummaryQuery,
 } from "./inbox/inbox.ts";
 export { type MemoryInboxOptions, memoryInbox } from "./inbox/memory/memory-inbox.ts";
+export type { InboxNotice } from "./inbox/notice.ts";
 export type { ActOn, ActOptions, ReceiverInbox } from "./inbox/receiver-inbox.ts";
 export type {
   RequestCounts,

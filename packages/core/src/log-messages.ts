@@ -192,7 +192,7 @@ export const messages = {
   /** (error) In the same situation; `error` says why. Restart the development server. */
   earlierNotClosed: "The earlier receiver could not be closed.",
   /**
-   * (error) `error` says why: disk full, file gone or damaged, locked, too slow. See [when the inbox
+   * (error, once a minute) `error` says why: disk full, file gone or damaged, locked, too slow. See [when the inbox
    * fails](operating.md#when-the-inbox-fails).
    */
   notStored: "Notification not stored: answered 503.",

@@ -1,7 +1,8 @@
 import type { EventName, EventOf, HandlerContext, NoSchemas, Schemas } from "./events/events.ts";
+import type { Health } from "./health/health.ts";
 import type { FetchContext } from "./http/fetch.ts";
 import type { Mountable } from "./http/mountable.ts";
-import type { Health } from "./inbox/health.ts";
+
 import type { ReceiverInbox } from "./inbox/receiver-inbox.ts";
 import type { ReportRequests } from "./reports/reports-type.ts";
 
@@ -65,7 +66,7 @@ export interface Receiver<
    * 2,000 more when the inbox gives no answer.
    */
   idle(options?: { readonly timeoutMs?: number | undefined }): Promise<void>;
-  /** The readiness of the receiver, its inbox and the service. Never rejects. */
+  /** The readiness of the receiver, its inbox and the service, and what is wrong; within 500 ms. Never rejects. */
   health(): Promise<Health>;
   /**
    * Makes a unique `webhook_url` for each request: `base` with a signed token, which does not expire. Its context comes back as

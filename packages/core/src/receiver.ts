@@ -8,9 +8,12 @@ import {
   type Registration,
   register,
 } from "./handle/handlers.ts";
+import { EventCounters } from "./health/counters.ts";
+import { type Health, type Inside, inside, Lookout } from "./health/health.ts";
+import { NewsDesk } from "./health/news-desk.ts";
+import { Presence } from "./health/presence.ts";
 import { type CloseOptions, Connections, serverEnd } from "./http/connections.ts";
 import { incomingFromRequest, toResponse } from "./http/fetch.ts";
-import { type Health, watchHealth } from "./inbox/health.ts";
 import { type ReceiverInbox, receiverInbox } from "./inbox/receiver-inbox.ts";
 import {
   type Holder,
@@ -19,6 +22,7 @@ import {
   reserveName,
 } from "./inbox/receivers.ts";
 import { assertMs } from "./lib/validate.ts";
+import { watch } from "./observe/instrumentation.ts";
 import { Reporter } from "./observe/reporter.ts";
 import type { ReceiverOptions } from "./options/receiver-options.ts";
 import {
@@ -67,6 +71,7 @@ class OwnReceiver implements Receiver {
   readonly #reporter: Reporter;
   readonly #runner: Runner;
   readonly health: () => Promise<Health>;
+  readonly [inside]: Inside;
   readonly inbox: ReceiverInbox;
   readonly reports: OwnReports;
   readonly #sweep: OverdueSweep;
@@ -93,15 +98,23 @@ class OwnReceiver implements Receiver {
     const handle = new HandleStage({ ...settings, recognizer, reporter, registrations, requests });
     const sweep = new OverdueSweep(settings, requests);
     this.#sweep = sweep;
-    const work = new Work(settings, verify, handle, reporter, sweep);
+    const desk = new NewsDesk(clock, callback?.require === true);
+    desk.alerts = settings.observe[watch] !== undefined;
+    const counters = new EventCounters();
+    const presence = new Presence(settings, desk, counters);
+    const work = new Work(settings, verify, handle, reporter, sweep, presence);
     const runner = new Runner(settings, work, this.#connections);
     this.#runner = runner;
-    this.health = watchHealth(settings, runner, verify);
-    reporter.instrument(this.health);
+    const lookout = new Lookout(settings, runner, presence);
+    presence.lookout = lookout;
+    this.health = lookout.health;
+    const numbers = () => counters.numbers;
+    this[inside] = { lookout, numbers };
+    reporter.instrument({ lookout, numbers }, [desk, counters]);
     this.inbox = receiverInbox(settings, () => work.prune(pruneForListsMs), runner);
     this.reports = new OwnReports(settings, this.#callbacks, requests, runner);
-    const inside = new InsideRequest(settings, verify, handle, reporter, runner.signal);
-    const pipeline = new Pipeline(settings, this.#callbacks, inside, runner, reporter);
+    const within = new InsideRequest(settings, verify, handle, reporter, runner.signal);
+    const pipeline = new Pipeline(settings, this.#callbacks, within, runner, reporter);
     this.#requests = new Requests(settings, pipeline, runner, reporter, this.#connections);
   }
 

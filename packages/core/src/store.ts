@@ -2,6 +2,13 @@
 
 export { withoutToken } from "./callback-urls/callback-url.ts";
 export { isLoopback } from "./client/client-options.ts";
+export {
+  answerBounds,
+  type Numbers,
+  samplesOf,
+} from "./health/counters.ts";
+export { type InboxProcess, type Inside, inside, Lookout } from "./health/health.ts";
+export { problemKey, problemKinds, titleOf } from "./health/problem.ts";
 export { ActLog, loggedActOf, maxActs, selectionFrom } from "./inbox/act-log.ts";
 export { ActCount, actOn, selectorOf, statesOf, unvouchedReasons } from "./inbox/acting.ts";
 export { dedupeKey } from "./inbox/dedupe-key.ts";
@@ -18,7 +25,14 @@ export {
 } from "./inbox/delivery.ts";
 export { eraseContent, isErased, isOfReport } from "./inbox/erasing.ts";
 export { ErrorGroups, errorKeyOf, groupErrors, type SomeOfGroup } from "./inbox/error-groups.ts";
-export { watchHealth } from "./inbox/health.ts";
+export {
+  comparedErrors,
+  deletedFromOf,
+  factsOf,
+  isFailing,
+  mostFrequent,
+} from "./inbox/finding-facts.ts";
+
 export { idAt, newId, timeOf } from "./inbox/id.ts";
 export {
   backlogShareOf,
@@ -27,7 +41,6 @@ export {
   idRange,
   minuteMs,
   noBacklog,
-  oldestArrival,
   summarize,
   sumOfBacklogs,
   zeroCounts,

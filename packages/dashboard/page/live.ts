@@ -9,11 +9,11 @@ export interface LiveData<T> {
   readonly data: T | null;
   readonly link: Link;
   /** Why it refused last; null once it answers. */
-  readonly problem: Problem | null;
+  readonly problem: Denial | null;
 }
 
 /** A problem document of the server. */
-export interface Problem {
+export interface Denial {
   readonly title: string;
   readonly detail: string;
 }
@@ -174,7 +174,7 @@ async function whyRefused(
     if (ok) return null;
     // A login in front answers with its own page.
     const signIn = { detail: "Sign in, then reload this page." };
-    const { detail } = status === 401 ? signIn : ((await response.json()) as Partial<Problem>);
+    const { detail } = status === 401 ? signIn : ((await response.json()) as Partial<Denial>);
     if (detail === undefined) return null;
     const problem = { title: titles[status] ?? "This page can’t be shown now", detail };
     // Of a server that can't answer now the last data stay.
@@ -195,7 +195,7 @@ export async function post(address: string): Promise<number> {
     },
   );
   // A proxy may answer with another page.
-  const { done, detail } = (await response.json().catch(() => ({}))) as Partial<WireDone & Problem>;
+  const { done, detail } = (await response.json().catch(() => ({}))) as Partial<WireDone & Denial>;
   if (done === undefined) throw new Error(detail ?? `The server answered ${response.status}.`);
   return done;
 }

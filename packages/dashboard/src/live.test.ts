@@ -38,7 +38,7 @@ it("a live answer ends when the receiver closes, and its inbox is asked nothing 
   const response = await page(live());
   expect(response.headers.get("connection")).toBe("close");
   await receiver.close();
-  const asked = (["health", "list", "counts", "oldestWaiting"] as const).map((name) =>
+  const asked = (["health", "list", "counts", "facts"] as const).map((name) =>
     vi.spyOn(inbox, name),
   );
   expect(await response.text()).toBe("retry: 1000\n\n");

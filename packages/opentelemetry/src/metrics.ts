@@ -1,9 +1,10 @@
 import type { Attributes, BatchObservableCallback, Histogram, Meter } from "@opentelemetry/api";
 import type { Authorization, Instrument, Instrumentation } from "@reporthook/core/telemetry";
+import { samplesOf } from "@reporthook/core/telemetry";
 import { errorType, names } from "./names.ts";
 
 /** Measures the steps of one receiver: each method gets when the step began and its result, or null if it threw. */
-export interface Measured extends Required<Pick<Instrumentation, "settled" | "deleted" | "end">> {
+export interface Measured extends Required<Pick<Instrumentation, "end">> {
   received(startedAt: number, outcome: string): void;
   verified(startedAt: number, answer: Authorization | null): void;
   handled(startedAt: number, failures: readonly unknown[] | null): void;
@@ -18,29 +19,34 @@ const seconds = {
 
 /** Creates the metrics of one receiver. */
 export function createMetrics(meter: Meter, receiver: Parameters<Instrument>[0]): Measured {
-  const { acknowledge, authorize, process, deliveries, deleted, waiting, oldest } =
+  const { acknowledge, authorize, process, counters, waiting, oldest, problem } =
     instrumentsOf(meter);
   const base: Attributes = { [names.system]: "reporthook", [names.receiver]: receiver.name };
-  const observed = [waiting, oldest];
+  const observed = [waiting, oldest, problem];
 
   const attributesOfOutcome = cached((outcome) => ({ ...base, [names.outcome]: outcome }));
   const attributesOfVerdict = cached((verdict) => ({ ...base, [names.verdict]: verdict }));
   const attributesOfSuccess: Attributes = { ...base, [names.operation]: "process" };
-  // An SDK looks up the attributes of each call: several changes of a state become one call.
-  const counted = new Map<string, number>();
-  const count = (outcome: string): void => {
-    counted.set(outcome, (counted.get(outcome) ?? 0) + 1);
-  };
+  // The numbers of the receiver are added at each look: an SDK looks up the attributes of each call.
+  const added = new Map<string, number>();
   const addCounted = (): void => {
-    for (const [outcome, times] of counted) deliveries.add(times, attributesOfOutcome(outcome));
-    counted.clear();
+    for (const { name, labels, value } of samplesOf(receiver.numbers())) {
+      const key = JSON.stringify([name, labels]);
+      const before = added.get(key) ?? 0;
+      added.set(key, value);
+      const own = Object.entries(labels).map(([label, of]) => [`reporthook.${label}`, of]);
+      if (value > before)
+        counters[name].add(value - before, { ...base, ...Object.fromEntries(own) });
+    }
   };
 
   const observe: BatchObservableCallback = async (result) => {
     addCounted();
-    const { counts, oldestWaitingMs, inbox } = await receiver.health();
-    // An unknown or outdated count is not reported.
-    if (!inbox.ok || inbox.error !== undefined) return;
+    const { counts, oldestWaitingMs, countedAt, problems } = await receiver.lookout.health();
+    for (const { code, severity } of problems) {
+      result.observe(problem, 1, { ...base, code, severity });
+    }
+    if (countedAt === null) return;
     for (const state of ["received", "verified"] as const) {
       result.observe(waiting, counts[state], { ...base, [names.state]: state });
     }
@@ -50,7 +56,6 @@ export function createMetrics(meter: Meter, receiver: Parameters<Instrument>[0])
 
   return {
     received(startedAt, outcome) {
-      count(outcome);
       recordSince(startedAt, acknowledge, attributesOfOutcome(outcome));
     },
     verified(startedAt, answer) {
@@ -64,14 +69,6 @@ export function createMetrics(meter: Meter, receiver: Parameters<Instrument>[0])
         ? attributesOfSuccess
         : withError(attributesOfSuccess, errorType(failures?.[0]));
       recordSince(startedAt, process, attributes);
-    },
-    settled(_job, { to }) {
-      if (to !== "retry") count(to);
-    },
-    deleted(parked) {
-      for (const [reason, times] of Object.entries(parked)) {
-        deleted.add(times, { ...base, [names.reason]: reason });
-      }
     },
     end() {
       addCounted();
@@ -96,14 +93,23 @@ function instrumentsOf(meter: Meter) {
       description: "Duration of all handlers of an attempt",
       ...seconds,
     }),
-    deliveries: meter.createCounter(
-      "reporthook.deliveries",
-      deliveryCount("Answers and state changes"),
-    ),
-    deleted: meter.createCounter(
-      "reporthook.deliveries.deleted",
-      deliveryCount("Parked deliveries deleted at the end of their retention"),
-    ),
+    counters: {
+      deliveries: meter.createCounter(
+        "reporthook.deliveries",
+        deliveryCount("Answers and state changes"),
+      ),
+      "deliveries.deleted": meter.createCounter(
+        "reporthook.deliveries.deleted",
+        deliveryCount("Parked deliveries deleted at the end of their retention"),
+      ),
+      verdicts: meter.createCounter("reporthook.verdicts", {
+        unit: "{verdict}",
+        description: "Verdicts of the service",
+      }),
+    },
+    problem: meter.createObservableGauge("reporthook.problem", {
+      description: "1 for each problem that health() shows",
+    }),
     waiting: meter.createObservableUpDownCounter(
       "reporthook.deliveries.waiting",
       deliveryCount("Deliveries neither handled nor parked"),

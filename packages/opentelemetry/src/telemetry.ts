@@ -73,12 +73,6 @@ export function telemetry(options: TelemetryOptions = {}): Telemetry {
             threw: (startedAt) => measured.handled(startedAt, null),
           });
         },
-        settled(job, outcome) {
-          guarded(() => measured.settled(job, outcome));
-        },
-        deleted(parked) {
-          guarded(() => measured.deleted(parked));
-        },
         end: measured.end,
       };
     },

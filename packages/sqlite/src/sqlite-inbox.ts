@@ -13,11 +13,13 @@ import type {
   EraseQuery,
   ErrorGroup,
   ErrorsQuery,
+  Facts,
   Inbox,
   InboxHealth,
   InboxQuery,
   LoggedAct,
   NewDelivery,
+  Notes,
   Processor,
   Pruned,
   RequestStore,
@@ -32,7 +34,7 @@ import { loadFound } from "./database/driver.ts";
 import { type SqliteInboxOptions, storeOptionsOf } from "./main-thread/options.ts";
 import { ThreadClient } from "./main-thread/thread-client.ts";
 import { type CountsByKind, countsByState, requestCounts, sumOfCounts } from "./protocol/counts.ts";
-import type { StoreOptions } from "./protocol/protocol.ts";
+import type { KeptNotes, StoreOptions } from "./protocol/protocol.ts";
 import type { RequestCall } from "./protocol/request-call.ts";
 import type {
   ErasePosition,
@@ -66,6 +68,7 @@ class SqliteInbox implements Inbox {
     order: "exact",
     finds: "everything",
   };
+  readonly #store: StoreOptions;
   readonly requests: RequestStore = {
     add: (request) => this.#ask({ do: "add", request }),
     get: (id, receiver) => this.#ask({ do: "get", id, receiver }),
@@ -74,7 +77,6 @@ class SqliteInbox implements Inbox {
     due: (receiver, until, limit) => this.#ask({ do: "due", receiver, until, limit }),
     counts: async (receiver) => requestCounts(await this.#countsOf(receiver)),
   };
-  readonly #store: StoreOptions;
   readonly #client: ThreadClient;
 
   constructor(path: string, options: SqliteInboxOptions) {
@@ -122,8 +124,16 @@ class SqliteInbox implements Inbox {
     return this.#client.backlog(receiver);
   }
 
-  async oldestWaiting(receiver: string): Promise<Date | null> {
-    return (await this.#client.connect().call({ ask: "oldestWaiting", receiver })) as Date | null;
+  async facts(receiver: string): Promise<Facts> {
+    return (await this.#client.connect().call({ ask: "facts", receiver })) as Facts;
+  }
+
+  async notes(receiver: string, prefix: string): Promise<Notes> {
+    return (await this.#client.connect().call({ ask: "notes", receiver, prefix })) as Notes;
+  }
+
+  async keepNotes(receiver: string, notes: KeptNotes): Promise<void> {
+    await this.#client.connect().call({ ask: "keepNotes", receiver, notes });
   }
 
   async *act(given: ActQuery): AsyncGenerator<ActStep> {

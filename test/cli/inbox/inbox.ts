@@ -121,17 +121,24 @@ describe("the command inbox", () => {
     expect(value).toMatchObject({ id: ids.complete, reportId: "r-1", history: [{}, {}] });
   });
 
-  it("reporthook inbox stats counts by state and by reason", async () => {
+  it("reporthook inbox stats tells what is wrong, counts by state and by reason, and names the processes", async () => {
     const { value } = await cliJson(["inbox", "stats", "--db", db]);
     expect(value).toMatchObject({
       counts: { handled: 1, held: 1, rejected: 1, dead: 1, received: 0 },
       reasons: { do_not_retry: 1, no_handler: 1 },
       oldestWaitingMs: null,
+      problems: [
+        { code: "parked", severity: "warning", reason: expect.any(String), count: 1 },
+        { code: "parked", command: expect.stringMatching(/^npx reporthook inbox list --reason /) },
+      ],
+      processes: [{ pid: process.pid, state: "ended" }],
     });
     const { out, err } = await cli(["inbox", "stats", "--db", db]);
     expect(out).toMatch(/^parked +1 no_handler, 1 do_not_retry$/m);
-    expect(err).toMatch(/^(Why:)? +1 × .*it is gone/m);
-    expect(err).toContain("inbox release");
+    expect(out).toMatch(/^warning: parked, for .*: 1 delivery is parked as do_not_retry\./m);
+    expect(out).toMatch(/^Look: .* inbox list --reason do_not_retry/m);
+    expect(out).toMatch(new RegExp(`^process +${process.pid} on `, "m"));
+    expect(err).toBe("");
   });
 
   it("reporthook inbox release and discard do what they can, and fail on the rest", async () => {
@@ -192,7 +199,7 @@ describe("the command inbox", () => {
     const id = await app.send("test_webhook_endpoint");
     await app.receiver.idle({ timeoutMs: 60_000 });
     await app.receiver.close();
-    for (const args of [["list"], ["list", "--json"], ["stats"], ["export", id]]) {
+    for (const args of [["list"], ["list", "--json"], ["export", id]]) {
       const command = ["inbox", ...args, "--db", file];
       const { out } = await cli(command, { env: { REPORTS_API_KEY: "test" } });
       expect(out).toBe((await cli(command)).out);

@@ -58,14 +58,12 @@ beforeEach(async () => {
 });
 
 describe("the folder of an app", () => {
-  it("reporthook inbox finds its file, says which, and shows the error and what to type", async () => {
+  it("reporthook inbox finds its file, says which, and shows the error", async () => {
     const { code, out, err } = await cli(["inbox", "list", "--state", "parked"], { cwd });
     expect(code).toBe(0);
     expect(out).toMatch(/dead +report\.complete +connect ECONN/);
     expect(err).toMatch(/^The inbox is inbox\.db\.\n/);
-    expect(err).toContain(`inbox show ${ids.failed}`);
-    expect(err).toContain(`inbox release ${ids.failed}`);
-    expect(err).toContain(`inbox discard ${ids.failed}`);
+    expect(err).toContain(ids.failed);
     expect(widest(out + err)).toBeLessThanOrEqual(80);
     const shown = await cli(["inbox", "show", ids.failed], { cwd });
     expect(shown.out).toMatch(

@@ -12,10 +12,12 @@ import type {
   EntryDetails,
   ErrorGroup,
   ErrorsQuery,
+  Facts,
   Inbox,
   InboxQuery,
   LoggedAct,
   NewDelivery,
+  Notes,
   Outcome,
   Processor,
   Pruned,
@@ -26,9 +28,9 @@ import type {
 } from "@reporthook/core";
 import * as parts from "@reporthook/core/store";
 
-const retention = { handledMs: 7 * parts.dayMs, parkedMs: 30 * parts.dayMs };
 const waits = ({ state }: parts.StoredDelivery): boolean =>
   state === "received" || state === "verified";
+const retention = { handledMs: 7 * parts.dayMs, parkedMs: 30 * parts.dayMs };
 
 /** An inbox with a `Map` as its table: comments mark the parts that a database does for you. */
 export class TableInbox implements Inbox {
@@ -49,6 +51,7 @@ export class TableInbox implements Inbox {
   readonly #shown = new parts.ShownChanges();
   // In a database: a table of the last 1,000.
   readonly #acts = new parts.ActLog();
+  readonly #notes = new Map<string, string>();
   // In a database: one row.
   #mark = parts.noMark;
 
@@ -178,8 +181,23 @@ export class TableInbox implements Inbox {
     );
   }
 
-  async oldestWaiting(receiver: string): Promise<Date | null> {
-    return parts.oldestArrival(this.#rows.values(), receiver);
+  // In a database: counted as they change, and looked up through an index.
+  async facts(receiver: string): Promise<Facts> {
+    return parts.factsOf(this.#rows.values(), receiver, retention);
+  }
+
+  // In a database: a table of receiver, key and text.
+  async notes(receiver: string, prefix: string): Promise<Notes> {
+    const all = [...this.#notes].map(([key, text]) => [key.split(" "), text] as const);
+    const theirs = all.filter(([[of, key = ""]]) => of === receiver && key.startsWith(prefix));
+    return Object.fromEntries(theirs.map(([[, key], text]) => [key, text]));
+  }
+
+  async keepNotes(receiver: string, notes: Record<string, string | null>): Promise<void> {
+    for (const [key, text] of Object.entries(notes)) {
+      if (text === null) this.#notes.delete(`${receiver} ${key}`);
+      else this.#notes.set(`${receiver} ${key}`, text);
+    }
   }
 
   // In a database: in steps of some hundred, each in a transaction.

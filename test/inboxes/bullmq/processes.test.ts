@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { bullmqInbox } from "@reporthook/bullmq";
 import { createEmulator } from "@reporthook/emulator";
+import { evidence } from "@reporthook/test-support/evidence";
 import { testWith } from "@reporthook/test-support/needs";
 import { noPostgres, noRedis, startPostgres, startRedis } from "@reporthook/test-support/servers";
 import { describe, expect, vi } from "vitest";
@@ -88,6 +89,8 @@ describe("3 web processes and 3 workers", () => {
           expect(handled).toBe(acknowledged.length);
           expect(acknowledged.length).toBeGreaterThan(kills);
           const { lost, twice, again } = read(diary, acknowledged);
+          const did = { kills, notifications: acknowledged.length };
+          evidence("cluster", did, { lost: lost.length, repeated: twice.length + again.length });
           expect(lost).toEqual([]);
           expect(twice).toEqual([]);
           expect(again).toEqual([]);

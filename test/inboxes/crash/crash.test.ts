@@ -1,3 +1,4 @@
+import { evidence } from "@reporthook/test-support/evidence";
 import { isQuick } from "@reporthook/test-support/needs";
 import { describe, expect, test } from "vitest";
 import { closing } from "./closing.ts";
@@ -32,6 +33,7 @@ describe.concurrent("killed", () => {
     for (let number = 1; number <= rounds; number++) {
       const { broken, ...went } = await round(Math.min(killsOfRound, kills - done), chance);
       done += went.kills;
+      evidence("crash", { kills: went.kills }, { "broken promises": broken.length });
       expect(broken).toEqual([]);
       if (!long) continue;
       const seconds = Math.round((performance.now() - startedAt) / 1_000);
@@ -70,7 +72,9 @@ function diesAt(point: Point): Promise<void> {
     const next = scene.start();
     // Whoever saw no answer sends again, and so does one who saw it.
     for (const sent of genuine) await sender.send(await next.url, sent);
-    expect(await brokenPromises(scene, next)).toEqual([]);
+    const broken = await brokenPromises(scene, next);
+    evidence("crash", { kills: 1 }, { "broken promises": broken.length });
+    expect(broken).toEqual([]);
     const starts = scene.runs().filter(({ at }) => at === "start");
     const again = starts.length > genuine.length;
     if (point === "during-handler" || point === "after-handler") expect(again).toBe(true);

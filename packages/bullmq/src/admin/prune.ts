@@ -1,13 +1,12 @@
-import type { Pruned, State } from "@reporthook/core";
+import type { State } from "@reporthook/core";
 import {
   dayMs,
   isUnsigned,
-  PruneCount,
+  type PruneCount,
   type Retention,
   retentionStep,
   type StoredDelivery,
 } from "@reporthook/core/store";
-import { bullmqMessages } from "../log-messages.ts";
 import { isLost } from "../process/settle.ts";
 import { dataOf } from "../queues/job-state.ts";
 import { parkedPriorities } from "../queues/priority.ts";
@@ -19,9 +18,6 @@ import {
   parkedQueues,
   type ReceiverQueues,
 } from "../queues/queues.ts";
-import type { OpenSession } from "../queues/session.ts";
-import type { RedisRequests } from "../requests/redis-requests.ts";
-import type { BullmqSettings } from "../server/settings.ts";
 import { forget, idsFor } from "./parked.ts";
 
 const atOnce = 100;
@@ -34,27 +30,6 @@ export interface Pruning {
   readonly pruned: PruneCount;
   /** Called for parked ones whose record was lost. */
   readonly tellLost: (id: string) => void;
-}
-
-/** Prunes the queues of all receivers by the retention that the server has; with `dryRun` it only counts. */
-export async function pruneAll(
-  { connection, receivers }: OpenSession,
-  { retention: own, logger, place }: BullmqSettings,
-  now: number,
-  dryRun: boolean,
-  requests: Pick<RedisRequests, "prune"> | undefined,
-): Promise<Pruned> {
-  const retention = (await receivers.retention()) ?? own;
-  const pruned = new PruneCount(retention);
-  const tellLost = (id: string): void =>
-    logger.warn({ inbox: place, id }, bullmqMessages.parkedLost);
-  if (!dryRun) await receivers.registerAgain();
-  for (const queues of await receivers.some(undefined)) {
-    if (!dryRun) await connection.forget(queues.of("verify").name, now);
-    await (dryRun ? foresee : prune)(queues, { retention, now, pruned, tellLost });
-  }
-  if (!dryRun) await requests?.prune(retention, now);
-  return pruned;
 }
 
 /** Deletes deliveries whose retention is over, and announces the end of parked ones. */
@@ -93,7 +68,7 @@ async function pruneEnded(
 }
 
 /** Counts what {@link prune} would do. */
-async function foresee(queues: ReceiverQueues, pruning: Pruning): Promise<void> {
+export async function foresee(queues: ReceiverQueues, pruning: Pruning): Promise<void> {
   const { pruned, retention, now } = pruning;
   for (const { place, type, state, keptMs } of endedKinds(retention)) {
     const queue = queues.of(place);
@@ -116,6 +91,23 @@ async function foresee(queues: ReceiverQueues, pruning: Pruning): Promise<void> 
     const number = (await indexIn(shelf, isLater)) - from;
     if (number > 0 && !isUnsigned(first)) pruned.announce(first, number);
   }
+}
+
+/** The number of parked ones whose end was announced, and the first of them. */
+export async function announcedOf(queues: ReceiverQueues): Promise<{
+  readonly count: number;
+  readonly first: { readonly changedAt: number; readonly announcedAt: number } | null;
+}> {
+  let count = 0;
+  let first: { readonly changedAt: number; readonly announcedAt: number } | null = null;
+  for (const shelf of shelvesOf(queues)) {
+    const stored = (await shelf.at(0))?.jobState.stored;
+    if (stored === undefined || stored.announcedAt === null || isUnsigned(stored)) continue;
+    count += await indexIn(shelf, isNew);
+    const { changedAt, announcedAt } = stored;
+    if (first === null || changedAt < first.changedAt) first = { changedAt, announcedAt };
+  }
+  return { count, first };
 }
 
 /** The kinds that have ended in their queue. */

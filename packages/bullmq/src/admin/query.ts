@@ -41,6 +41,7 @@ const whereOf: Readonly<Record<State, readonly Where[]>> = {
 const atOnce = 20_000;
 const endedAtOnce = 1_000;
 const peek = 1_000;
+const ends = 100;
 const pageSize = 50;
 const few: readonly State[] = ["held", "rejected", "dead"];
 
@@ -144,12 +145,15 @@ export async function oldestOf(queues: ReceiverQueues, state: State): Promise<st
   return ids.filter(isId).sort()[0] ?? null;
 }
 
-/** When the oldest waiting delivery arrived. */
-export async function oldestWaiting(queues: ReceiverQueues): Promise<Date | null> {
-  const ids = await Promise.all([oldestOf(queues, "received"), oldestOf(queues, "verified")]);
-  const found = await Promise.all(ids.map((id) => (id === null ? null : queues.find(id))));
-  const times = found.flatMap((one) => (one === null ? [] : [one.jobState.stored.arrivedAt]));
-  return times.length === 0 ? null : new Date(Math.min(...times));
+/** The id of the newest delivery, among the first and last hundred of all sets. */
+export async function newestOf(queues: ReceiverQueues): Promise<string | null> {
+  const where = states.flatMap((state) => whereOf[state]);
+  const sets = where.flatMap(({ place, types }) =>
+    types.flatMap((type) =>
+      [true, false].map((asc) => queues.of(place).getRanges([type], 0, ends, asc)),
+    ),
+  );
+  return (await Promise.all(sets)).flat().filter(isId).sort().at(-1) ?? null;
 }
 
 /** Groups deliveries by their errors: it reads all in the states that are asked for. */

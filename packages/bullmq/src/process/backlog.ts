@@ -1,9 +1,11 @@
 import type { Backlog, Counts } from "@reporthook/core";
 import {
+  addCounts,
   backlogShareOf,
   noBacklog,
   type StoredDelivery,
   sumOfBacklogs,
+  zeroCounts,
 } from "@reporthook/core/store";
 import { lowestPriority, parkedPriorities, unsignedPriority } from "../queues/priority.ts";
 import { handledAtOnce, type ReceiverQueues, unfinished } from "../queues/queues.ts";
@@ -116,6 +118,13 @@ export async function countDeliveries(queues: ReceiverQueues): Promise<Counts> {
     rejected: (verify["failed"] ?? 0) + (handle["failed"] ?? 0),
     dead: unfinishedOf(dead) + (unsigned["prioritized"] ?? 0),
   };
+}
+
+/** The number of deliveries of several receivers in each state. */
+export async function countAll(all: readonly ReceiverQueues[]): Promise<Counts> {
+  const counts = zeroCounts();
+  for (const one of await Promise.all(all.map(countDeliveries))) addCounts(counts, one);
+  return counts;
 }
 
 const types = [...unfinished, "completed", "failed"] as const;

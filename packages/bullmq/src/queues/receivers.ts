@@ -2,6 +2,7 @@ import type { TimeMark } from "@reporthook/core";
 import { laterMark, noMark, type Retention } from "@reporthook/core/store";
 import type { Queue } from "bullmq";
 import type { Connection } from "../server/connection.ts";
+import { QueuedNotes } from "./notes.ts";
 import { type Found, ReceiverQueues } from "./queues.ts";
 
 /** The names of receivers: a queue without a consumer has a job for each. */
@@ -9,6 +10,7 @@ export class Receivers {
   readonly #connection: Connection;
   readonly #prefix: string;
   readonly #names: Queue;
+  readonly notes: QueuedNotes;
   readonly #queues = new Map<string, ReceiverQueues>();
   readonly #registered = new Map<string, Promise<ReceiverQueues>>();
 
@@ -17,6 +19,7 @@ export class Receivers {
     this.#prefix = prefix;
     this.#names = connection.queue(`${prefix}-receivers`);
     this.#names.on("error", () => {});
+    this.notes = new QueuedNotes(connection.queue(`${prefix}-notes`));
   }
 
   /** The queues of a receiver; registers its name for all processes. */

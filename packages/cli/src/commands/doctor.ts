@@ -11,7 +11,7 @@ import {
   type Times,
   timeAnswers,
 } from "../doctor/checks.ts";
-import { checkFramework } from "../doctor/framework.ts";
+import { checkFramework, inFramework } from "../doctor/framework.ts";
 import { checkIgnored } from "../doctor/machine.ts";
 import { checkService, type ServiceUnderTest } from "../doctor/service.ts";
 import { checkSigned, type SigningService } from "../doctor/signed.ts";
@@ -79,18 +79,21 @@ async function doctor(terminal: Terminal, options: DoctorOptions): Promise<void>
   const asked = service ?? serviceNamed();
   for (const line of announcement({ ...options, to }, asked, terminal)) terminal.print(line);
   const checks: Check[] = [];
-  const note = (check: Check): void => {
+  const note = (found: Check): void => {
+    const check = inFramework(found, framework?.says);
     checks.push(check);
     for (const line of checkLines(check, terminal)) terminal.print(line);
   };
   const { during } = terminal;
   let times: Times | null = null;
   const first = await during("Is it reachable?", () => sendTest(target));
+  const framework =
+    first.status === null
+      ? null
+      : await during("The framework", () => checkFramework(target, first));
   const reachable = checkReachable(target, first);
   note(reachable);
-  if (first.status !== null) {
-    note(await during("The framework", () => checkFramework(target, first)));
-  }
+  if (framework !== null) note(framework);
   // If the webhook does not answer, the other checks are useless.
   if (reachable.result !== "fail") {
     note(checkTransport(to));

@@ -28,6 +28,12 @@ export async function checkFramework(to: string, answer: Exchange): Promise<Chec
   return pass("framework", found?.[0] ?? "unknown");
 }
 
+/** The check with its line to type as the framework has it: Koa routes with a router. */
+export function inFramework(check: Check, framework: string | undefined): Check {
+  if (framework !== "Koa" || check.type === undefined) return check;
+  return { ...check, type: check.type.replace(/^app\.post/, "router.post") };
+}
+
 function header(answer: Exchange, name: string): string {
   return (answer.status !== null && answer.headers.get(name)) || "";
 }

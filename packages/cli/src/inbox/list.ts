@@ -1,6 +1,5 @@
 import { realpathSync } from "node:fs";
-import type { Entry, Inbox, InboxQuery } from "@reporthook/core";
-import { isParked } from "@reporthook/core/store";
+import { Lookout, systemClock } from "@reporthook/core/store";
 import { dashboard, ofInbox } from "@reporthook/dashboard";
 import { CommandFailed } from "../lib/errors.ts";
 import { fixtureText } from "../lib/fixture.ts";
@@ -8,12 +7,9 @@ import { usualReceiver } from "../lib/options.ts";
 import type { Terminal } from "../lib/terminal.ts";
 import { type FilterOptions, queryOf } from "./filters.ts";
 import { findEntry, findId } from "./find.ts";
-import { nextSteps, tellRefusedKey } from "./next-steps.ts";
-import { fileSize, type InboxSource, tellOfOthers, warnOfOthers, withInbox } from "./source.ts";
+import { problemLines } from "./problems.ts";
+import { fileSize, type InboxSource, warnOfOthers, withInbox } from "./source.ts";
 import { entryLines, entryTable, statsLines, whyLines } from "./view.ts";
-
-/** The number of parked deliveries that `inbox stats` reads for their errors. */
-const whyMax = 1_000;
 
 /** Options of `inbox list`. */
 export interface ListOptions extends InboxSource, FilterOptions {
@@ -22,7 +18,7 @@ export interface ListOptions extends InboxSource, FilterOptions {
   readonly newestFirst?: true;
 }
 
-/** Runs `inbox list`: prints a line for each delivery, and commands for the parked ones. */
+/** Runs `inbox list`: prints a line for each delivery, and why some are parked. */
 export async function runList(terminal: Terminal, options: ListOptions): Promise<void> {
   await withInbox(terminal, options, "Reading the inbox", async (inbox, source) => {
     const { limit, receiver, newestFirst } = options;
@@ -32,14 +28,13 @@ export async function runList(terminal: Terminal, options: ListOptions): Promise
     const entries = found.slice(0, limit);
     const next = found.length > limit ? (entries.at(-1)?.id ?? null) : null;
     terminal.emit({ entries, next });
-    await tellRefusedKey(terminal, inbox, source);
     if (entries.length === 0) {
       terminal.print("Nothing.");
       return warnOfOthers(terminal, inbox, source, receiver);
     }
     for (const line of entryTable(entries, terminal)) terminal.print(line);
     if (next !== null) terminal.tell(`More: --after ${next}`);
-    await tellParked(terminal, inbox, { entries, query: { ...query, limit } }, source);
+    for (const line of whyLines(entries, terminal)) terminal.tell(line);
   });
 }
 
@@ -78,46 +73,28 @@ export async function runExport(
   });
 }
 
-/** Runs `inbox stats`: counts deliveries by state and reason, with the errors of the parked ones and commands for them. */
+/** Runs `inbox stats`: tells what is wrong, counts deliveries by state and reason, and names the processes on the inbox. */
 export async function runStats(terminal: Terminal, options: InboxSource): Promise<void> {
   const { receiver } = options;
   await withInbox(terminal, options, "Counting", async (inbox, source) => {
     const { db } = source;
-    const now = new Date();
+    const name = receiver ?? usualReceiver;
+    const lookout = new Lookout({ inbox, name, clock: systemClock });
+    await lookout.looked();
+    const health = await lookout.health();
+    const { problems, oldestWaitingMs, newest, service } = health;
+    // It may accept no more, and still be read.
+    if (!health.inbox.ok) terminal.tell(terminal.clean(health.inbox.error ?? "The inbox fails"));
     const counts = await inbox.counts(receiver);
+    const now = new Date();
     // In all, not by minute.
-    const { parked: reasons, oldest } = await inbox.summary({ receiver, from: now, until: now });
-    const times = [oldest.received, oldest.verified].flatMap((date) => date?.getTime() ?? []);
-    const oldestWaitingMs = times.length === 0 ? null : now.getTime() - Math.min(...times);
+    const { parked: reasons } = await inbox.summary({ receiver, from: now, until: now });
     const bytes = db === undefined ? null : fileSize(db) + fileSize(`${realpathSync(db)}-wal`);
-    const keyRefused = await tellRefusedKey(terminal, inbox, source);
-    const result = { counts, reasons, oldestWaitingMs, keyRefused, bytes };
-    terminal.emit(result);
-    for (const line of statsLines(result, terminal)) terminal.print(line);
-    const query = { receiver, state: "parked", newestFirst: true, limit: whyMax } as const;
-    const entries = terminal.json ? [] : await inbox.list(query);
-    await tellParked(terminal, inbox, { entries, query }, source);
+    const { processes } = lookout;
+    const numbers = { counts, reasons, oldestWaitingMs, newest, service, bytes };
+    terminal.emit({ problems, ...numbers, processes });
+    for (const line of problemLines(problems, source, terminal)) terminal.print(line);
+    for (const line of statsLines({ ...numbers, processes }, terminal)) terminal.print(line);
     await warnOfOthers(terminal, inbox, source, receiver);
   });
-}
-
-/** Tells why entries are parked, and the commands for them; those without --receiver act on the usual one's only. */
-async function tellParked(
-  terminal: Terminal,
-  inbox: Inbox,
-  { entries, query }: { readonly entries: readonly Entry[]; readonly query: InboxQuery },
-  source: InboxSource,
-): Promise<void> {
-  const parked = entries.filter(({ state }) => isParked(state));
-  if (terminal.json || parked.length === 0) return;
-  let own = parked;
-  if (query.receiver === undefined) {
-    const usual = await inbox.list({ ...query, receiver: usualReceiver });
-    const ids = new Set(usual.map(({ id }) => id));
-    own = parked.filter(({ id }) => ids.has(id));
-  }
-  for (const line of [...whyLines(parked, terminal), ...nextSteps(own, source, terminal)]) {
-    terminal.tell(line);
-  }
-  tellOfOthers(terminal, parked.length - own.length);
 }

@@ -1,5 +1,5 @@
 import type { Attempt, Counts, Entry, EntryDetails } from "@reporthook/core";
-import { isAttempt, isKeyRefused, isParked } from "@reporthook/core/store";
+import { type InboxProcess, isAttempt, isKeyRefused, isParked } from "@reporthook/core/store";
 import { type Column, duration, hang, milliseconds, pairs, table } from "../lib/layout.ts";
 import type { Style, Terminal } from "../lib/terminal.ts";
 
@@ -117,15 +117,17 @@ export interface Stats {
   /** Number of parked deliveries by reason code. */
   readonly reasons: Readonly<Record<string, number>>;
   readonly oldestWaitingMs: number | null;
-  /** Whether deliveries wait for the right API key. */
-  readonly keyRefused: boolean;
+  readonly newest: Date | null;
+  readonly service: string;
+  readonly processes: readonly InboxProcess[];
   /** Size of the file and its WAL; null for queues. */
   readonly bytes: number | null;
 }
 
 /** Formats the numbers of an inbox. */
 export function statsLines(stats: Stats, terminal: Terminal): string[] {
-  const { counts, reasons, oldestWaitingMs, bytes } = stats;
+  const { counts, reasons, oldestWaitingMs, newest, service, processes, bytes } = stats;
+  const now = Date.now();
   const because = Object.entries(reasons).map(([code, count]) => `${count} ${code}`);
   const numbers = Object.entries(counts).map(([state, count]) => [state, String(count)] as const);
   return pairs(
@@ -133,10 +135,19 @@ export function statsLines(stats: Stats, terminal: Terminal): string[] {
       ...numbers,
       ["parked", because.length === 0 ? "0" : because.join(", ")],
       ["oldest waiting", oldestWaitingMs === null ? "none" : duration(oldestWaitingMs)],
+      ["newest", newest === null ? "none" : newest.toISOString()],
+      ["service", service],
+      ...processes.map((one) => ["process", processText(one, now)] as const),
       ["file", bytes === null ? null : `${(bytes / 1_048_576).toFixed(1)} MiB`],
     ],
     terminal,
   );
+}
+
+function processText({ host, pid, version, since, seenAt, state }: InboxProcess, now: number) {
+  const ago = duration(Math.max(0, now - seenAt.getTime()));
+  const text = `${pid} on ${host}, version ${version}, since ${since.toISOString()}`;
+  return state === "running" ? text : `${text}, ${state} for ${ago}`;
 }
 
 /** The explanation of an entry's state, with the error first. */

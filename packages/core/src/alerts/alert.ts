@@ -1,83 +1,78 @@
-import type { ReasonCode } from "../inbox/delivery.ts";
+import { type Problem, titleOf } from "../health/problem.ts";
+import type { ProcessReport } from "../health/situation.ts";
+import { counted, inWords } from "../lib/in-words.ts";
 
-/** The subject of an alert: parked deliveries, a refused API key, a backlog, or a failing inbox. */
-export type AlertKind = "parked" | "refused" | "backlog" | "inbox";
-
-/** A message for the person who looks after a receiver; nothing in it is secret. */
-export interface Alert {
-  readonly kind: AlertKind;
+/** A message for the person who looks after a receiver: a problem that has begun, or is over. Nothing in it is secret. */
+export interface Alert extends Omit<Problem, "url"> {
   /** `firing` at the beginning, `resolved` once it is over. */
   readonly state: "firing" | "resolved";
   /** The name of the receiver. */
   readonly receiver: string;
-  /** Why deliveries are parked; null for the other kinds. */
-  readonly reason: ReasonCode | null;
-  /** When it began. */
-  readonly since: Date;
   /** The first sentence of `text`, for a subject. */
   readonly title: string;
-  /** The problem, and where to look. */
-  readonly text: string;
 }
 
-/** The facts that the sentences of an alert state. */
-export interface AlertFacts extends Pick<Alert, "kind" | "state" | "receiver" | "reason"> {
+/** A problem that was told, as it is kept: `since` by lived time. */
+export interface Told extends Pick<Alert, "code" | "severity" | "reason" | "count"> {
   readonly since: number;
-  readonly now: number;
-  /** How many deliveries were parked, or wait; at the end of `parked`, how many retention has deleted. */
-  readonly count: number;
-  /** Age of the oldest waiting delivery, in milliseconds. */
-  readonly oldestMs: number;
-  /** The problem of the inbox. */
-  readonly error: string;
 }
 
-/** Writes the sentences. */
-export function alertOf(told: AlertFacts): Alert {
-  const { kind, state, receiver, reason, since, now } = told;
-  const [first, second] = state === "firing" ? firing(told) : [over(told), ""];
-  const isDeleted = kind === "parked" && state === "resolved" && told.count > 0;
-  const end = isDeleted ? "deleted" : "resolved";
-  const after = state === "firing" ? "" : `${end} after ${duration(now - since)}: `;
-  const title = `${receiver}: ${after}${first}.`;
-  const text = second === "" ? title : `${title} ${second}`;
-  return { kind, state, receiver, reason, since: new Date(since), title, text };
+/** The alert of a problem that has begun; `redact` removes what may be secret in errors that it quotes. */
+export function firing(
+  receiver: string,
+  { url: _, ...problem }: Problem,
+  redact: (text: string) => string,
+): Alert {
+  const said = redact(problem.text);
+  const look = problem.command === null ? "" : ` Look: ${problem.command}`;
+  const title = `${receiver}: ${titleOf({ text: said })}`;
+  return { ...problem, state: "firing", receiver, title, text: `${receiver}: ${said}${look}` };
 }
 
-function firing({ kind, reason, count, oldestMs, error }: AlertFacts): [string, string] {
-  if (kind === "parked") {
-    const parked = `${deliveries(count, "was", "were")} parked as ${reason}`;
-    return [parked, `Look: npx reporthook inbox list --reason ${reason}`];
-  }
-  if (kind === "refused") {
-    const rest = "Signatures expire after 5 minutes. Check apiKey.";
-    return ["the service refuses the API key, verification is paused", rest];
-  }
-  if (kind === "backlog") {
-    const waiting = deliveries(count, "waits", "wait");
-    const rest = "Handlers are too slow or fail, or the service gives no verdict.";
-    return [`${waiting}, the oldest for ${duration(oldestMs)}`, rest];
-  }
-  return ["the inbox fails, notifications are answered 503", error];
+/** The alert of a problem that is over, by what the processes tell. */
+export function over(
+  receiver: string,
+  told: Told,
+  reports: readonly ProcessReport[],
+  now: number,
+  wallOffset: number,
+): Alert {
+  const { reason, since, count } = told;
+  const deleted = deletedSince(told, reports);
+  const how = deleted > 0 ? "deleted" : "resolved";
+  const what =
+    deleted > 0
+      ? `${counted(deleted, "parked delivery was", "parked deliveries were")} deleted at the end of the retention`
+      : endOf[told.code].replace("REASON", reason ?? "");
+  const title = `${receiver}: ${how} after ${inWords(now - since)}: ${what}`;
+  return {
+    ...told,
+    ...{ state: "resolved", receiver, title, text: `${title}.`, command: null },
+    since: new Date(since + wallOffset),
+    count: deleted > 0 ? deleted : count === null ? null : 0,
+  };
 }
 
-function over({ kind, reason, count }: AlertFacts): string {
-  if (kind === "parked" && count > 0) {
-    return `${deliveries(count, "was", "were")} parked as ${reason} until the end of the retention`;
-  }
-  if (kind === "parked") return `no delivery is parked as ${reason} any more`;
-  if (kind === "refused") return "the service accepts the API key again";
-  if (kind === "backlog") return deliveries(count, "waits", "wait");
-  return "the inbox works again";
+function deletedSince({ code, reason, since }: Told, reports: readonly ProcessReport[]): number {
+  const isMeant = (one: string): boolean =>
+    code === "parked_expiring" || (code === "parked" && one === reason);
+  return reports
+    .flatMap(({ news }) => Object.entries(news.deleted))
+    .filter(([one, [at]]) => isMeant(one) && at >= since)
+    .reduce((sum, [, [, count]]) => sum + count, 0);
 }
 
-function deliveries(count: number, one: string, many: string): string {
-  return count === 1 ? `1 delivery ${one}` : `${count} deliveries ${many}`;
-}
-
-function duration(ms: number): string {
-  const seconds = Math.round(Math.max(0, ms) / 1_000);
-  if (seconds < 120) return `${seconds} s`;
-  const minutes = Math.floor(seconds / 60);
-  return minutes < 120 ? `${minutes} min` : `${Math.floor(minutes / 60)} h`;
-}
+const endOf: Readonly<Record<Alert["code"], string>> = {
+  inbox_fails: "the inbox stores again",
+  key_refused: "the service accepts the API key",
+  no_verdicts: "the service gives verdicts, or nothing waits for one",
+  all_rejected: "a signature was valid",
+  lost: "nothing was turned away in the last hour",
+  no_signature: "a signed notification was valid, or no unsigned one is left",
+  handlers_failing: "no delivery waits because of a failed handler",
+  behind: "nothing is behind",
+  parked: "no delivery is parked as REASON any more",
+  parked_expiring: "no parked delivery is about to be deleted",
+  overdue: "no report is overdue",
+  process_stalled: "process REASON goes on, has ended, or is gone for an hour",
+};

@@ -1,6 +1,7 @@
-import type { Job, Outcome, ReasonCode } from "../inbox/delivery.ts";
-import type { Health } from "../inbox/health.ts";
-import type { ReasonCounts } from "../inbox/selection.ts";
+import { type Problem, type ProblemKind, problemKey } from "../health/problem.ts";
+import { toldKey } from "../health/reports.ts";
+import { livingOf } from "../health/situation.ts";
+import type { Job, Outcome } from "../inbox/delivery.ts";
 import { describe } from "../lib/describe.ts";
 import { type Logger, oncePerMinute } from "../lib/log.ts";
 import { printable } from "../lib/printable.ts";
@@ -8,93 +9,63 @@ import { redactAddresses } from "../lib/redact.ts";
 import { setUnrefTimeout } from "../lib/time/clock.ts";
 import { settlesWithin, withTimeout } from "../lib/time/timeout.ts";
 import type { Instrumentation, Watched } from "../observe/instrumentation.ts";
-import { type Alert, type AlertKind, alertOf } from "./alert.ts";
+import { type Alert, firing, over, type Told } from "./alert.ts";
 import { alertMessages } from "./messages.ts";
-import { type Due, Lasting, ParkedFor } from "./topics.ts";
 
 /** Options of `alerts`. */
 export interface AlertsOptions {
   /** Delivers a message. It has failed if it throws, rejects, or takes over 10 seconds: then `signal` is aborted. */
   readonly send: (alert: Alert, context: { readonly signal: AbortSignal }) => unknown;
-  /** Which kinds: all. */
-  readonly on?: readonly AlertKind[] | undefined;
-  /** `parked`: this number of deliveries for one reason within `windowMs`: 1. */
-  readonly parked?: number | undefined;
-  /** `backlog`: the oldest delivery waits for more milliseconds: 600,000. */
-  readonly oldestWaitingMs?: number | undefined;
-  /** `backlog`: more deliveries wait: 10,000. */
-  readonly waiting?: number | undefined;
-  /** Milliseconds in which at most one message of the same kind and reason begins: 600,000. */
-  readonly windowMs?: number | undefined;
+  /** Which problems: all. */
+  readonly on?: readonly ProblemKind[] | undefined;
 }
 
-/** The options of `alerts`, with every default filled in. */
-export type AlertSettings = {
-  readonly [Name in keyof AlertsOptions]-?: NonNullable<AlertsOptions[Name]>;
-};
-
-const noTime = { from: new Date(0), until: new Date(0) };
 const everyMs = 30_000;
 /** A burst of parked deliveries is one message. */
 const soonMs = 5_000;
 const sendMs = 10_000;
-const answerMs = 4_000;
+const keepMs = 4_000;
 const endMs = 2_000;
 const maxUnsettled = 10;
 
-/** Looks at a receiver again and again, and has a message sent at each beginning and end. */
+type AlertSettings = { readonly [Name in keyof AlertsOptions]-?: NonNullable<AlertsOptions[Name]> };
+type ToldByKey = Readonly<Record<string, Told>>;
+
+/** Compares the problems of a receiver with those that were told, again and again, and has the difference sent. */
 export class AlertWatcher implements Instrumentation {
-  readonly #settings: AlertSettings;
+  readonly #options: AlertSettings;
   readonly #watched: Watched;
   readonly #failed: Logger["error"];
   readonly #tick: () => void;
-  readonly #lasting: ReadonlyMap<Exclude<AlertKind, "parked">, Lasting>;
-  readonly #parked = new Map<ReasonCode, ParkedFor>();
-  #seen = { count: 0, oldestMs: 0, error: "" };
+  /** As it is kept in the inbox, with what could not be kept there. */
+  #told: ToldByKey = {};
+  #isUnkept = false;
   #timer: unknown;
   #timerAt = 0;
-  #looking = false;
+  #looking: Promise<void> | null = null;
   #ended = false;
   #unsettled = 0;
-  #telling: Promise<void> = Promise.resolve();
 
-  constructor(settings: AlertSettings, watched: Watched) {
-    this.#settings = settings;
+  constructor(options: AlertSettings, watched: Watched) {
+    this.#options = options;
     this.#watched = watched;
     this.#failed = oncePerMinute(watched.clock, watched.logger.error);
-    this.#tick = watched.bind(() => void this.#look());
-    const kinds = (["refused", "backlog", "inbox"] as const).filter((kind) =>
-      settings.on.includes(kind),
-    );
-    this.#lasting = new Map(kinds.map((kind) => [kind, new Lasting(settings.windowMs)]));
+    this.#tick = watched.bind(() => this.#look());
   }
 
   begin(): void {
-    if (this.#timer === undefined && !this.#looking) this.#lookIn(everyMs);
+    if (this.#timer === undefined && this.#looking === null) this.#lookIn(soonMs);
   }
 
-  settled(_job: Job, outcome: Outcome): void {
-    const { on, parked, windowMs } = this.#settings;
-    const { ack, clock } = this.#watched;
-    // Without a store, nothing is parked.
-    if ((outcome.to !== "held" && outcome.to !== "dead") || ack === "handled") return;
-    if (!on.includes("parked")) return;
-    const { code } = outcome.reason;
-    const topic = this.#parked.get(code) ?? new ParkedFor(windowMs, parked);
-    this.#parked.set(code, topic);
-    topic.add(clock.now());
-    this.#lookIn(soonMs);
-  }
-
-  deleted(parked: ReasonCounts): void {
-    for (const [reason, topic] of this.#parked) topic.deleted += parked[reason] ?? 0;
+  settled(_job: Job, { to }: Outcome): void {
+    if (to === "held" || to === "dead") this.#lookIn(soonMs);
   }
 
   async end(): Promise<void> {
     const { clock } = this.#watched;
     this.#ended = true;
     clock.clearTimeout(this.#timer);
-    await settlesWithin(clock, endMs, this.#tell());
+    if (this.#looking !== null) await settlesWithin(clock, endMs, this.#looking);
   }
 
   #lookIn(ms: number): void {
@@ -106,79 +77,73 @@ export class AlertWatcher implements Instrumentation {
     this.#timer = setUnrefTimeout(clock, this.#tick, ms);
   }
 
-  async #look(): Promise<void> {
+  #look(): void {
     this.#timer = undefined;
-    if (!this.#looking) {
-      this.#looking = true;
-      if (this.#lasting.size > 0) this.#see(await this.#watched.health());
-      await this.#count();
-      if (!this.#ended) await this.#tell();
-      this.#looking = false;
+    this.#looking ??= this.#compare().finally(() => {
+      this.#looking = null;
       this.#lookIn(everyMs);
-    } else this.#lookIn(soonMs);
-  }
-
-  #see({ inbox, service, counts, oldestWaitingMs, ready }: Health): void {
-    // Nothing is known of an inbox that is closed.
-    if (this.#ended || (!ready && inbox.ok)) return;
-    const now = this.#watched.clock.now();
-    const error = inbox.error ?? "";
-    const count = counts.received + counts.verified;
-    const oldestMs = oldestWaitingMs ?? 0;
-    this.#seen = { count, oldestMs, error: this.#redact(error) };
-    this.#lasting.get("inbox")?.look(!inbox.ok, now);
-    const refused = service === "refused" ? true : service === "ok" ? false : null;
-    this.#lasting.get("refused")?.look(refused, now);
-    const { oldestWaitingMs: longest, waiting } = this.#settings;
-    const behind = error === "" ? oldestMs > longest || count > waiting : null;
-    this.#lasting.get("backlog")?.look(inbox.ok ? behind : null, now);
-  }
-
-  /** Finds out whether the parked deliveries that were told are still there. */
-  async #count(): Promise<void> {
-    const open = [...this.#parked].filter(([, { isOpen }]) => isOpen);
-    if (this.#ended || open.length === 0) return;
-    const before = open.map(([, { added }]) => added);
-    const { clock, inbox, name: receiver } = this.#watched;
-    const bounds = { clock, ms: answerMs, late: "The inbox gives no answer" };
-    const summary = withTimeout(bounds, () => inbox.summary({ receiver, ...noTime }));
-    const counts = await summary.then(({ parked }) => parked).catch(() => null);
-    for (const [index, [reason, topic]] of open.entries()) {
-      const isEmpty = counts !== null && (counts[reason] ?? 0) === 0;
-      if (isEmpty && topic.added === before[index]) topic.empty();
-    }
-  }
-
-  /** Sends all that is due, one after the other. */
-  #tell(): Promise<void> {
-    this.#telling = this.#telling.then(async () => {
-      for (const [reason, topic] of this.#parked) {
-        const { deleted, fresh, since } = topic;
-        const count = topic.due(this.#watched.clock.now()) === "resolved" ? deleted : fresh;
-        await this.#tellOf("parked", reason, since, count, topic);
-      }
-      for (const [kind, topic] of this.#ended ? [] : this.#lasting) {
-        await this.#tellOf(kind, null, topic.since, this.#seen.count, topic);
-      }
     });
-    return this.#telling;
   }
 
-  async #tellOf(
-    kind: AlertKind,
-    reason: ReasonCode | null,
-    since: number,
-    count: number,
-    topic: Pick<ParkedFor, "due" | "sent">,
-  ): Promise<void> {
-    const now = this.#watched.clock.now();
-    const state: Due = topic.due(now);
-    if (state === null) return;
-    const { name: receiver } = this.#watched;
-    const { wallOffset } = this.#watched.clock;
-    const seen = { since: since + wallOffset, now: now + wallOffset };
-    const told = { ...this.#seen, kind, state, receiver, reason, ...seen, count };
-    if (await this.#send(alertOf(told))) topic.sent(state, now, count);
+  async #compare(): Promise<void> {
+    const { lookout } = this.#watched;
+    const before = lookout.look;
+    const { problems, inbox } = await lookout.health();
+    // Nothing is known of an inbox that is closed.
+    if (this.#ended) return;
+    const { look } = lookout;
+    const isNew = inbox.ok && look !== null && look !== before;
+    if (isNew && !this.#isUnkept) this.#told = toldIn(look.told);
+    if (isNew && !this.#isFirst()) return;
+    const open = problems.filter(({ code }) => this.#options.on.includes(code));
+    for (const problem of open) await this.#begun(problem);
+    const keys = new Set(open.map(problemKey));
+    // Of an inbox that fails it is not known what is over.
+    const ended = Object.entries(this.#told).filter(([key]) => isNew && !keys.has(key));
+    for (const [key, told] of ended) await this.#over(key, told);
+    if (this.#isUnkept) await this.#keep();
+  }
+
+  /** Of several processes that send alerts, the one that began first tells. */
+  #isFirst(): boolean {
+    const { clock, lookout } = this.#watched;
+    const telling = livingOf(lookout.reports, clock.now()).filter(({ news }) => news.alerts);
+    telling.sort((one, other) => one.since - other.since || (one.id < other.id ? -1 : 1));
+    return telling.length === 0 || telling[0]?.id === lookout.reports[0]?.id;
+  }
+
+  async #begun(problem: Problem): Promise<void> {
+    const { name, clock } = this.#watched;
+    const key = problemKey(problem);
+    const known = this.#told[key];
+    if (known !== undefined && (known.severity === "critical" || problem.severity === "warning"))
+      return;
+    if (!(await this.#send(firing(name, problem, this.#redact)))) return;
+    const { code, severity, reason, count } = problem;
+    const since = problem.since.getTime() - clock.wallOffset;
+    this.#told = { ...this.#told, [key]: { code, severity, reason, count, since } };
+    await this.#keep();
+  }
+
+  async #over(key: string, told: Told): Promise<void> {
+    const { name, clock, lookout } = this.#watched;
+    const alert = over(name, told, lookout.reports, clock.now(), clock.wallOffset);
+    if (this.#options.on.includes(told.code) && !(await this.#send(alert))) return;
+    const { [key]: _, ...others } = this.#told;
+    this.#told = others;
+    await this.#keep();
+  }
+
+  /** Keeps what was told, for other processes and the next one; a failure is made good with the next look. */
+  async #keep(): Promise<void> {
+    const { clock, inbox, name } = this.#watched;
+    const text = JSON.stringify(this.#told);
+    const bounds = { clock, ms: keepMs, late: "The inbox gives no answer" };
+    const keeping = withTimeout(bounds, () => inbox.keepNotes(name, { [toldKey]: text }));
+    this.#isUnkept = await keeping.then(
+      () => false,
+      () => true,
+    );
   }
 
   /** Resolves to whether it was sent; never rejects. */
@@ -192,23 +157,30 @@ export class AlertWatcher implements Instrumentation {
       await withTimeout({ clock, ms: sendMs, late }, ({ signal }) => this.#call(alert, signal));
       return true;
     } catch (error) {
-      const fields = { kind: alert.kind, error: this.#redact(describe(error)) };
+      const fields = { code: alert.code, error: this.#redact(describe(error)) };
       this.#failed(fields, alertMessages.notSent);
       return false;
     }
   }
 
+  /** The text of an error, as others may see it. */
+  readonly #redact = (text: string): string =>
+    printable(redactAddresses(this.#watched.redact(text).slice(0, 500)));
+
   async #call(alert: Alert, signal: AbortSignal): Promise<void> {
     this.#unsettled++;
     try {
-      await this.#settings.send(alert, { signal });
+      await this.#options.send(alert, { signal });
     } finally {
       this.#unsettled--;
     }
   }
+}
 
-  /** An error's text, as others may see it. */
-  #redact(text: string): string {
-    return printable(redactAddresses(this.#watched.redact(text).slice(0, 500)));
+function toldIn(text: string | null): ToldByKey {
+  try {
+    return (JSON.parse(text ?? "{}") ?? {}) as ToldByKey;
+  } catch {
+    return {};
   }
 }

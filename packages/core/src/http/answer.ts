@@ -20,7 +20,12 @@ export type ProblemCode =
 /** The result of a request: stored (or handled), or refused. */
 export type ReceiveResult =
   | { readonly status: "accepted" | "duplicate"; readonly id: string }
-  | { readonly refused: ProblemCode; readonly id?: string };
+  | {
+      readonly refused: ProblemCode;
+      readonly id?: string;
+      /** It came with a callback token of this receiver. */
+      readonly hasToken?: boolean;
+    };
 
 /** The result of a refused request. */
 export type Refusal = Exclude<ReceiveResult, { readonly status: unknown }>;

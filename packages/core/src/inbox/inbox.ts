@@ -14,6 +14,8 @@ import type {
   State,
 } from "./delivery.ts";
 import type { ErrorGroup } from "./error-groups.ts";
+import type { Facts, Notes } from "./facts.ts";
+import type { InboxNotice } from "./notice.ts";
 import type { RequestStore } from "./request-store.ts";
 import type {
   ActQuery,
@@ -34,19 +36,6 @@ export type AddResult =
       readonly sameSignatureAs?: string;
     }
   | { readonly status: "duplicate"; readonly id: string };
-
-/** An event between the processes on an inbox. */
-export type InboxNotice =
-  /** The event loop of this process stood still for `ms` milliseconds, and perhaps others have its deliveries. */
-  | { readonly what: "stood_still"; readonly ms: number; readonly isHandedOn: boolean }
-  /** This process took over the deliveries of another one, which was silent for `silentMs` milliseconds. */
-  | {
-      readonly what: "took_over";
-      readonly deliveries: number;
-      /** Its number and its host: `4711 on web-2`. */
-      readonly process: string;
-      readonly silentMs: number;
-    };
 
 /** The options of {@link Inbox.consume}. */
 export interface ConsumeOptions {
@@ -206,8 +195,15 @@ export interface Inbox {
   counts(receiver?: string): Promise<Counts>;
   /** The backlog of a receiver, synchronously: read before every body. */
   backlog(receiver: string): Backlog;
-  /** When the oldest waiting delivery arrived, by lived time, or null. */
-  oldestWaiting(receiver: string): Promise<Date | null>;
+  /** The facts from which a receiver's problems follow. Asked each few seconds: a million deliveries must not take long. */
+  facts(receiver: string): Promise<Facts>;
+  /** The notes of a receiver whose keys begin with `prefix`. */
+  notes(receiver: string, prefix: string): Promise<Notes>;
+  /**
+   * Keeps notes of a receiver in place of those with the same keys; null deletes one. A key has 1 to 100 of `[a-z0-9/-]`, a text
+   * some thousand characters.
+   */
+  keepNotes(receiver: string, notes: Readonly<Record<string, string | null>>): Promise<void>;
   /**
    * Releases, retries or discards entries, in steps that leave time for other work. A step compares each entry with the query
    * as it changes it. No entry is met twice. The act ends when no further step is asked for.

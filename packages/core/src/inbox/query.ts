@@ -1,5 +1,5 @@
 import { withoutToken } from "../callback-urls/callback-url.ts";
-import { isParked, isWaiting, type ReasonCode, type State, states } from "./delivery.ts";
+import { isParked, type ReasonCode, type State, states } from "./delivery.ts";
 import { idAt } from "./id.ts";
 import type { Backlog, Summary, SummaryQuery } from "./inbox.ts";
 import { type InboxQuery, isChosen } from "./selection.ts";
@@ -133,13 +133,4 @@ export function countStates(
     if (receiver === undefined || receiver === stored.receiver) counts[stored.state]++;
   }
   return counts;
-}
-
-/** When the oldest waiting delivery of a receiver arrived, by lived time; null without any. */
-export function oldestArrival(all: Iterable<StoredDelivery>, receiver: string): Date | null {
-  let oldest = Number.POSITIVE_INFINITY;
-  for (const { receiver: of, state, arrivedAt } of all) {
-    if (of === receiver && isWaiting(state)) oldest = Math.min(oldest, arrivedAt);
-  }
-  return Number.isFinite(oldest) ? new Date(oldest) : null;
 }

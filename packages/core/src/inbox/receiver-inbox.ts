@@ -8,6 +8,7 @@ import type { LoggedAct } from "./act-log.ts";
 import { type ActCount, actOn } from "./acting.ts";
 import { type Entry, type EntryDetails, states } from "./delivery.ts";
 import type { ErrorGroup } from "./error-groups.ts";
+import { type Hour, hourKey, hoursIn } from "./hours.ts";
 import type { Counts, Inbox, Summary, SummaryQuery } from "./inbox.ts";
 import { type Life, outside } from "./receivers.ts";
 import type {
@@ -46,6 +47,8 @@ export interface ReceiverInbox {
    * without its two dates.
    */
   summary(query: Omit<SummaryQuery, "receiver">): Promise<Summary>;
+  /** The numbers of each hour from the one of `from` on, oldest first; kept for 30 days. Rejects with a TypeError without a date. */
+  hours(from: Date): Promise<Hour[]>;
   /**
    * Runs entries again, attempts from zero: held and dead ones; handled ones by id or with `state: "handled"`. A selection
    * without a reason leaves out what nobody vouches for: `unsigned`, `expired`, `not_verified`, `reused_signature`, `no_token`.
@@ -116,6 +119,10 @@ export function receiverInbox(
       checkDate("summary: from", query.from);
       checkDate("summary: until", query.until);
       return afterPrune(() => inbox.summary({ ...query, receiver: name }));
+    },
+    hours: async (from) => {
+      checkDate("hours: from", from);
+      return ask(async () => hoursIn(await inbox.notes(name, hourKey), from));
     },
     release: acting("release"),
     retry: acting("retry"),

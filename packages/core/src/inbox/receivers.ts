@@ -13,12 +13,10 @@ export type Phase = "new" | "working" | "closing" | "closed";
 /** The life of a receiver, as it knows it. */
 export interface Life {
   readonly phase: Phase;
-  /** A note for the health of its inbox. */
-  readonly note: string | null;
 }
 
 /** The life of a tool, which has no receiver. */
-export const outside: Life = { phase: "working", note: null };
+export const outside: Life = { phase: "working" };
 
 /** A receiver, as its successor sees it. */
 export interface Holder {

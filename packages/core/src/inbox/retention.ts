@@ -106,6 +106,18 @@ export class PruneCount implements Pruned {
     this.noticeMs = noticeMsOf(retention);
   }
 
+  /** Counts the next step of retention with a delivery, and returns it. */
+  step(
+    stored: StoredDelivery,
+    retention: Retention,
+    now: number,
+  ): ReturnType<typeof retentionStep> {
+    const step = retentionStep(stored, retention, now);
+    if (step === "announce") this.announce(stored);
+    else if (step === "delete") this.delete(stored, stored.announcedAt !== null);
+    return step;
+  }
+
   delete({ state, reason }: Counted, isAnnounced: boolean, number = 1): void {
     addCounts(this.deleted, { [state]: number });
     if (isAnnounced) addCounts(this.parked, { [reason?.code ?? state]: number });

@@ -11,6 +11,7 @@ interface Global {
   readonly process?: {
     readonly versions?: Readonly<Record<string, string | undefined>>;
     readonly env?: Readonly<Record<string, string | undefined>>;
+    readonly pid?: number;
     getBuiltinModule?(id: string): object | undefined;
   };
 }
@@ -72,6 +73,13 @@ function agentOf(symbol: string): string | undefined {
 /** A module that is built into the runtime; without members where there is none. */
 export function builtin<Module extends object>(id: `node:${string}`): Partial<Module> {
   return (tryGet(() => platform.process?.getBuiltinModule?.(id)) ?? {}) as Partial<Module>;
+}
+
+/** The host and the number of this process, where the platform tells. */
+export function thisProcess(): { readonly host: string; readonly pid: number } {
+  const { hostname } = builtin<{ hostname(): string }>("node:os");
+  const host = tryGet(() => hostname?.()) ?? "unknown";
+  return { host, pid: tryGet(() => platform.process?.pid) ?? 0 };
 }
 
 /** @throws TypeError where there is no `crypto`, as in the sandbox of Jest 27 */

@@ -1,8 +1,11 @@
 import type { Authorization } from "../client/authorizer.ts";
+import type { Verdict } from "../client/client.ts";
+import type { Numbers } from "../health/counters.ts";
+import type { Lookout } from "../health/health.ts";
+import type { Answered, InVain } from "../health/news.ts";
 import type { ReceiveResult } from "../http/answer.ts";
 import type { Incoming } from "../http/incoming.ts";
 import type { Arrival, Job, NewDelivery, Outcome } from "../inbox/delivery.ts";
-import type { Health } from "../inbox/health.ts";
 import type { Inbox } from "../inbox/inbox.ts";
 import type { ReasonCounts } from "../inbox/selection.ts";
 import type { Logger } from "../lib/log.ts";
@@ -29,7 +32,10 @@ export interface Watched {
   readonly redact: (text: string) => string;
   /** Runs a function in the async context of `createReceiver`. */
   readonly bind: Bind;
-  readonly health: () => Promise<Health>;
+  /** Knows how the receiver is. */
+  readonly lookout: Pick<Lookout, "health" | "look" | "reports">;
+  /** The numbers of this process. */
+  readonly numbers: () => Numbers;
 }
 
 /**
@@ -49,6 +55,18 @@ export interface Instrumentation {
   verify?(job: Job, run: () => Promise<Authorization>): Promise<Authorization>;
   /** All handlers of one attempt; resolves to what they threw. */
   handle?(job: Job, run: () => Promise<readonly unknown[]>): Promise<readonly unknown[]>;
+  /** Called with the result of each request and the milliseconds until then, storing included. */
+  answered?(result: ReceiveResult, request: Answered, ms: number): void;
+  /** Called with each verdict. */
+  judged?(job: Job, verdict: Verdict): void;
+  /** Called when a call of authorize brought no verdict. */
+  unanswered?(job: Job, why: InVain): void;
+  /** Called with the names of the headers of a notification without a signature, unless it is a test. */
+  unsigned?(headers: readonly string[]): void;
+  /** Called when a notification could not be stored. */
+  notStored?(error: unknown): void;
+  /** Called when this process stood still for so many milliseconds. */
+  stoodStill?(ms: number): void;
   /** Called with a delivery that is stored, before its answer. */
   stored?(delivery: NewDelivery, arrival: Arrival): void;
   /** Called with the outcome of a stage. A delivery that is held on arrival met none: its job has the state `held` already. */

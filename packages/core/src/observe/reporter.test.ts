@@ -13,7 +13,9 @@ function reporterOf(outer: Instrumentation, inner: Instrumentation): Reporter {
     [instrumentation]: () => outer,
   });
   const reporter = new Reporter(settings);
-  reporter.instrument(() => expect.unreachable());
+  const unreachable = (): never => expect.unreachable();
+  const lookout = { health: unreachable, look: null, reports: [] };
+  reporter.instrument({ lookout, numbers: unreachable }, []);
   return reporter;
 }
 

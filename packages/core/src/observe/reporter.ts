@@ -1,5 +1,4 @@
 import type { Arrival, Job, NewDelivery, Outcome } from "../inbox/delivery.ts";
-import type { Health } from "../inbox/health.ts";
 import type { Pruned } from "../inbox/inbox.ts";
 import { jobAt } from "../inbox/stored-delivery.ts";
 import { sumOf } from "../lib/add-counts.ts";
@@ -10,13 +9,15 @@ import { type Instrument, type Instrumentation, type Watched, watch } from "./in
 import { logOutcome, logPruned } from "./log-lines.ts";
 
 /** The settings of {@link Reporter}. */
-export interface ReporterSettings extends Omit<Watched, "health"> {
+export interface ReporterSettings extends Omit<Watched, "lookout" | "numbers"> {
   readonly observe: Observe;
   readonly instrument: Instrument | undefined;
 }
 
 /** The steps that instruments wrap: each wrapper is called inside those before it. */
 type Wrappers = Required<Pick<Instrumentation, "receive" | "verify" | "handle">>;
+
+type Event = "answered" | "judged" | "unanswered" | "unsigned" | "notStored" | "stoodStill";
 
 /** Reports all that happens in a receiver once: to the log, and to one list of instruments. */
 export class Reporter implements Wrappers {
@@ -34,11 +35,12 @@ export class Reporter implements Wrappers {
     this.#instruments = [hooksOf(hooks, settings.clock, this.unexpected)];
   }
 
-  /** Makes the instruments of the options, which may ask for the health. */
-  instrument(health: () => Promise<Health>): void {
+  /** Adds the receiver's own instruments, and makes those of the options, which look at it. */
+  instrument(looks: Pick<Watched, "lookout" | "numbers">, own: readonly Instrumentation[]): void {
     const { instrument, observe } = this.#settings;
+    this.#instruments.push(...own);
     for (const make of [instrument, observe[watch]]) {
-      if (make !== undefined) this.#add(make({ ...this.#settings, health }));
+      if (make !== undefined) this.#add(make({ ...this.#settings, ...looks }));
     }
   }
 
@@ -51,6 +53,13 @@ export class Reporter implements Wrappers {
   /** The work of the receiver begins. */
   begin(): void {
     for (const each of this.#instruments) each.begin?.();
+  }
+
+  /** Tells all instruments of something that needs no line in the log here. */
+  tell<Name extends Event>(name: Name, ...told: Parameters<Required<Instrumentation>[Name]>): void {
+    for (const each of this.#instruments) {
+      (each[name] as ((...args: typeof told) => void) | undefined)?.call(each, ...told);
+    }
   }
 
   /** Reports a stored delivery; `outcome` is that of `verify: "before-ack"`, if the service was asked. */

@@ -42,13 +42,13 @@ function make(add: Inbox["add"]) {
     inbox: Object.assign(memoryInbox(), { add }),
   });
   Object.assign(settings, { logger: { warn: write, error: write } });
-  const admission = new Admission(settings, outside);
+  const admission = new Admission(settings, outside, { tell() {} });
   const store = () =>
     admission.store(delivery, { to: "received" }, new Deadline(settings.clock, 100));
   return { clock, lines, store };
 }
 
-const notStored = (error: string) => [{ id: "1", error }, messages.notStored];
+const notStored = (error: string) => [{ id: "1", error, count: 1 }, messages.notStored];
 
 describe("storing", () => {
   it("Admission.store() resolves to what the inbox says when it is stored in time", async () => {

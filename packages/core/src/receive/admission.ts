@@ -8,17 +8,22 @@ import { type Logger, oncePerMinute } from "../lib/log.ts";
 import type { Deadline } from "../lib/time/deadline.ts";
 import type { Timekeeper } from "../lib/time/timekeeper.ts";
 import { messages } from "../log-messages.ts";
+import type { Reporter } from "../observe/reporter.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 
 /** Refuses requests once the receiver is closed or while too many deliveries wait, and deliveries that can't be stored. */
 export class Admission {
   readonly #settings: ReceiverSettings;
   readonly #life: Life;
+  readonly #reporter: Pick<Reporter, "tell">;
   readonly #overloaded: Logger["warn"];
+  readonly #failed: Logger["error"];
 
-  constructor(settings: ReceiverSettings, life: Life) {
+  constructor(settings: ReceiverSettings, life: Life, reporter: Pick<Reporter, "tell">) {
     this.#settings = settings;
     this.#life = life;
+    this.#reporter = reporter;
+    this.#failed = oncePerMinute(settings.clock, settings.logger.error);
     this.#overloaded = oncePerMinute(settings.clock, settings.logger.warn);
   }
 
@@ -65,7 +70,8 @@ export class Admission {
       this.#overloaded({ error: describe(error) }, messages.inboxFull);
       return { refused: "overloaded" };
     }
-    this.#settings.logger.error({ id, error: describe(error) }, messages.notStored);
+    this.#reporter.tell("notStored", error);
+    this.#failed({ id, error: describe(error) }, messages.notStored);
     return { refused: "inbox_unavailable" };
   }
 }

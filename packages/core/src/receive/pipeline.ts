@@ -1,4 +1,4 @@
-import { type Callbacks, split, withoutToken } from "../callback-urls/callback-url.ts";
+import { type Callbacks, type Called, split, withoutToken } from "../callback-urls/callback-url.ts";
 import type { ReceiveResult, Refusal } from "../http/answer.ts";
 import { type Incoming, plainHeaders } from "../http/incoming.ts";
 import type { Arrival, NewDelivery, Outcome } from "../inbox/delivery.ts";
@@ -50,17 +50,33 @@ export class Pipeline {
     this.#inside = inside;
     this.#runner = runner;
     this.#reporter = reporter;
-    this.#admission = new Admission(settings, runner);
+    this.#admission = new Admission(settings, runner, reporter);
     this.#unsigned = admitUnsigned(settings);
     this.#tokenless = admitWithoutToken(settings);
     this.#warnOfReuse = warningOfReuse(settings);
     this.#notStarted = warningOfNoStart(settings, runner);
   }
 
-  /** Reads, admits and stores a notification; `id` is the one of its delivery. */
+  /** Takes a request; `id` is the one of its delivery. */
   async run(incoming: Incoming, id: string, deadline: Deadline): Promise<ReceiveResult> {
     this.#runner.ensureStarted();
-    const read = await this.#read(incoming, id, deadline);
+    if (incoming.method !== "POST") return { refused: "method_not_allowed" };
+    const callbacks = this.#callbacks;
+    const called =
+      callbacks === null ? undefined : await inTime(deadline, callbacks.verify(incoming.url));
+    const result = await this.#take(incoming, called, id, deadline);
+    const isRefused = "refused" in result && called?.token === "valid";
+    return isRefused ? { ...result, hasToken: true } : result;
+  }
+
+  /** Reads, admits and stores a notification. */
+  async #take(
+    incoming: Incoming,
+    called: Called | undefined,
+    id: string,
+    deadline: Deadline,
+  ): Promise<ReceiveResult> {
+    const read = await this.#read(incoming, called, id, deadline);
     if ("refused" in read) return read;
     // From here to storing nothing may interrupt an unsigned one: the next is counted against the stored ones.
     const { ack, inbox, name, verify } = this.#settings;
@@ -68,6 +84,7 @@ export class Pipeline {
     const names = claims === null ? [] : Object.keys(plainHeaders(incoming.headers));
     const admitted =
       claims === null ? toBeVerified : this.#unsigned(claims, names, inbox.backlog(name));
+    if (claims !== null && admitted?.to !== "verified") this.#reporter.tell("unsigned", names);
     if (admitted === null) return { refused: "missing_signature" };
     if (ack === "handled") {
       return this.#admission.refusal() ?? this.#inside.handle(delivery, admitted, deadline);
@@ -78,13 +95,14 @@ export class Pipeline {
   }
 
   /** Reads a request, if it is to be read. */
-  async #read(incoming: Incoming, id: string, deadline: Deadline): Promise<Read | Refusal> {
+  async #read(
+    incoming: Incoming,
+    called: Called | undefined,
+    id: string,
+    deadline: Deadline,
+  ): Promise<Read | Refusal> {
     const { name, time } = this.#settings;
-    const { method, url: calledUrl } = incoming;
-    if (method !== "POST") return { refused: "method_not_allowed" };
-    const callbacks = this.#callbacks;
-    const called =
-      callbacks === null ? undefined : await inTime(deadline, callbacks.verify(calledUrl));
+    const { url: calledUrl } = incoming;
     const turnedAway = this.#admission.refusal();
     if (turnedAway !== null) return turnedAway;
     const lacksToken = called?.context === withoutToken;

@@ -1,7 +1,7 @@
 import { acknowledge, type ReceiveResult } from "../http/answer.ts";
 import type { Connections } from "../http/connections.ts";
 import type { FetchContext } from "../http/fetch.ts";
-import { type Answer, type Incoming, look } from "../http/incoming.ts";
+import { type Answer, headerOf, type Incoming, look } from "../http/incoming.ts";
 import { newId } from "../inbox/id.ts";
 import { describe } from "../lib/describe.ts";
 import { type Logger, oncePerMinute } from "../lib/log.ts";
@@ -9,11 +9,12 @@ import { shownFields } from "../lib/thrown.ts";
 import { Deadline } from "../lib/time/deadline.ts";
 import { messages } from "../log-messages.ts";
 import { logAnswer } from "../observe/log-lines.ts";
-import { type WarnOfRefusal, warnOfRefusals } from "../observe/refusals.ts";
 import type { Reporter } from "../observe/reporter.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import type { Runner } from "../run/runner.ts";
 import type { Pipeline } from "./pipeline.ts";
+import { nonBlank } from "./read-request.ts";
+import { type WarnOfRefusal, warnOfRefusals } from "./refusals.ts";
 
 /** The requests of a receiver. Each goes through the pipeline within its deadline, and is always answered. */
 export class Requests {
@@ -61,7 +62,9 @@ export class Requests {
       deadline.end();
       if (connections.deaf !== null) await connections.deaf;
       const isLast = connections.end(request, "status" in decision);
-      logAnswer(logger, id, decision, deadline);
+      const ms = deadline.elapsedMs;
+      logAnswer(logger, id, decision, { elapsedMs: ms });
+      this.#reporter.tell("answered", decision, { isSigned: () => this.#isSigned(incoming) }, ms);
       if ("refused" in decision) this.#warnOfRefusal(decision.refused, incoming);
       const { isWorking, waitUntil } = this.#runner.work;
       if (!this.#isWorkedOn(id, decision)) waitUntil.settle(id);
@@ -96,6 +99,12 @@ export class Requests {
   #isWorkedOn(id: string, decision: ReceiveResult): boolean {
     const isNew = "id" in decision && decision.id === id;
     return isNew && this.#settings.ack === "stored" && this.#runner.takesOn;
+  }
+
+  /** Whether a request has a signature; a function may look into the body, which may not have been read. */
+  #isSigned({ headers }: Incoming): boolean {
+    const { signature } = this.#settings;
+    return typeof signature === "function" || nonBlank(headerOf(headers, signature)) !== null;
   }
 
   #unexpected(error: unknown): ReceiveResult {

@@ -1,6 +1,8 @@
+import { hostname } from "node:os";
 import { expect, it } from "vitest";
-import type { ConsumeOptions, InboxNotice } from "../inbox/inbox.ts";
+import type { ConsumeOptions } from "../inbox/inbox.ts";
 import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
+import type { InboxNotice } from "../inbox/notice.ts";
 import { messages } from "../log-messages.ts";
 import { createReceiver } from "../receiver.ts";
 
@@ -32,9 +34,12 @@ it("a receiver says in its log and its health what happens between processes", a
     [messages.stoodStill, { what: "stood still for 6 s" }],
     [messages.stoodStill, { what: "stood still for 41 s; its deliveries were handed on" }],
   ]);
-  expect((await receiver.health()).inbox).toEqual({
-    ok: true,
-    error: "This process stood still for 41 s; its deliveries were handed on",
-  });
+  expect((await receiver.health()).problems).toMatchObject([
+    {
+      ...{ code: "process_stalled", severity: "warning", count: null },
+      reason: `${process.pid} on ${hostname()}`,
+      text: expect.stringMatching(/^Process \d+ on .* stood still for 41 s, until 0 s ago\./),
+    },
+  ]);
   await receiver.close();
 });

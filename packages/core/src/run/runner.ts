@@ -37,10 +37,6 @@ export class Runner implements Life {
     };
   }
 
-  get note(): string | null {
-    return this.work.note;
-  }
-
   /** Whether what is stored now is worked on here. */
   get takesOn(): boolean {
     return this.phase !== "new" && !this.work.isStopped;
@@ -98,7 +94,7 @@ export class Runner implements Life {
 
   /** Ends the work within `timeoutMs` milliseconds. Until it has ended, notifications are stored. */
   async close(timeoutMs: number): Promise<void> {
-    const { clock, inbox, logger, name, time } = this.#settings;
+    const { clock, inbox, logger, name } = this.#settings;
     this.phase = "closing";
     clock.clearTimeout(this.#retryTimer);
     this.#connections.close();
@@ -112,7 +108,7 @@ export class Runner implements Life {
     }
     await this.#connections.decided();
     this.work.waitUntil.settleAll();
-    await time.end();
+    await this.work.leave();
     this.#letProcessEnd();
     const isLost = inbox.guarantees.durability === "process";
     const waiting = isLost ? inbox.backlog(name).waiting : 0;

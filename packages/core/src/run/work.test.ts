@@ -1,6 +1,7 @@
 import { manualClock } from "@reporthook/testing/internals";
 import { expect, it, vi } from "vitest";
 import type { HandleStage } from "../handle/handle-stage.ts";
+import type { Presence } from "../health/presence.ts";
 import type { Pruned } from "../inbox/inbox.ts";
 import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
 import { PruneCount } from "../inbox/retention.ts";
@@ -37,6 +38,7 @@ function make(
     { stop() {} } as HandleStage,
     reporter as unknown as Reporter,
     { stop() {} } as OverdueSweep,
+    {} as Presence,
   );
   return { work, clock, time, pruned, reporter, logger };
 }

@@ -1,6 +1,8 @@
 import type { HandleStage } from "../handle/handle-stage.ts";
+import type { Presence } from "../health/presence.ts";
 import type { Job, Outcome, Stage } from "../inbox/delivery.ts";
-import type { Consumer, InboxNotice, Processor } from "../inbox/inbox.ts";
+import type { Consumer, Processor } from "../inbox/inbox.ts";
+import type { InboxNotice } from "../inbox/notice.ts";
 import { describe } from "../lib/describe.ts";
 import { type Logger, oncePerMinute, oncePerMinuteEach } from "../lib/log.ts";
 import { messages } from "../log-messages.ts";
@@ -14,8 +16,6 @@ import { WaitUntil } from "./wait-until.ts";
 /** Milliseconds that a list may show a delivery after its retention is over. */
 export const pruneForListsMs = 1_000;
 
-const noteMs = 600_000;
-
 /** The work of a receiver on its inbox: has the jobs of both stages run, reports their outcomes, and prunes. */
 export class Work {
   /** Whether no more work is begun. */
@@ -27,13 +27,13 @@ export class Work {
   readonly #handle: HandleStage;
   readonly #reporter: Reporter;
   readonly #sweep: OverdueSweep;
+  readonly #presence: Presence;
   readonly #inboxFailed: Logger["error"];
   readonly #notPruned: Logger["error"];
   #opening: Promise<void> | undefined;
   #consumers: readonly Consumer[] = [];
   #recorded = (): void => {};
   #prunedAt = Number.NEGATIVE_INFINITY;
-  #note = { text: "", since: Number.NEGATIVE_INFINITY };
   #stopping: Promise<unknown> = Promise.resolve();
 
   constructor(
@@ -42,6 +42,7 @@ export class Work {
     handle: HandleStage,
     reporter: Reporter,
     sweep: OverdueSweep,
+    presence: Presence,
   ) {
     const { clock, logger, time } = settings;
     this.#settings = settings;
@@ -49,6 +50,8 @@ export class Work {
     this.#handle = handle;
     this.#reporter = reporter;
     this.#sweep = sweep;
+    this.#presence = presence;
+    presence.onError = this.#failed;
     this.lastAttempts = new LastAttempts(settings);
     this.#inboxFailed = oncePerMinuteEach(clock, logger.error, "error");
     this.#notPruned = oncePerMinute(clock, logger.error);
@@ -63,12 +66,6 @@ export class Work {
   /** Whether the inbox is open and its deliveries are worked on. */
   get isWorking(): boolean {
     return this.#consumers.length > 0;
-  }
-
-  /** That this process stood still, for 10 minutes. */
-  get note(): string | null {
-    const { text, since } = this.#note;
-    return performance.now() - since < noteMs ? text : null;
   }
 
   /** Called once, before the inbox is opened. */
@@ -93,6 +90,7 @@ export class Work {
     await time.join();
     if (this.isStopped) return;
     time.begin();
+    this.#presence.begin();
     this.#consumers = [this.#consume("verify"), this.#consume("handle")];
     void this.prune();
     this.#sweep.begin(this.#failed);
@@ -134,7 +132,7 @@ export class Work {
     const what = redact(textOf(notice));
     const isOther = notice.what === "took_over";
     logger.warn({ what }, isOther ? messages.tookOver : messages.stoodStill);
-    if (!isOther) this.#note = { text: `This process ${what}`, since: performance.now() };
+    if (notice.what === "stood_still") this.#reporter.tell("stoodStill", notice.ms);
   }
 
   readonly #failed = (error: unknown): void => {
@@ -191,6 +189,12 @@ export class Work {
       this.#stopping = Promise.all([this.#opening?.catch(() => {}), ...ending]);
     }
     return this.#stopping;
+  }
+
+  /** Gives the last sign of life, and keeps the time for the next process. Never rejects. */
+  async leave(): Promise<void> {
+    await this.#presence.end();
+    await this.#settings.time.end();
   }
 
   /** Takes the running jobs back, as attempts that do not count. */

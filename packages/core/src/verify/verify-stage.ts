@@ -13,7 +13,6 @@ import {
   retryIn,
   signatureLifetimeMs,
 } from "../inbox/delivery.ts";
-import type { Health } from "../inbox/health.ts";
 import type { Lease } from "../inbox/inbox.ts";
 import type { StopSignal } from "../lib/abort.ts";
 import { describe } from "../lib/describe.ts";
@@ -56,7 +55,7 @@ export class VerifyStage {
     "refused" | "unanswered" | "again" | "expired" | "rejected",
     Logger["warn"]
   >;
-  #service: Health["service"] = "unknown";
+  #hasGoneSilent = false;
   #judgedAt = never;
   #refusedAt = never;
 
@@ -72,11 +71,6 @@ export class VerifyStage {
       expired: oncePerMinute(clock, logger.warn),
       rejected: oncePerMinute(clock, logger.warn),
     };
-  }
-
-  /** The last answer of the service. */
-  get service(): Health["service"] {
-    return this.#service;
   }
 
   /** Ends authorize calls; a running one continues. */
@@ -109,18 +103,17 @@ export class VerifyStage {
         this.#calls.release();
       }
       if (answer.verdict === null) return this.#withoutVerdict(job, answer, permit, signal);
-      this.#judged(permit);
+      this.#judged(job, answer.verdict, permit);
       return this.#afterVerdict(job, answer.verdict);
     }
   }
 
-  #judged(permit: Permit): void {
-    const service = this.#service;
+  #judged(job: Job, verdict: Verdict, permit: Permit): void {
     this.#breaker.judged(permit);
     this.#judgedAt = this.#options.clock.now();
-    this.#service = "ok";
-    if (service === "refused" || service === "unreachable")
-      this.#lines.again({}, messages.verdictsAgain);
+    this.#options.reporter.tell("judged", job, verdict);
+    if (this.#hasGoneSilent) this.#lines.again({}, messages.verdictsAgain);
+    this.#hasGoneSilent = false;
   }
 
   /** Newest first; deliveries with an expired signature last. */
@@ -194,13 +187,19 @@ export class VerifyStage {
       redactSecrets(this.#options.redact(line), { signature: job.signature ?? "" }),
     );
     const call = this.#unanswered(job, why, error, retryAfterMs);
-    if (why === "unauthorized" && isKeySuspect(call)) {
-      this.#service = "refused";
+    const isKey = why === "unauthorized" && isKeySuspect(call);
+    const isSilence = why === "unavailable";
+    this.#hasGoneSilent ||= isKey || isSilence;
+    this.#options.reporter.tell(
+      "unanswered",
+      job,
+      isKey ? "key" : isSilence ? "silence" : "answer",
+    );
+    if (isKey) {
       this.#refusedAt = call.service.now;
       this.#lines.refused({ error }, messages.keyRefused);
       return withoutVerdict(job, { ...call, error: `${keyRefused}: ${error}` });
     }
-    if (why === "unavailable") this.#service = "unreachable";
     this.#lines.unanswered({ id: job.id, error }, messages.noVerdict);
     return withoutVerdict(job, call);
   }

@@ -1,6 +1,13 @@
-import { parkedReasons, states } from "@reporthook/core/store";
+import {
+  answerBounds,
+  type Numbers,
+  parkedReasons,
+  problemKinds,
+  samplesOf,
+  states,
+} from "@reporthook/core/store";
 import { throttle } from "./shared-views.ts";
-import type { Source } from "./source.ts";
+import { insideOf, type Source } from "./source.ts";
 import { noTime } from "./views.ts";
 
 /** The measures of a source at this moment. */
@@ -9,74 +16,128 @@ export interface Metrics {
   readonly text: string;
 }
 
-type Values = readonly (readonly [labels: Readonly<Record<string, string>>, value: number])[];
+type Labels = Readonly<Record<string, string>>;
+type Values = readonly (readonly [labels: Labels, value: number])[];
 
-const services = ["ok", "unreachable", "refused", "unknown"] as const;
+const services = ["ok", "unreachable", "refused", "failing", "unknown"] as const;
+const severities = ["critical", "warning"] as const;
+const counters = {
+  deliveries: "Answers and state changes since the start of the process",
+  "deliveries.deleted": "Parked deliveries deleted at the end of their retention",
+  verdicts: "Verdicts of the service",
+};
 
-/** Creates what measures a source, in the text format of Prometheus. */
-export function createSourceMetrics({
-  inbox,
-  health,
-  name = "reports",
-}: Source): () => Promise<Metrics> {
+/** Creates what measures a source, in the text format of Prometheus. Names and labels are those of @reporthook/opentelemetry. */
+export function createSourceMetrics(source: Source): () => Promise<Metrics> {
+  const { inbox, health, name = "reports" } = source;
+  const seen = insideOf(source);
   const summed = throttle(() => inbox.summary(noTime));
   return async () => {
-    const { ready, inbox: state, service, counts, oldestWaitingMs } = await health();
-    const { gauge, end } = await registryOf(name);
+    const { ready, inbox: state, service, problems, ...known } = await health();
+    const { write, measure, end } = await registryOf(name);
     const yes = (is: boolean): Values => [[{}, Number(is)]];
-    gauge("ready", "1 if the receiver accepts notifications, else 0", yes(ready));
-    gauge("inbox_up", "1 if the inbox works, else 0", yes(state.ok));
-    gauge(
+    write("ready", "1 if the receiver accepts notifications, else 0", yes(ready));
+    write("inbox_up", "1 if the inbox works, else 0", yes(state.ok));
+    write(
       "service_status",
       "1 for how the service answered last, 0 for the others",
       services.map((each) => [{ reporthook_status: each }, Number(each === service)]),
     );
-    // An unknown or outdated count is not reported.
-    if (!state.ok || state.error !== undefined) return await end();
-    const { parked, oldest } = await summed();
+    write(
+      "problem",
+      "1 for each problem that health() shows, 0 for the others",
+      problemKinds.flatMap((code) =>
+        severities.map((severity) => {
+          const is = problems.some((one) => one.code === code && one.severity === severity);
+          return [{ code, severity }, Number(is)] as const;
+        }),
+      ),
+    );
+    const processes = seen?.lookout.processes.filter((one) => one.state !== "ended") ?? [];
+    write(
+      "process_silent_seconds",
+      "Time since the last sign of life of each process on the inbox",
+      processes.map(({ host, pid, version, seenAt }) => [
+        { host, pid: String(pid), version },
+        Math.max(0, Date.now() - seenAt.getTime()) / 1_000,
+      ]),
+    );
+    if (seen?.numbers) measure(seen.numbers());
+    // An unknown count is not reported.
+    if (!state.ok || known.countedAt === null) return await end();
+    const { counts, oldestWaitingMs } = known;
+    const { parked } = await summed();
     const inStates = (some: typeof states): Values =>
       some.map((each) => [{ reporthook_state: each }, counts[each]]);
     const reasons = parkedReasons.map(
       (each) => [{ reporthook_reason: each }, parked[each] ?? 0] as const,
     );
     const waiting = inStates(["received", "verified"]);
-    const unverifiedMs = oldest.received === null ? 0 : Date.now() - oldest.received.getTime();
-    gauge("deliveries_waiting", "Deliveries neither handled nor parked", waiting);
-    gauge("deliveries_oldest_seconds", "Age of the oldest waiting delivery", age(oldestWaitingMs));
-    gauge(
-      "deliveries_oldest_unverified_seconds",
-      "Age of the oldest delivery that waits for its verdict",
-      age(unverifiedMs),
-    );
-    gauge("deliveries_parked", "Deliveries that wait for a person", reasons);
-    gauge("deliveries_stored", "Deliveries in the inbox", inStates(states));
+    const oldest: Values = [[{}, (oldestWaitingMs ?? 0) / 1_000]];
+    write("deliveries_waiting", "Deliveries neither handled nor parked", waiting);
+    write("deliveries_oldest_seconds", "Age of the oldest waiting delivery", oldest);
+    write("deliveries_parked", "Deliveries that wait for a person", reasons);
+    write("deliveries_stored", "Deliveries in the inbox", inStates(states));
     return await end();
   };
 }
 
-function age(ms: number | null): Values {
-  return [[{}, Math.max(0, ms ?? 0) / 1_000]];
-}
-
-/** Labels and names are the same as of @reporthook/opentelemetry in Prometheus. */
 async function registryOf(receiver: string): Promise<{
-  gauge(name: string, help: string, values: Values): void;
+  write(name: string, help: string, values: Values): void;
+  measure(numbers: Numbers): void;
   end(): Promise<Metrics>;
 }> {
   // Loaded with the first scrape: the page needs none of it.
-  const { Gauge, Registry } = await import("prom-client");
+  const { Counter, Gauge, Registry } = await import("prom-client");
   const registry = new Registry();
-  registry.setDefaultLabels({
-    messaging_system: "reporthook",
-    messaging_destination_name: receiver,
-  });
-  return {
-    gauge(name, help, values) {
-      const labelNames = Object.keys(values[0]?.[0] ?? {});
-      const registers = [registry];
-      const metric = new Gauge({ name: `reporthook_${name}`, help, labelNames, registers });
-      for (const [labels, value] of values) metric.set(labels, value);
-    },
-    end: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
+  const labels = { messaging_system: "reporthook", messaging_destination_name: receiver };
+  registry.setDefaultLabels(labels);
+  const settingsOf = (name: string, help: string, values: Values) => {
+    const labelNames = [...new Set(values.flatMap(([own]) => Object.keys(own)))];
+    return { name: `reporthook_${name}`, help, labelNames, registers: [registry] };
   };
+  let histogram = "";
+  return {
+    write(name, help, values) {
+      const metric = new Gauge(settingsOf(name, help, values));
+      for (const [own, value] of values) metric.set(own, value);
+    },
+    measure(numbers) {
+      const samples = samplesOf(numbers);
+      for (const [name, help] of Object.entries(counters)) {
+        const values = samples
+          .filter((sample) => sample.name === name)
+          .map(({ labels: own, value }) => [labelsOf(own), value] as const);
+        const metric = new Counter(settingsOf(`${name.replace(".", "_")}_total`, help, values));
+        for (const [own, value] of values) metric.inc(own, value);
+      }
+      histogram = histogramOf(numbers.answers, labels);
+    },
+    end: async () => ({
+      contentType: registry.contentType,
+      text: (await registry.metrics()) + histogram,
+    }),
+  };
+}
+
+function labelsOf(own: Readonly<Record<string, string>>): Labels {
+  return Object.fromEntries(Object.entries(own).map(([name, of]) => [`reporthook_${name}`, of]));
+}
+
+/** Of numbers that were counted elsewhere, prom-client makes no histogram. */
+function histogramOf({ buckets, seconds }: Numbers["answers"], labels: Labels): string {
+  const name = "reporthook_acknowledge_duration_seconds";
+  const fixed = Object.entries(labels).map(([label, of]) => `${label}="${of}"`);
+  let count = 0;
+  const lines = [...answerBounds, "+Inf"].map((bound, index) => {
+    count += buckets[index] ?? 0;
+    return `${name}_bucket{${[...fixed, `le="${bound}"`].join(",")}} ${count}`;
+  });
+  return [
+    `\n# HELP ${name} From the arrival of a notification until its answer is decided, storing included`,
+    `# TYPE ${name} histogram`,
+    ...lines,
+    `${name}_sum{${fixed.join(",")}} ${seconds}`,
+    `${name}_count{${fixed.join(",")}} ${count}\n`,
+  ].join("\n");
 }

@@ -1,10 +1,11 @@
 import type { Health, Inbox, Receiver } from "@reporthook/core";
 import {
   assertKnownKeys,
-  isKeyRefused,
+  type Inside,
+  inside,
+  Lookout,
   receiverInbox,
   systemClock,
-  watchHealth,
 } from "@reporthook/core/store";
 
 /** The source of a dashboard: a receiver, or an inbox with {@link ofInbox}. */
@@ -33,6 +34,11 @@ function isInbox(inbox: unknown): boolean {
   return typeof (inbox as { readonly list?: unknown } | null | undefined)?.list === "function";
 }
 
+/** The {@link Inside} of a source; null of a receiver that is wrapped. */
+export function insideOf(source: Source): Inside | null {
+  return (source as { readonly [inside]?: Inside })[inside] ?? null;
+}
+
 /** Options of {@link ofInbox}. */
 export interface InboxOptions {
   /** The name of the receiver. Default: `"reports"`. */
@@ -54,17 +60,11 @@ export function ofInbox(inbox: Inbox, options: InboxOptions = {}): Source {
   assertKnownKeys("ofInbox", options, ["receiver"]);
   const { receiver = "reports" } = options;
   const of = { inbox, name: receiver, clock: systemClock };
-  const watch = watchHealth(of);
+  const lookout = new Lookout(of);
+  const seen: Inside = { lookout, numbers: null };
   const deliveries = receiverInbox(of, async () => {});
-  return {
-    async health() {
-      const health = await watch();
-      if (!health.inbox.ok || health.counts.received === 0) return health;
-      // The app asks the service; the results are in the waiting entries.
-      const waiting = await deliveries.list({ state: "received", limit: 20 });
-      return waiting.some(isKeyRefused) ? { ...health, service: "refused" } : health;
-    },
-    inbox: deliveries,
-    name: receiver,
-  };
+  return Object.assign(
+    { health: lookout.health, inbox: deliveries, name: receiver },
+    { [inside]: seen },
+  );
 }

@@ -129,6 +129,13 @@ const schema = `
     -- The number and the host of its process, for people.
     process TEXT
   );
+  -- Texts of a receiver: its processes, the problems that were told, the numbers of hours.
+  CREATE TABLE note (
+    receiver TEXT NOT NULL,
+    key TEXT NOT NULL,
+    text TEXT NOT NULL,
+    PRIMARY KEY (receiver, key)
+  ) WITHOUT ROWID;
   -- How long the app keeps deliveries.
   CREATE TABLE retention (
     handled_ms REAL NOT NULL,

@@ -3,13 +3,18 @@ import type {
   Backlog,
   Counts,
   NewDelivery,
+  ParkedFact,
   RequestCounts,
-  State,
-  Verification,
 } from "@reporthook/core";
-import { states, withoutToken } from "@reporthook/core/store";
+import {
+  isFailing,
+  parkedReasons,
+  type StoredDelivery,
+  states,
+  withoutToken,
+} from "@reporthook/core/store";
 
-/** The counted kinds of deliveries: the six states, and five subsets with separate counts. */
+/** The counted kinds of deliveries: the six states, and subsets with separate counts. */
 const kinds = {
   received: states.indexOf("received"),
   verified: states.indexOf("verified"),
@@ -18,7 +23,18 @@ const kinds = {
   unsignedHeld: 8,
   withoutToken: 10,
   withoutTokenHeld: 11,
+  failing: 17,
+  unsignedFailing: 18,
 } as const;
+
+/** The first kind of those that are parked: each reason has one for each of these. */
+const firstParked = 20;
+const parkedKinds = [
+  states.indexOf("held"),
+  kinds.unsignedHeld,
+  kinds.withoutTokenHeld,
+  states.indexOf("dead"),
+];
 
 /** The kind of all deliveries ever stored: its sum over all receivers is the last number. */
 export const everKind = 9;
@@ -37,7 +53,9 @@ export type CountsByKind = readonly number[];
 export type ReceiverCounts = ReadonlyMap<string, CountsByKind>;
 
 /** No delivery of any kind. */
-const zeroCountsByKind: CountsByKind = new Array<number>(17).fill(0);
+const zeroCountsByKind: CountsByKind = new Array<number>(
+  firstParked + parkedKinds.length * parkedReasons.length,
+).fill(0);
 
 /** The counts under a key, which are added if needed. */
 export function countsIn<Key>(map: Map<Key, number[]>, key: Key): number[] {
@@ -50,22 +68,53 @@ export function countsIn<Key>(map: Map<Key, number[]>, key: Key): number[] {
 }
 
 /** The parts of a delivery that decide its kind. */
-export interface Countable {
-  readonly state: State;
-  readonly lowPriority: boolean;
-  readonly verification: Verification | null;
-  readonly context: string | null;
-}
+export type Countable = Pick<
+  StoredDelivery,
+  "state" | "lowPriority" | "verification" | "context" | "reason" | "attempts"
+>;
 
 /** The kind that a delivery is counted as. */
-export function kindOf({ state, lowPriority, verification, context }: Countable): number {
+export function kindOf(stored: Countable): number {
+  const { state, lowPriority, verification, context, reason } = stored;
   const unsigned = verification === "unsigned";
   if (state === "received" && lowPriority) return kinds.lowPriority;
   if (state === "received" && context === withoutToken) return kinds.withoutToken;
-  if (state === "held" && context === withoutToken) return kinds.withoutTokenHeld;
+  if (isFailing(stored)) return unsigned ? kinds.unsignedFailing : kinds.failing;
   if (state === "verified" && unsigned) return kinds.unsignedVerified;
-  if (state === "held" && unsigned) return kinds.unsignedHeld;
-  return states.indexOf(state);
+  if (state !== "held" && state !== "dead") return states.indexOf(state);
+  const lacksToken = context === withoutToken;
+  const held = lacksToken ? kinds.withoutTokenHeld : unsigned ? kinds.unsignedHeld : null;
+  const parked = (state === "held" ? held : null) ?? states.indexOf(state);
+  const number = reason === null ? -1 : reasonNumber(reason.code);
+  if (number < 0) return parked;
+  return firstParked + number * parkedKinds.length + parkedKinds.indexOf(parked);
+}
+
+function reasonNumber(code: ParkedFact["reason"]): number {
+  return (parkedReasons as readonly string[]).indexOf(code);
+}
+
+/** The numbers of each kind, those of the parked ones without their reasons. */
+function withoutReasons(counts: CountsByKind): (kind: number) => number {
+  return (kind) => {
+    let sum = counts[kind] ?? 0;
+    const place = parkedKinds.indexOf(kind);
+    for (let at = firstParked + place; place >= 0 && at < counts.length; at += parkedKinds.length) {
+      sum += counts[at] ?? 0;
+    }
+    return sum;
+  };
+}
+
+/** The number of parked deliveries for a reason. */
+export function parkedFor(counts: CountsByKind, reason: ParkedFact["reason"]): number {
+  const from = firstParked + reasonNumber(reason) * parkedKinds.length;
+  return counts.slice(from, from + parkedKinds.length).reduce((sum, count) => sum + count, 0);
+}
+
+/** The number of deliveries that wait for another attempt because a handler failed. */
+export function failingIn(counts: CountsByKind): number {
+  return (counts[kinds.failing] ?? 0) + (counts[kinds.unsignedFailing] ?? 0);
 }
 
 /** Whether a new delivery is like most: of the kind `received`, and nothing is known of it. */
@@ -85,11 +134,11 @@ export function sumOfCounts(all: Iterable<CountsByKind>): CountsByKind {
 
 /** Counts by state, as the inbox gives them. */
 export function countsByState(counts: CountsByKind = zeroCountsByKind): Counts {
-  const of = (kind: number): number => counts[kind] ?? 0;
+  const of = withoutReasons(counts);
   const [received, verified, handled, held, rejected, dead] = states.map((_, kind) => of(kind));
   return {
     received: (received ?? 0) + of(kinds.lowPriority) + of(kinds.withoutToken),
-    verified: (verified ?? 0) + of(kinds.unsignedVerified),
+    verified: (verified ?? 0) + of(kinds.unsignedVerified) + failingIn(counts),
     handled: handled ?? 0,
     held: (held ?? 0) + of(kinds.unsignedHeld) + of(kinds.withoutTokenHeld),
     rejected: rejected ?? 0,
@@ -115,11 +164,13 @@ export function backlogOf(
   stored: CountsByKind = zeroCountsByKind,
   pending: CountsByKind = zeroCountsByKind,
 ): Backlog {
-  const of = (kind: number): number => (stored[kind] ?? 0) + (pending[kind] ?? 0);
+  const [inStore, onTheirWay] = [withoutReasons(stored), withoutReasons(pending)];
+  const of = (kind: number): number => inStore(kind) + onTheirWay(kind);
   const unverified = of(kinds.received) + of(kinds.withoutToken);
-  const unsignedWaiting = of(kinds.unsignedVerified);
+  const unsignedWaiting = of(kinds.unsignedVerified) + of(kinds.unsignedFailing);
   return {
-    waiting: unverified + of(kinds.lowPriority) + of(kinds.verified) + unsignedWaiting,
+    waiting:
+      unverified + of(kinds.lowPriority) + of(kinds.verified) + of(kinds.failing) + unsignedWaiting,
     unverified,
     unsignedWaiting,
     unsignedHeld: of(kinds.unsignedHeld),

@@ -103,6 +103,9 @@ export interface ConsumerState extends LivedMoment {
   readonly hasEnded: boolean;
 }
 
+/** Texts to keep, by key; null deletes one. */
+export type KeptNotes = Readonly<Record<string, string | null>>;
+
 /** A query, or an action that runs once. */
 export type ThreadCall =
   | { readonly ask: "health" }
@@ -112,7 +115,6 @@ export type ThreadCall =
   | { readonly ask: "get"; readonly id: string; readonly receiver: string | undefined }
   | { readonly ask: "list"; readonly query: InboxQuery }
   | { readonly ask: "summary"; readonly query: SummaryQuery }
-  | { readonly ask: "oldestWaiting"; readonly receiver: string }
   /** One step of an act, on entries with ids beyond `after`; `number` is that of the act in the log, null at first. */
   | {
       readonly ask: "act";
@@ -128,6 +130,9 @@ export type ThreadCall =
       readonly from: ErrorsPosition | null;
     }
   | { readonly ask: "erase"; readonly query: EraseQuery; readonly from: ErasePosition | null }
+  | { readonly ask: "facts"; readonly receiver: string }
+  | { readonly ask: "notes"; readonly receiver: string; readonly prefix: string }
+  | { readonly ask: "keepNotes"; readonly receiver: string; readonly notes: KeptNotes }
   | { readonly ask: "prune"; readonly now: number; readonly dryRun: boolean }
   | { readonly ask: "keepTime"; readonly mark: TimeMark }
   | { readonly ask: "requests"; readonly call: RequestCall };

@@ -1,14 +1,19 @@
 import { ReporthookError } from "@reporthook/core";
+import type { Retention } from "@reporthook/core/store";
 import type { CallResult, ThreadCall } from "../protocol/protocol.ts";
-import type { Acts } from "./admin/acts.ts";
-import type { Admin } from "./admin/admin.ts";
-import type { Eraser } from "./admin/erase.ts";
-import type { Errors } from "./admin/errors.ts";
-import type { Maintenance } from "./admin/maintenance.ts";
-import type { Query } from "./admin/query.ts";
+import { Acts } from "./admin/acts.ts";
+import { Admin } from "./admin/admin.ts";
+import { Eraser } from "./admin/erase.ts";
+import { Errors } from "./admin/errors.ts";
+import { StoredFacts } from "./admin/facts.ts";
+import { Maintenance } from "./admin/maintenance.ts";
+import { Query } from "./admin/query.ts";
 import type { Claimer } from "./claim/claimer.ts";
+import type { Deliveries } from "./deliveries.ts";
 import { failureOf } from "./errors.ts";
-import type { Lived } from "./lived.ts";
+import { Lived } from "./lived.ts";
+import { StoredNotes } from "./notes.ts";
+import { RequestTable } from "./request-table.ts";
 
 /** The parts of the writer that calls use. */
 export interface Callees {
@@ -20,8 +25,36 @@ export interface Callees {
   readonly maintenance: Maintenance;
   readonly claimer: Claimer;
   readonly lived: Lived;
+  readonly requests: RequestTable;
+  readonly facts: StoredFacts;
+  readonly notes: StoredNotes;
   /** Checks that the file can be written. */
   probe(): void;
+}
+
+/** Makes the parts that calls use; `retention` is written into the file, null keeps to the one that is there. */
+export function calleesOf(
+  deliveries: Deliveries,
+  claimer: Claimer,
+  retention: Retention | null,
+  probe: () => void,
+): Callees {
+  const { tables } = deliveries;
+  const requests = new RequestTable(tables);
+  const maintenance = new Maintenance(deliveries, requests, retention);
+  const lived = new Lived(tables.database);
+  const query = new Query(deliveries, lived);
+  const acts = new Acts(tables);
+  return {
+    admin: new Admin(deliveries, query, lived, acts),
+    acts,
+    errors: new Errors(tables),
+    eraser: new Eraser(deliveries, acts),
+    query,
+    facts: new StoredFacts(deliveries, maintenance),
+    notes: new StoredNotes(tables.database),
+    ...{ maintenance, claimer, lived, requests, probe },
+  };
 }
 
 /** Carries out a call; returns its value, or its failure: a wrong request must not undo others. */
@@ -43,8 +76,12 @@ function carryOut(call: ThreadCall, callees: Callees): unknown {
       return query.list(call.query);
     case "summary":
       return query.summary(call.query);
-    case "oldestWaiting":
-      return query.oldestWaiting(call.receiver);
+    case "facts":
+      return callees.facts.of(call.receiver);
+    case "notes":
+      return callees.notes.find(call.receiver, call.prefix);
+    case "keepNotes":
+      return callees.notes.keep(call.receiver, call.notes);
     case "act":
       claimer.invalidate();
       return admin.act(call.query, call.after, call.number);
@@ -60,7 +97,7 @@ function carryOut(call: ThreadCall, callees: Callees): unknown {
     case "keepTime":
       return callees.lived.keep(call.mark);
     case "requests":
-      return maintenance.requests.answer(call.call);
+      return callees.requests.answer(call.call);
     case "health":
       return callees.probe();
     case "close":

@@ -1,4 +1,4 @@
-import type { State } from "@reporthook/core";
+import type { ReasonCode, State } from "@reporthook/core";
 import { type StoredDelivery, states } from "@reporthook/core/store";
 import type { Database, Row, Statement } from "../database/driver.ts";
 import { type Countable, everKind, everReceiver, kindOf } from "../protocol/counts.ts";
@@ -186,13 +186,16 @@ export class Deliveries {
 
   /**
    * Deletes a delivery, so that a copy of it is new; all but its key, if told so. Of its row, the columns seq, receiver, state,
-   * verification and context are needed.
+   * verification, reason and context are needed.
    */
   remove(row: Row, keepsKey = false): void {
     const seq = Number(row["seq"]);
     const state = states[Number(row["state"])] as State;
     (keepsKey ? this.#clear : this.#delete).run(seq);
-    const kind = kindOf({ ...(row as unknown as Countable), state, lowPriority: false });
+    const { reason: code = null } = row;
+    const reason = code === null ? null : { code: code as ReasonCode, message: "" };
+    const rest = { state, reason, lowPriority: false, attempts: 0 };
+    const kind = kindOf({ ...(row as unknown as Countable), ...rest });
     this.tables.counters.add(Number(row["receiver"]), kind, -1);
   }
 

@@ -16,13 +16,8 @@ import {
 } from "../protocol/protocol.ts";
 import { type Addition, eachAddition } from "../protocol/request-batch.ts";
 import { queuedAfter, retentionClassAfter } from "../protocol/row.ts";
-import { Acts } from "./admin/acts.ts";
-import { Admin } from "./admin/admin.ts";
-import { Eraser } from "./admin/erase.ts";
-import { Errors } from "./admin/errors.ts";
-import { Maintenance } from "./admin/maintenance.ts";
-import { Query } from "./admin/query.ts";
-import { answerTo, type Callees } from "./call.ts";
+import type { Maintenance } from "./admin/maintenance.ts";
+import { answerTo, type Callees, calleesOf } from "./call.ts";
 import { Claimer } from "./claim/claimer.ts";
 import { Leases } from "./claim/leases.ts";
 import { MainThreadPulse } from "./claim/main-thread-pulse.ts";
@@ -30,7 +25,6 @@ import { Queue } from "./claim/queue.ts";
 import { nothingRescued, rescue } from "./claim/rescue.ts";
 import { Deliveries } from "./deliveries.ts";
 import { failureOf, failureOfAll } from "./errors.ts";
-import { Lived } from "./lived.ts";
 import { Transactions } from "./transactions.ts";
 
 /** Runs a step as it is, or in a transaction that fails alone. */
@@ -66,19 +60,13 @@ export class Writer {
     this.#pulse = new MainThreadPulse(pulse);
     const leases = new Leases(database, this.#pulse, monotonic);
     const claimer = new Claimer(new Queue(database), leases, deliveries.tables.receivers);
-    const maintenance = new Maintenance(deliveries, migrate ? retention : null);
+    const probe = (): void => this.#probe();
+    const callees = calleesOf(deliveries, claimer, migrate ? retention : null, probe);
     this.#deliveries = deliveries;
     this.#leases = leases;
     this.#claimer = claimer;
-    this.#maintenance = maintenance;
-    const lived = new Lived(database);
-    const query = new Query(deliveries, lived);
-    const acts = new Acts(deliveries.tables);
-    const errors = new Errors(deliveries.tables);
-    const eraser = new Eraser(deliveries, acts);
-    const admin = new Admin(deliveries, query, lived, acts);
-    const probe = (): void => this.#probe();
-    this.#callees = { admin, acts, errors, eraser, query, maintenance, claimer, lived, probe };
+    this.#maintenance = callees.maintenance;
+    this.#callees = callees;
     this.#transactions = new Transactions(deliveries, leases, file, () =>
       claimer.consumers.invalidate(),
     );

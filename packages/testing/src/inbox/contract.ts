@@ -14,6 +14,7 @@ import { context } from "./context.ts";
 import { damaged } from "./damage.ts";
 import { duplicates } from "./duplicates.ts";
 import { errors } from "./errors.ts";
+import { facts } from "./facts.ts";
 import { createInboxFixture, type Need } from "./fixture.ts";
 import { handlingAtOnce } from "./handling-at-once.ts";
 import { querying } from "./querying.ts";
@@ -64,8 +65,9 @@ const cases = [
   ...retaining,
   ...announcing,
   ...querying,
-  ...requests,
   ...errors,
+  ...requests,
+  ...facts,
   ...damaged,
   ...context,
   ...standingStill,

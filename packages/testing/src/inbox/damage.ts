@@ -58,7 +58,7 @@ async function allLooks({ inbox, clock }: InboxFixture, ids: readonly string[]):
   for (const { id } of listed) await inbox.get(id);
   await inbox.summary({ from: new Date(now - 3_600_000), until: new Date(now + 60_000) });
   await inbox.counts();
-  await inbox.oldestWaiting("a");
+  await inbox.facts("a");
   same(await inbox.health(), { ok: true }, "How the inbox is");
 }
 

@@ -7,15 +7,10 @@ import { ActLog } from "../act-log.ts";
 import { ActCount, selectorOf } from "../acting.ts";
 import { isWaiting } from "../delivery.ts";
 import { groupErrors } from "../error-groups.ts";
+import { factsOf } from "../finding-facts.ts";
 import type { Consumer, Inbox } from "../inbox.ts";
-import { countStates, filterEntries, oldestArrival, summarize } from "../query.ts";
-import {
-  PruneCount,
-  type Retention,
-  type RetentionOptions,
-  retentionOf,
-  retentionStep,
-} from "../retention.ts";
+import { countStates, filterEntries, summarize } from "../query.ts";
+import { PruneCount, type Retention, type RetentionOptions, retentionOf } from "../retention.ts";
 import type { ActQuery, ActStep } from "../selection.ts";
 import {
   detailsOf,
@@ -29,6 +24,7 @@ import { MemoryConsumer, type RecordOutcome } from "./consumer.ts";
 import { type DedupeKey, keyText, MemoryDedupeWindow } from "./dedupe-window.ts";
 import { bytesOf, EndedDeliveries } from "./limits.ts";
 import { MemoryRequests } from "./memory-requests.ts";
+import { MemoryNotes } from "./notes.ts";
 import { WaitingDeliveries } from "./waiting.ts";
 
 /** Options of `memoryInbox`. */
@@ -77,6 +73,7 @@ class MemoryInbox implements Inbox {
   readonly #consumers: Consumer[] = [];
   readonly #shown = new ShownChanges();
   readonly #acts = new ActLog();
+  readonly #notes = new MemoryNotes();
   #time = noMark;
 
   constructor(options: MemoryInboxOptions) {
@@ -159,9 +156,11 @@ class MemoryInbox implements Inbox {
   readonly counts: Inbox["counts"] = async (receiver) =>
     countStates(this.#stored.values(), receiver);
 
-  readonly oldestWaiting: Inbox["oldestWaiting"] = async (receiver) =>
-    oldestArrival(this.#stored.values(), receiver);
-
+  readonly facts: Inbox["facts"] = async (receiver) =>
+    factsOf(this.#stored.values(), receiver, this.#retention);
+  readonly notes: Inbox["notes"] = async (receiver, prefix) => this.#notes.find(receiver, prefix);
+  readonly keepNotes: Inbox["keepNotes"] = async (receiver, notes) =>
+    this.#notes.keep(receiver, notes);
   readonly act: Inbox["act"] = (query) => this.#act(query);
 
   async *#act(query: ActQuery): AsyncGenerator<ActStep> {
@@ -189,14 +188,9 @@ class MemoryInbox implements Inbox {
     const pruned = new PruneCount(this.#retention);
     if (!dryRun) this.#window.prune(now);
     for (const stored of this.#stored.values()) {
-      const step = retentionStep(stored, this.#retention, now);
-      if (step === "announce") {
-        pruned.announce(stored);
-        if (!dryRun) stored.announcedAt = now;
-      } else if (step === "delete") {
-        pruned.delete(stored, stored.announcedAt !== null);
-        if (!dryRun) this.#delete(stored);
-      }
+      const step = pruned.step(stored, this.#retention, now);
+      if (step === "announce" && !dryRun) stored.announcedAt = now;
+      if (step === "delete" && !dryRun) this.#delete(stored);
     }
     if (!dryRun) this.requests.prune(this.#retention, now, this.#stored.values());
     addCounts(pruned.madeRoom, this.#ended.madeRoom);

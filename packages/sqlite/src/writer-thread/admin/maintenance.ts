@@ -17,7 +17,7 @@ import { type Claims, rowsPerStep } from "../../protocol/protocol.ts";
 import { retentionClass } from "../../protocol/row.ts";
 import type { PruneStep } from "../../protocol/steps.ts";
 import type { Deliveries } from "../deliveries.ts";
-import { RequestTable } from "../request-table.ts";
+import type { RequestTable } from "../request-table.ts";
 import { RejectedBound } from "./rejected.ts";
 import { StoredRetention } from "./stored-retention.ts";
 
@@ -28,7 +28,7 @@ const maxStarts = 5;
 /** Periodic maintenance: deletes deliveries whose retention is over, and rescues those that dead workers had leased. */
 export class Maintenance {
   readonly #deliveries: Deliveries;
-  readonly requests: RequestTable;
+  readonly #requests: RequestTable;
   readonly #retention: StoredRetention;
   readonly #rejected: RejectedBound;
   readonly #over: Statement;
@@ -41,9 +41,9 @@ export class Maintenance {
   readonly #deleteKeys: Statement;
 
   /** `retention` is written into the file; null keeps to the one that is there. */
-  constructor(deliveries: Deliveries, retention: Retention | null) {
+  constructor(deliveries: Deliveries, requests: RequestTable, retention: Retention | null) {
     this.#deliveries = deliveries;
-    this.requests = new RequestTable(deliveries.tables);
+    this.#requests = requests;
     this.#retention = new StoredRetention(deliveries.tables.database, retention);
     this.#rejected = new RejectedBound(deliveries);
     const prepare = (sql: string): Statement => deliveries.tables.database.prepare(sql);
@@ -68,6 +68,11 @@ export class Maintenance {
          WHERE kept_as = ${retentionClass.keyOnly} AND changed_at <= ? LIMIT ${rowsPerStep})`,
     );
     this.#leased = prepare("SELECT * FROM delivery WHERE receiver = ? AND queue = ? AND rank = ?");
+  }
+
+  /** How long entries are kept. */
+  get retention(): Retention {
+    return this.#retention.read();
   }
 
   /** One step of pruning: deletes deliveries whose retention is over, and announces the end of parked ones. */
@@ -98,7 +103,7 @@ export class Maintenance {
       this.#announce.run(now, Number(row["seq"]));
       pruned.announce(countedOf(row));
     });
-    left -= this.requests.prune(retention, now, Math.max(0, left));
+    left -= this.#requests.prune(retention, now, Math.max(0, left));
     left -= Number(this.#deleteKeys.run(now - dayMs).changes);
     return { pruned, more: left <= 0 };
   }

@@ -3,7 +3,6 @@ import type {
   Entry,
   InboxQuery,
   Minute,
-  ReasonCode,
   State,
   Summary,
   SummaryQuery,
@@ -21,6 +20,7 @@ import {
   zeroCounts,
 } from "@reporthook/core/store";
 import type { Row, Statement, Value } from "../../database/driver.ts";
+import { parkedFor } from "../../protocol/counts.ts";
 import { rowsPerStep } from "../../protocol/protocol.ts";
 import { retentionClass } from "../../protocol/row.ts";
 import type { Deliveries } from "../deliveries.ts";
@@ -36,7 +36,6 @@ const acted = [
   ...["released", "retry_state", "history", "signature", "same_signature_as"],
   "CASE typeof(body) WHEN 'null' THEN NULL ELSE x'' END AS body",
 ].join(", ");
-const rejected = states.indexOf("rejected");
 const { unsigned, parked, unsignedDead, announced } = retentionClass;
 const parkedClasses = [unsigned, parked, unsignedDead, announced];
 
@@ -104,17 +103,6 @@ export class Query {
     };
   }
 
-  /** When the oldest waiting delivery arrived. */
-  oldestWaiting(receiver: string): Date | null {
-    const first = this.#ofState("arrived_at", "ORDER BY id LIMIT 1");
-    const waiting = [states.indexOf("received"), states.indexOf("verified")];
-    const times = this.#deliveries.tables.receivers
-      .select(receiver)
-      .flatMap((number) => waiting.flatMap((state) => first.all(number, state, "", "~")))
-      .map((row) => Number(row["arrived_at"]));
-    return times.length === 0 ? null : new Date(Math.min(...times));
-  }
-
   #rows(
     receiver: number,
     { column, value }: IndexRange,
@@ -179,26 +167,13 @@ export class Query {
     );
   }
 
-  /** Counts by reason: a released delivery has no reason, so deliveries with one are parked or rejected. */
   #parked(receivers: readonly number[]): Summary["parked"] {
-    const withReason = this.#prepare(
-      "SELECT count(*) AS number FROM delivery INDEXED BY delivery_reason WHERE receiver = ? AND reason = ?",
+    const { counts } = this.#deliveries.tables.counters;
+    const all = receivers.map((receiver) => counts.get(receiver) ?? []);
+    const numbers = parkedReasons.map(
+      (code) => [code, all.reduce((sum, one) => sum + parkedFor(one, code), 0)] as const,
     );
-    const ofRejected = this.#prepare(
-      `SELECT count(*) AS number FROM delivery INDEXED BY delivery_state
-       WHERE receiver = ? AND state = ${rejected} AND reason = ?`,
-    );
-    const parked: Partial<Record<ReasonCode, number>> = {};
-    for (const code of parkedReasons) {
-      let number = 0;
-      for (const receiver of receivers) {
-        number += Number(withReason.get(receiver, code)?.["number"]);
-        // The only reason for which a delivery may also be rejected; at most 10,000 of those are kept.
-        if (code === "expired") number -= Number(ofRejected.get(receiver, code)?.["number"]);
-      }
-      if (number > 0) parked[code] = number;
-    }
-    return parked;
+    return Object.fromEntries(numbers.filter(([, number]) => number > 0));
   }
 
   /** Through the index of what has ended, which knows no receivers. */

@@ -2,7 +2,7 @@ import type { ProblemCode } from "../http/answer.ts";
 import { type Incoming, look, plainHeaders } from "../http/incoming.ts";
 import { oncePerMinute, oncePerMinuteEach } from "../lib/log.ts";
 import { messages } from "../log-messages.ts";
-import type { Watched } from "./instrumentation.ts";
+import type { Watched } from "../observe/instrumentation.ts";
 
 /** Why the sender does not get the answer of a stored notification: a refusal, or that something else had answered. */
 type Code = ProblemCode | "answered";

@@ -1,0 +1,77 @@
+import type { Facts, ParkedFact } from "@reporthook/core";
+import {
+  comparedErrors,
+  deletedFromOf,
+  mostFrequent,
+  type Retention,
+  timeOf,
+} from "@reporthook/core/store";
+import { countDeliveries } from "../process/backlog.ts";
+import { parkedPriorities } from "../queues/priority.ts";
+import { foundIn, parkedQueues, type ReceiverQueues } from "../queues/queues.ts";
+import type { Receivers } from "../queues/receivers.ts";
+import { idsFor } from "./parked.ts";
+import { announcedOf } from "./prune.ts";
+import { newestOf, oldestOf } from "./query.ts";
+
+/** The facts of a receiver. Of those whose handlers failed, it knows the ones that are not due yet. */
+export async function queueFacts(
+  receivers: Receivers,
+  receiver: string,
+  given: Retention,
+): Promise<Facts> {
+  const queues = receivers.queuesOf(receiver);
+  const retention = (await receivers.retention()) ?? given;
+  const [counts, unverified, verified, newest, parked, announced, failing] = await Promise.all([
+    countDeliveries(queues),
+    arrivalOf(queues, "received"),
+    arrivalOf(queues, "verified"),
+    newestOf(queues),
+    parkedFacts(queues),
+    announcedOf(queues),
+    failingOf(queues),
+  ]);
+  const waiting = Math.min(unverified, verified);
+  const { count, first } = announced;
+  return {
+    counts,
+    newest: newest === null ? null : timeOf(newest),
+    oldestUnverified: Number.isFinite(unverified) ? unverified : null,
+    oldestWaiting: Number.isFinite(waiting) ? waiting : null,
+    parked,
+    expiring: first === null ? null : { count, deletedFrom: deletedFromOf(first, retention) },
+    failing,
+  };
+}
+
+async function arrivalOf(queues: ReceiverQueues, state: "received" | "verified"): Promise<number> {
+  const id = await oldestOf(queues, state);
+  const found = id === null ? null : await queues.find(id);
+  return found?.jobState.stored.arrivedAt ?? Number.POSITIVE_INFINITY;
+}
+
+async function parkedFacts(queues: ReceiverQueues): Promise<ParkedFact[]> {
+  const facts = new Map<ParkedFact["reason"], ParkedFact>();
+  for (const place of parkedQueues) {
+    const counts = await queues.of(place).getCountsPerPriority([...parkedPriorities.values()]);
+    for (const [reason, priority] of parkedPriorities) {
+      const number = counts[priority] ?? 0;
+      const [first] = number === 0 ? [] : await idsFor(queues, place, reason, 0, 1);
+      const found = first === undefined ? null : await queues.findIn(place, first);
+      if (found === null) continue;
+      const { changedAt } = found.jobState.stored;
+      const { count = 0, since = changedAt } = facts.get(reason) ?? {};
+      facts.set(reason, { reason, count: count + number, since: Math.min(since, changedAt) });
+    }
+  }
+  return [...facts.values()];
+}
+
+async function failingOf(queues: ReceiverQueues): Promise<Facts["failing"]> {
+  const queue = queues.of("handle");
+  const count = await queue.getJobCountByTypes("delayed");
+  if (count === 0) return null;
+  const jobs = await queue.getJobs(["delayed"], 0, comparedErrors - 1);
+  const errors = jobs.map((job) => (job && foundIn("handle", job).jobState.stored.lastError) ?? "");
+  return { count, error: mostFrequent(errors) };
+}

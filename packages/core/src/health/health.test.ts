@@ -1,0 +1,136 @@
+import { gate, setUp, turns } from "@reporthook/test-support/receiver-setup";
+import { manualClock } from "@reporthook/testing/internals";
+import { describe, expect, it, vi } from "vitest";
+import type { Facts } from "../inbox/facts.ts";
+import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
+import { messages } from "../log-messages.ts";
+
+const never = (): Promise<never> => new Promise(() => {});
+
+describe("health", () => {
+  it("health() tells how long the oldest has waited, whatever the clock was set to", async () => {
+    const { now, ...timers } = manualClock();
+    let setBackMs = 0;
+    const clock = { ...timers, now: () => now() - setBackMs };
+    const { receiver, send } = setUp({ clock, autostart: false });
+    expect((await receiver.health()).oldestWaitingMs).toBeNull();
+    await send("report");
+    timers.advance(1_234);
+    expect(await receiver.health()).toMatchObject({ ready: true, oldestWaitingMs: 1_234 });
+    setBackMs = 60_000;
+    expect((await receiver.health()).oldestWaitingMs).toBe(1_234);
+  });
+
+  it("health() tells when the newest was received, and when they were counted", async () => {
+    const clock = manualClock();
+    const { receiver, send } = setUp({ clock, autostart: false });
+    const began = await receiver.health();
+    expect(began).toMatchObject({ newest: null, countedAt: new Date(clock.now()), problems: [] });
+    await send("report");
+    const received = new Date(clock.now());
+    clock.advance(5_000);
+    const health = await receiver.health();
+    expect(health).toMatchObject({ newest: received, countedAt: new Date(clock.now()) });
+  });
+
+  it("health() asks nothing of an inbox that is closed with the receiver, nor goes on asking", async () => {
+    const inbox = memoryInbox();
+    const { receiver } = setUp({ inbox });
+    const answer = gate();
+    const health = vi.spyOn(inbox, "health").mockImplementationOnce(async () => {
+      await answer.opened;
+      return { ok: true };
+    });
+    const facts = vi.spyOn(inbox, "facts");
+    const asked = receiver.health();
+    await receiver.close();
+    answer.open();
+    const closed = { ready: false, inbox: { ok: true }, oldestWaitingMs: null, problems: [] };
+    expect(await asked).toMatchObject(closed);
+    expect(await receiver.health()).toMatchObject(closed);
+    expect(health).toHaveBeenCalledTimes(1);
+    expect(facts).not.toHaveBeenCalled();
+  });
+
+  it("health() comes in time while the inbox gives no answer, and is not ready after 4 seconds", async () => {
+    const clock = manualClock();
+    const inbox = memoryInbox();
+    const { receiver } = setUp({ inbox, clock });
+    const hung = vi.spyOn(inbox, "health").mockImplementation(never);
+    expect(await receiver.health()).toMatchObject({ ready: true, countedAt: null });
+    clock.advance(3_999);
+    expect(await receiver.health()).toMatchObject({ ready: true });
+    clock.advance(1);
+    const error = "The inbox gave no answer within 4000 ms";
+    expect(await receiver.health()).toMatchObject({
+      ...{ ready: false, inbox: { ok: false, error } },
+      problems: [{ code: "inbox_fails", severity: "critical" }],
+    });
+    // It is asked again when the question must have been lost.
+    hung.mockRestore();
+    clock.advance(60_000);
+    expect(await receiver.health()).toMatchObject({ ready: true, inbox: { ok: true } });
+  });
+
+  it("health() is ready while only counting takes long, and tells what was counted last", async () => {
+    const clock = manualClock();
+    const inbox = memoryInbox();
+    const { receiver, send } = setUp({ inbox, clock, autostart: false });
+    await send("report");
+    const countedAt = new Date(clock.now());
+    const known = { ready: true, inbox: { ok: true }, counts: { received: 1 }, countedAt };
+    expect(await receiver.health()).toMatchObject(known);
+    const slow = gate();
+    const facts = vi.spyOn(inbox, "facts").mockImplementation(async () => {
+      await slow.opened;
+      return {} as Facts;
+    });
+    clock.advance(4_000);
+    expect(await receiver.health()).toMatchObject({ ...known, oldestWaitingMs: 4_000 });
+    clock.advance(4_000);
+    expect(await receiver.health()).toMatchObject({ ...known, oldestWaitingMs: 8_000 });
+    // It is not asked to count while it does.
+    expect(facts).toHaveBeenCalledTimes(1);
+    facts.mockRestore();
+    slow.open();
+    await turns();
+    expect(await receiver.health()).toMatchObject({ countedAt: new Date(clock.now()) });
+  });
+
+  it("health() is not ready when the inbox says that it fails, or fails to answer", async () => {
+    for (const [name, fail] of [
+      ["health", async () => ({ ok: false, error: "Error: full" })],
+      ["health", () => Promise.reject(new Error("full"))],
+      ["facts", () => Promise.reject(new Error("full"))],
+    ] as const) {
+      const { receiver } = setUp({ inbox: Object.assign(memoryInbox(), { [name]: fail }) });
+      const inbox = { ok: false, error: "Error: full" };
+      expect(await receiver.health()).toMatchObject({ ready: false, inbox });
+    }
+  });
+
+  it("health() is not ready for 30 seconds after one could not be stored, unless one was since", async () => {
+    const clock = manualClock();
+    const inbox = memoryInbox();
+    const { receiver, send, lines } = setUp({ inbox, clock, autostart: false });
+    const full = vi.spyOn(inbox, "add").mockRejectedValue(new Error("disk full"));
+    for (let count = 0; count < 3; count++) expect((await send("report")).status).toBe(503);
+    const failing = { ready: false, inbox: { ok: false, error: "Error: disk full" } };
+    expect(await receiver.health()).toMatchObject({
+      ...failing,
+      problems: [{ code: "inbox_fails" }, { code: "lost", count: 3, severity: "critical" }],
+    });
+    clock.advance(29_999);
+    expect(await receiver.health()).toMatchObject(failing);
+    clock.advance(1);
+    expect(await receiver.health()).toMatchObject({ ready: true, inbox: { ok: true } });
+    await send("report");
+    expect((await receiver.health()).ready).toBe(false);
+    full.mockRestore();
+    await send("report");
+    expect((await receiver.health()).ready).toBe(true);
+    // Once a minute, with their number.
+    const ofStore = lines.filter(({ message }) => message === messages.notStored);
+    expect(ofStore.map(({ fields }) => fields["count"])).toEqual([1]);
+  });
+});

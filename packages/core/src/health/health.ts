@@ -1,0 +1,222 @@
+import type { Counts, InboxHealth } from "../inbox/inbox.ts";
+import { zeroCounts } from "../inbox/query.ts";
+import type { OfReceiver } from "../inbox/receiver-inbox.ts";
+import { type Life, outside } from "../inbox/receivers.ts";
+import { describe } from "../lib/describe.ts";
+import { LivedClock } from "../lib/time/lived-clock.ts";
+import { realClock } from "../lib/time/real-timers.ts";
+import { Timekeeper } from "../lib/time/timekeeper.ts";
+import { settlesWithin } from "../lib/time/timeout.ts";
+import type { Numbers } from "./counters.ts";
+import type { ServiceStatus } from "./news.ts";
+import type { NewsDesk } from "./news-desk.ts";
+import { type Problem, problemKey } from "./problem.ts";
+import { problemsOf } from "./problems.ts";
+import { SharedQuestion } from "./question.ts";
+import { type Look, lookAt } from "./reports.ts";
+import { livingOf, type ProcessReport } from "./situation.ts";
+
+/** The health of a receiver. It names hosts and errors: show `ready` alone to the outside. */
+export interface Health {
+  /**
+   * Whether it accepts notifications: false while closing, when the inbox fails or says nothing for 4 seconds, and for 30 seconds
+   * after one could not be stored, unless one was since.
+   */
+  readonly ready: boolean;
+  readonly inbox: InboxHealth;
+  /** The last answer of the service; `failing`: it answers, with no verdict. */
+  readonly service: ServiceStatus;
+  /** Age of the oldest delivery that is neither handled nor parked, in milliseconds. */
+  readonly oldestWaitingMs: number | null;
+  /** When the newest notification was received. */
+  readonly newest: Date | null;
+  /** The last ones, all zero before the first. */
+  readonly counts: Counts;
+  /** When they were counted; null before the first time. */
+  readonly countedAt: Date | null;
+  /** The problems, worst first. */
+  readonly problems: readonly Problem[];
+}
+
+/** A process on an inbox, of those that gave a sign of life in the last hour. */
+export interface InboxProcess {
+  readonly host: string;
+  readonly pid: number;
+  /** The version of this package. */
+  readonly version: string;
+  readonly since: Date;
+  /** Its last sign of life. */
+  readonly seenAt: Date;
+  readonly state: "running" | "silent" | "ended";
+}
+
+const order: readonly InboxProcess["state"][] = ["running", "silent", "ended"];
+
+/** The key under which a receiver has its {@link Inside}: for the dashboard. */
+export const inside: unique symbol = Symbol.for("reporthook.inside");
+
+/** The part of a receiver, or of an inbox without one, that tools see beside its health. */
+export interface Inside {
+  readonly lookout: Pick<Lookout, "processes">;
+  /** The numbers of the receiver's process; null without a receiver. */
+  readonly numbers: (() => Numbers) | null;
+}
+
+/** The part of a process in the reports. */
+export interface Reporting {
+  readonly desk: NewsDesk;
+  readonly report: () => ProcessReport;
+}
+
+const answerMs = 400;
+const silentMs = 4_000;
+const url = "https://www.npmjs.com/package/@reporthook/core#problems";
+
+/** Looks at a receiver and its inbox: the only place that knows how it is. */
+export class Lookout {
+  /** The last look at the inbox; null before the first. */
+  look: (Look & { readonly at: number }) | null = null;
+  readonly #of: OfReceiver & { readonly time: Timekeeper };
+  readonly #life: Life;
+  /** Null of a tool, which has no receiver. */
+  readonly #own: Reporting | null;
+  #inbox: InboxHealth = { ok: true };
+  readonly #asking: SharedQuestion;
+  readonly #looking: SharedQuestion;
+
+  constructor(of: OfReceiver, life: Life = outside, own: Reporting | null = null) {
+    const { clock, inbox, time = new Timekeeper(new LivedClock(clock), inbox) } = of;
+    this.#of = { ...of, time };
+    this.#life = life;
+    this.#own = own;
+    const running = (): number => time.clock.running();
+    this.#asking = new SharedQuestion(running, () => this.#ask());
+    this.#looking = new SharedQuestion(running, () => this.#look());
+  }
+
+  /** Resolves within 500 ms, also if the inbox gives no answer. Never rejects. */
+  readonly health = async (): Promise<Health> => {
+    if (this.#life.phase !== "closed") await settlesWithin(realClock, answerMs, this.#lookNow());
+    return this.#healthNow();
+  };
+
+  async #lookNow(): Promise<void> {
+    await this.#asking.answer();
+    // A query would open a closed inbox again.
+    if (this.#inbox.ok && this.#life.phase !== "closed") await this.#looking.answer();
+  }
+
+  async #ask(): Promise<void> {
+    this.#says(await this.#of.inbox.health().catch(failed));
+  }
+
+  async #look(): Promise<void> {
+    const { inbox, name, time } = this.#of;
+    try {
+      await time.join();
+      const at = time.clock.now();
+      this.look = { at, ...(await lookAt(inbox, name)) };
+    } catch (error) {
+      this.#says(failed(error));
+    }
+  }
+
+  #says(inbox: InboxHealth): void {
+    this.#inbox = inbox;
+    this.#own?.desk.inboxSays(inbox.ok ? null : (inbox.error ?? ""));
+  }
+
+  #healthNow(): Health {
+    const { clock } = this.#of.time;
+    const { look } = this;
+    const { phase } = this.#life;
+    const isClosed = phase === "closed";
+    if (!isClosed && this.#asking.silentMs >= silentMs) {
+      this.#says({ ok: false, error: `The inbox gave no answer within ${silentMs} ms` });
+    }
+    const reports = this.reports;
+    const fails = isClosed ? null : (reports.find(this.#isOwn)?.news.fails ?? null);
+    const inbox =
+      fails === null || !this.#inbox.ok ? this.#inbox : { ok: false, error: fails.error };
+    const { oldestWaiting = null, newest = null, counts = zeroCounts() } = look?.facts ?? {};
+    const dateOf = (at: number | null): Date | null =>
+      at === null ? null : new Date(at + clock.wallOffset);
+    return {
+      ready: phase !== "closing" && !isClosed && inbox.ok,
+      inbox,
+      service: serviceIn(reports, this.#isOwn),
+      oldestWaitingMs:
+        oldestWaiting === null || isClosed ? null : Math.max(0, clock.now() - oldestWaiting),
+      newest: newest === null ? null : new Date(newest),
+      counts,
+      countedAt: dateOf(look?.at ?? null),
+      problems: isClosed ? [] : this.#problems(reports),
+    };
+  }
+
+  /** Resolves once it has looked again, without a time limit. Never rejects. */
+  readonly looked = (): Promise<void> => this.#lookNow();
+
+  /** The processes on the inbox, those that speak first. */
+  get processes(): InboxProcess[] {
+    const { clock } = this.#of.time;
+    const living = livingOf(this.reports, clock.now());
+    const dateOf = (at: number): Date => new Date(at + clock.wallOffset);
+    return this.reports
+      .map((one): InboxProcess => {
+        const { host, pid, version, since, at, hasEnded } = one;
+        const state = hasEnded ? "ended" : living.includes(one) ? "running" : "silent";
+        return { host, pid, version, since: dateOf(since), seenAt: dateOf(at), state };
+      })
+      .sort((one, other) => order.indexOf(one.state) - order.indexOf(other.state));
+  }
+
+  readonly #isOwn = ({ id }: ProcessReport): boolean => id === this.#own?.report().id;
+
+  /** Of this process, and of others. */
+  get reports(): readonly ProcessReport[] {
+    const others = this.look?.reports ?? [];
+    if (this.#own === null) return others;
+    const own = this.#own.report();
+    return [own, ...others.filter(({ id }) => id !== own.id)];
+  }
+
+  #problems(reports: readonly ProcessReport[]): Problem[] {
+    const { clock } = this.#of.time;
+    const { look } = this;
+    const { desk } = this.#own ?? {};
+    const known = {
+      reports,
+      facts: this.#inbox.ok ? (look?.facts ?? null) : null,
+      everValid: look?.everValid ?? false,
+      watchedSince: desk?.awakeSince ?? Number.NEGATIVE_INFINITY,
+    };
+    const found = problemsOf(known, clock.now());
+    // Of an inbox that fails nothing else is known.
+    if (desk !== undefined && known.facts !== null) {
+      desk.open = Object.fromEntries(found.map((one) => [problemKey(one), one.since]));
+    }
+    const { name } = this.#of;
+    const of = name === "reports" ? "" : ` --receiver ${name}`;
+    return found.map(({ since, command, ...rest }) => ({
+      ...rest,
+      since: new Date(since + clock.wallOffset),
+      command: command === null ? null : `npx reporthook ${command}${of}`,
+      url,
+    }));
+  }
+}
+
+function failed(error: unknown): InboxHealth {
+  return { ok: false, error: describe(error) };
+}
+
+/** How the service answered: this process, or the one that asked last. */
+function serviceIn(
+  reports: readonly ProcessReport[],
+  isOwn: (report: ProcessReport) => boolean,
+): ServiceStatus {
+  const told = reports.filter(({ news }) => news.service !== "unknown");
+  const latest = told.toSorted((one, other) => other.at - one.at);
+  return (told.find(isOwn) ?? latest[0])?.news.service ?? "unknown";
+}

@@ -1,0 +1,222 @@
+import { signatureLifetimeMs } from "../inbox/delivery.ts";
+import { counted, inWords } from "../lib/in-words.ts";
+import { printable } from "../lib/printable.ts";
+import { redactAddresses } from "../lib/redact.ts";
+import type { FoundProblem, ProcessReport, Situation } from "./situation.ts";
+
+const minuteMs = 60_000;
+const hourMs = 3_600_000;
+const dayMs = 86_400_000;
+/** Less of a time is too little to tell how many are judged in a minute. */
+const tellingMs = 10_000;
+
+type Judge = (situation: Situation) => readonly FoundProblem[];
+
+/** The judges, each of one kind of problem. */
+export const judges: readonly Judge[] = [
+  ...[inboxFails, keyRefused, noVerdicts, allRejected, lost, noSignature, handlersFailing, behind],
+  ...[parked, parkedExpiring, overdue, processStalled],
+];
+
+/** Makes a problem of its kind and what is to be said of it. */
+function found(
+  code: FoundProblem["code"],
+  severity: FoundProblem["severity"],
+  rest: Pick<FoundProblem, "since" | "text"> & Partial<FoundProblem>,
+): FoundProblem[] {
+  return [{ code, severity, count: null, reason: null, command: null, ...rest }];
+}
+
+function inboxFails({ living }: Situation): FoundProblem[] {
+  const fails = living.flatMap(({ news }) => news.fails ?? []);
+  const [first] = fails.sort((one, other) => one.since - other.since);
+  if (first === undefined) return [];
+  const text = `The inbox can't store: notifications are answered 503. ${plain(first.error)}`;
+  return found("inbox_fails", "critical", { since: first.since, text });
+}
+
+function keyRefused(situation: Situation): FoundProblem[] {
+  const { facts, now } = situation;
+  const refused = situation.believed.flatMap(({ news }) => news.refusedSince ?? []);
+  if (refused.length === 0) return [];
+  const since = Math.min(...refused);
+  const count = facts?.counts.received ?? null;
+  const oldest = facts?.oldestUnverified ?? null;
+  const leftMs = (oldest ?? now) + signatureLifetimeMs - now;
+  const left = leftMs > 0 ? `expires in ${inWords(leftMs)}` : "has expired";
+  const expires = oldest === null ? "" : `, the oldest signature ${left}`;
+  const wait = count === null ? "" : ` ${waits(count)}${expires}.`;
+  const text = `The service refuses the API key, for ${inWords(now - since)} now.${wait} Set the right key: it is asked again by itself`;
+  const command = "inbox list --state received";
+  return found("key_refused", "critical", { since, count, text, command });
+}
+
+function noVerdicts(situation: Situation): FoundProblem[] {
+  const { facts, now, judgedAt } = situation;
+  const oldest = facts?.oldestUnverified ?? null;
+  const vain = situation.believed.flatMap(({ news }) => news.vain ?? []);
+  if (oldest === null || vain.length === 0 || situation.isSince(oldest, minuteMs)) return [];
+  if (situation.isSince(judgedAt, minuteMs)) return [];
+  const ids = new Set(vain.flatMap((one) => one.ids));
+  const isTheirs = vain.every(({ isSingle }) => isSingle) && ids.size < 5;
+  const severity = isTheirs && situation.isSince(judgedAt, dayMs) ? "warning" : "critical";
+  const since = Math.min(...vain.map((one) => one.since));
+  const count = facts?.counts.received ?? null;
+  const text = `The service gives no verdict, for ${inWords(now - since)} now. ${waits(count ?? 0)}; after an hour each is held. Check baseUrl, and whether the service is reachable`;
+  const command = "inbox list --state received";
+  return found("no_verdicts", severity, { since, count, text, command });
+}
+
+function allRejected({ reports, validAt, everValid }: Situation): FoundProblem[] {
+  const runs = reports.flatMap(({ news }) => news.invalid ?? []);
+  const latest = runs.flatMap((run) => run.latest).filter((at) => at > validAt);
+  if (latest.length < 5) return [];
+  const count = runs.reduce(
+    (sum, run) =>
+      sum + (run.since > validAt ? run.count : run.latest.filter((at) => at > validAt).length),
+    0,
+  );
+  const isOurs = runs.some(({ hasToken }) => hasToken) || !everValid;
+  const since = Math.min(...runs.map((run) => (run.since > validAt ? run.since : validAt)));
+  const text = `The last ${count} verdicts were all "invalid". If genuine notifications are among them, the API key belongs to another account, or baseUrl is wrong: set it right, then ask again with inbox retry --state rejected`;
+  const command = "inbox list --state rejected --newest-first";
+  const severity = isOurs ? "critical" : "warning";
+  return found("all_rejected", severity, { since, count, text, command });
+}
+
+function lost(situation: Situation): FoundProblem[] {
+  const { reports, now } = situation;
+  const all = reports.flatMap(({ news }) => news.lost ?? []);
+  let [certain, doubtful] = [0, 0];
+  for (const [minute, some, others] of all.flatMap(({ minutes }) => minutes)) {
+    if ((minute + 1) * minuteMs <= now - hourMs) continue;
+    certain += some;
+    doubtful += others;
+  }
+  if (certain + doubtful === 0) return [];
+  const certainAt = Math.max(...all.map((one) => one.certainAt));
+  const isFresh = certain > 0 && situation.isSince(certainAt, 5 * minuteMs);
+  const since = Math.min(...all.map((one) => one.since));
+  const count = certain > 0 ? certain : doubtful;
+  const notifications = counted(count, "notification was", "notifications were");
+  const text =
+    certain > 0
+      ? `${notifications} answered 503 in the last hour. The service documents no second try: they may be lost`
+      : `${notifications} answered 408, 413 or 503 without a callback token in the last hour. Were they genuine, they are lost: see limits.bodyBytes and limits.bodyMs`;
+  const severity = isFresh ? "critical" : "warning";
+  return found("lost", severity, { since, count, text });
+}
+
+function noSignature(situation: Situation): FoundProblem[] {
+  const { facts, reports, everValid } = situation;
+  if (everValid) return [];
+  const held = facts?.parked.find(({ reason }) => reason === "unsigned");
+  const came = reports
+    .flatMap(({ news }) => news.unsigned ?? [])
+    .filter(({ at }) => held !== undefined || situation.isSince(at, hourMs))
+    .sort((one, other) => other.at - one.at);
+  if (held === undefined && came.length === 0) return [];
+  const since = Math.min(held?.since ?? Infinity, ...came.map((one) => one.since));
+  const headers =
+    came[0] === undefined ? "" : `. Headers that came: ${plain(came[0].headers.join(", "))}`;
+  const text = `Notifications come without a signature, and none with one was ever valid here. The option signature may name the wrong header${headers}`;
+  const command = "inbox list --reason unsigned";
+  const count = held?.count ?? null;
+  return found("no_signature", "warning", { since, count, text, command });
+}
+
+function handlersFailing({ facts, now }: Situation): FoundProblem[] {
+  const { count = 0, error = null } = facts?.failing ?? {};
+  if (count === 0) return [];
+  const most = error === null ? "" : ` Most frequent error: ${shown(error)}`;
+  const text = `${waits(count)} for another attempt because handlers failed.${most}`;
+  const command = "inbox list --state verified";
+  return found("handlers_failing", "warning", { since: now, count, text, command });
+}
+
+function behind(situation: Situation): FoundProblem[] {
+  const { facts, living, now } = situation;
+  const { oldestWaiting, oldestUnverified, counts } = facts ?? {};
+  const waitedMs = now - (oldestWaiting ?? now);
+  const unverifiedMs = Math.min(minuteMs, now - (oldestUnverified ?? now));
+  const judged = living.reduce((sum, { news }) => sum + news.judged, 0);
+  const unverified = counts?.received ?? 0;
+  // Of less than a minute, as if it went on like this.
+  const isSlow = judged > 0 && unverifiedMs >= tellingMs;
+  const perMinute = (judged * minuteMs) / Math.max(1, unverifiedMs);
+  const isBehind = (isSlow || unverifiedMs === minuteMs) && unverified > 5 * perMinute;
+  if (!isBehind && waitedMs <= 10 * minuteMs) return [];
+  const count = unverified + (counts?.verified ?? 0);
+  const text = isBehind
+    ? `Verification is behind: ${unverified} wait for their verdict, and ${judged} were judged in the last minute. Signatures expire after 5 minutes: raise concurrency.verify, or see why the service is slow`
+    : `${waits(count)}, the oldest for ${inWords(waitedMs)}. Handlers are too slow or fail, or the service gives no verdict`;
+  const since = waitedMs > 10 * minuteMs ? (oldestWaiting ?? now) + 10 * minuteMs : now;
+  const command = "inbox stats";
+  return found("behind", "warning", { since, count, text, command });
+}
+
+function parked(situation: Situation): FoundProblem[] {
+  const left = noSignature(situation).length > 0 ? "unsigned" : null;
+  const all = situation.facts?.parked.filter(({ reason }) => reason !== left) ?? [];
+  return all.map(({ reason, count, since }) => ({
+    ...({ code: "parked", severity: "warning", since, count, reason } as const),
+    text: `${counted(count, "delivery is", "deliveries are")} parked as ${reason}. Release or discard what waits for a person`,
+    command: `inbox list --reason ${reason}`,
+  }));
+}
+
+function parkedExpiring({ facts, now }: Situation): FoundProblem[] {
+  const { count = 0, deletedFrom = now } = facts?.expiring ?? {};
+  if (count === 0) return [];
+  const text = `${counted(count, "parked delivery", "parked deliveries")} will be deleted, the first in ${inWords(deletedFrom - now)}. Release or discard before`;
+  const command = "inbox list --state parked";
+  return found("parked_expiring", "warning", { since: now, count, text, command });
+}
+
+function overdue({ facts, now }: Situation): FoundProblem[] {
+  const { count = 0, since = now } = facts?.overdue ?? {};
+  if (count === 0) return [];
+  const text = `${counted(count, "report is", "reports are")} overdue: no final notification came. Look the report up at the service, then settle it`;
+  const command = "reports list --state overdue";
+  return found("overdue", "warning", { since, count, text, command });
+}
+
+function processStalled(situation: Situation): FoundProblem[] {
+  const { reports, living, now } = situation;
+  return reports.flatMap((report): FoundProblem[] => {
+    const { host, pid, at, hasEnded, news, since: began } = report;
+    const name = `${pid} on ${plain(host)}`;
+    const stalled = (since: number, text: string): FoundProblem[] =>
+      found("process_stalled", "warning", { reason: name, since, text });
+    const followed = (one: ProcessReport): boolean =>
+      one.host === host && one.pid === pid && one.since > began && one.since >= at;
+    const isSilent = !hasEnded && !living.includes(report) && situation.isSince(at, hourMs);
+    if (isSilent && !reports.some(followed)) {
+      const silent = inWords(now - at);
+      return stalled(
+        at,
+        `Process ${name} has been silent for ${silent}. It stands still, or has ended without a word`,
+      );
+    }
+    const { stoodStill } = news;
+    if (stoodStill === null || !situation.isSince(stoodStill.at, 10 * minuteMs)) return [];
+    const { at: goneOnAt, ms } = stoodStill;
+    return stalled(
+      goneOnAt - ms,
+      `Process ${name} stood still for ${inWords(ms)}, until ${inWords(now - goneOnAt)} ago. Look for synchronous work in handlers, or a starved machine`,
+    );
+  });
+}
+
+/** Text of others, as people may see it; an error of the app without the paths of addresses, which may be secrets. */
+function shown(text: string): string {
+  return plain(redactAddresses(text.slice(0, 300)));
+}
+
+function waits(count: number): string {
+  return counted(count, "delivery waits", "deliveries wait");
+}
+
+function plain(text: string): string {
+  return printable(text.slice(0, 300));
+}

@@ -1,0 +1,201 @@
+import { withoutToken } from "../callback-urls/callback-url.ts";
+import type { Verdict } from "../client/client.ts";
+import type { ReceiveResult } from "../http/answer.ts";
+import type { Job } from "../inbox/delivery.ts";
+import type { ReasonCounts } from "../inbox/selection.ts";
+import { describe } from "../lib/describe.ts";
+import type { ReceiverClock } from "../lib/time/lived-clock.ts";
+import type { Answered, InVain, News, ServiceStatus } from "./news.ts";
+
+const minuteMs = 60_000;
+const hourMs = 3_600_000;
+const never = Number.NEGATIVE_INFINITY;
+const headersLength = 200;
+/** Seconds that belong together when verdicts are counted. */
+const slotMs = 10_000;
+const lostCertainly: readonly string[] = ["inbox_unavailable", "overloaded", "closing"];
+const lostPerhaps: readonly string[] = ["not_handled", "body_timeout", "body_too_large"];
+
+type Mutable<T> = { -readonly [Name in keyof T]: T[Name] };
+
+/** Collects the news of this process: an instrument of its receiver. */
+export class NewsDesk {
+  alerts = false;
+  open: News["open"] = null;
+  /** When this process was last seen awake, or began: others were not watched before. */
+  awakeSince: number;
+  /** Whether the inbox fails, as it says itself. */
+  #saidToFail: News["fails"] = null;
+  #notStored: { readonly since: number; readonly at: number; readonly error: string } | null = null;
+  #service: ServiceStatus = "unknown";
+  #refusedSince: number | null = null;
+  #judgedAt: number | null = null;
+  #validAt: number | null = null;
+  readonly #judged = new Map<number, number>();
+  #vain: { readonly since: number; isSingle: boolean; readonly ids: Map<string, string> } | null =
+    null;
+  #invalid: Mutable<NonNullable<News["invalid"]>> | null = null;
+  readonly #lost = new Map<number, [certain: number, doubtful: number]>();
+  #lostSince = never;
+  #certainAt = never;
+  #unsigned: News["unsigned"] = null;
+  #stoodStill: News["stoodStill"] = null;
+  readonly #deleted: Record<string, readonly [at: number, count: number]> = {};
+  readonly #clock: ReceiverClock;
+  readonly #needsToken: boolean;
+
+  constructor(clock: ReceiverClock, needsToken: boolean) {
+    this.#clock = clock;
+    this.#needsToken = needsToken;
+    this.awakeSince = clock.now();
+  }
+
+  /** Called with each verdict. */
+  judged({ context, requestId }: Job, verdict: Verdict): void {
+    const now = this.#clock.now();
+    const slot = Math.floor(now / slotMs);
+    this.#judged.set(slot, (this.#judged.get(slot) ?? 0) + 1);
+    if (this.#judged.size > 12) this.#forgetJudged(now);
+    this.#judgedAt = now;
+    this.#vain = null;
+    this.#refusedSince = null;
+    this.#service = "ok";
+    if (verdict === "valid") {
+      this.#validAt = now;
+      this.#invalid = null;
+    }
+    if (verdict !== "invalid") return;
+    const hasContext = context === null ? this.#needsToken : context !== withoutToken;
+    const hasToken = hasContext || requestId !== null;
+    const before = this.#invalid ?? { since: now, count: 0, latest: [], hasToken: false };
+    this.#invalid = {
+      since: before.since,
+      count: before.count + 1,
+      latest: [...before.latest, now].slice(-5),
+      hasToken: before.hasToken || hasToken,
+    };
+  }
+
+  /** Called when a call brought no verdict. */
+  unanswered({ id, signature }: Job, why: InVain): void {
+    const now = this.#clock.now();
+    this.#vain ??= { since: now, isSingle: true, ids: new Map() };
+    const { ids } = this.#vain;
+    if (why !== "answer") this.#vain.isSingle = false;
+    if (ids.size < 5 && signature !== null && !ids.has(signature)) ids.set(signature, id);
+    if (why === "key") {
+      this.#refusedSince ??= now;
+      this.#service = "refused";
+    } else if (why === "silence") this.#service = "unreachable";
+    else if (now - (this.#judgedAt ?? never) >= minuteMs) this.#service = "failing";
+  }
+
+  /** Called with each result: of the refused ones, some are lost. */
+  answered(result: ReceiveResult, request: Answered): void {
+    if (!("refused" in result)) return;
+    const { refused: code, hasToken = false } = result;
+    const isCertain = lostCertainly.includes(code) || (hasToken && lostPerhaps.includes(code));
+    if (!isCertain && !lostPerhaps.includes(code)) return;
+    if (!hasToken && !request.isSigned()) return;
+    const now = this.#clock.now();
+    this.#forgetLost(now);
+    if (this.#lost.size === 0) this.#lostSince = now;
+    const minute = Math.floor(now / minuteMs);
+    const [certain, doubtful] = this.#lost.get(minute) ?? [0, 0];
+    this.#lost.set(minute, isCertain ? [certain + 1, doubtful] : [certain, doubtful + 1]);
+    if (isCertain) this.#certainAt = now;
+  }
+
+  /** Called with the names of the headers of a notification without a signature. */
+  unsigned(headers: readonly string[]): void {
+    const now = this.#clock.now();
+    const { since = now, at = now } = this.#unsigned ?? {};
+    const names = headers.join(" ").slice(0, headersLength).split(" ");
+    this.#unsigned = { since: now - at > hourMs ? now : since, at: now, headers: names };
+  }
+
+  /** Called when one could not be stored. */
+  notStored(error: unknown): void {
+    const now = this.#clock.now();
+    const since = this.#notStored?.since ?? now;
+    this.#notStored = { since, at: now, error: describe(error).slice(0, 300) };
+  }
+
+  /** Called when one was stored. */
+  stored(): void {
+    this.#notStored = null;
+  }
+
+  /** Called when this process stood still. */
+  stoodStill(ms: number): void {
+    const at = this.#clock.now();
+    this.#stoodStill = { at, ms };
+    this.awakeSince = at;
+  }
+
+  /** Called with the parked ones that retention has deleted. */
+  deleted(parked: ReasonCounts): void {
+    const now = this.#clock.now();
+    for (const [reason, number] of Object.entries(parked)) {
+      const [at = never, before = 0] = this.#deleted[reason] ?? [];
+      this.#deleted[reason] = [now, now - at < hourMs ? before + number : number];
+    }
+  }
+
+  /** Takes note of what the inbox says about itself: an error, or null if it works. */
+  inboxSays(error: string | null): void {
+    const since = this.#saidToFail?.since ?? this.#clock.now();
+    this.#saidToFail = error === null ? null : { since, error };
+  }
+
+  /** The news at this moment. */
+  get news(): News {
+    const now = this.#clock.now();
+    this.#forgetJudged(now);
+    this.#forgetLost(now);
+    const vain = this.#vain;
+    const minutes = [...this.#lost].map(
+      ([minute, [some, others]]) => [minute, some, others] as const,
+    );
+    return {
+      service: this.#service,
+      refusedSince: this.#refusedSince,
+      judgedAt: this.#judgedAt,
+      validAt: this.#validAt,
+      judged: [...this.#judged.values()].reduce((sum, number) => sum + number, 0),
+      vain: vain && { since: vain.since, isSingle: vain.isSingle, ids: [...vain.ids.values()] },
+      invalid: this.#invalid,
+      lost:
+        minutes.length === 0
+          ? null
+          : { since: this.#lostSince, certainAt: this.#certainAt, minutes },
+      unsigned: this.#unsigned,
+      fails: this.#failsNow(now),
+      stoodStill: this.#stoodStill,
+      deleted: this.#deleted,
+      open: this.open,
+      alerts: this.alerts,
+    };
+  }
+
+  #failsNow(now: number): News["fails"] {
+    const failed = this.#notStored;
+    if (failed !== null && now - failed.at < notStoredMs) return failed;
+    return this.#saidToFail;
+  }
+
+  #forgetJudged(now: number): void {
+    for (const slot of this.#judged.keys()) {
+      if ((slot + 1) * slotMs <= now - minuteMs) this.#judged.delete(slot);
+    }
+  }
+
+  #forgetLost(now: number): void {
+    for (const minute of this.#lost.keys()) {
+      if ((minute + 1) * minuteMs <= now - hourMs) this.#lost.delete(minute);
+    }
+  }
+}
+
+/** Milliseconds after a notification that could not be stored in which the receiver is not ready, unless one was since. */
+const notStoredMs = 30_000;

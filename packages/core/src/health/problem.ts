@@ -1,0 +1,51 @@
+/** The kinds of problems, those first that are shown first among equally severe ones. */
+export type ProblemKind =
+  | "inbox_fails"
+  | "key_refused"
+  | "no_verdicts"
+  | "all_rejected"
+  | "lost"
+  | "no_signature"
+  | "handlers_failing"
+  | "behind"
+  | "parked"
+  | "parked_expiring"
+  | "overdue"
+  | "process_stalled";
+
+/** All kinds of problems, in that order. */
+export const problemKinds: readonly ProblemKind[] = [
+  ...(["inbox_fails", "key_refused", "no_verdicts", "all_rejected", "lost"] as const),
+  ...(["no_signature", "handlers_failing", "behind", "parked", "parked_expiring"] as const),
+  ...(["overdue", "process_stalled"] as const),
+];
+
+/** Something that is wrong with a receiver, or needs a person. */
+export interface Problem {
+  readonly code: ProblemKind;
+  /** `critical`: notifications are or will be lost. A stranger alone can cause a warning. */
+  readonly severity: "critical" | "warning";
+  /** When it began. */
+  readonly since: Date;
+  /** How many deliveries, notifications or requests it concerns; null where nothing is counted. */
+  readonly count: number | null;
+  /** The reason of parked deliveries, or the process that stands still; null for the others. */
+  readonly reason: string | null;
+  /** The problem in its first sentence, and the way out. Errors in it are untrusted text. */
+  readonly text: string;
+  /** The command that shows it. */
+  readonly command: string | null;
+  /** Where it is explained. */
+  readonly url: string;
+}
+
+/** Names a problem among all of a receiver. */
+export function problemKey({ code, reason }: Pick<Problem, "code" | "reason">): string {
+  return reason === null ? code : `${code} ${reason}`;
+}
+
+/** The first sentence of a problem. */
+export function titleOf({ text }: Pick<Problem, "text">): string {
+  const end = text.search(/\.( |$)/);
+  return end < 0 ? text : text.slice(0, end);
+}

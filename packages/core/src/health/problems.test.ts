@@ -1,0 +1,325 @@
+import { describe, expect, it } from "vitest";
+import type { Facts } from "../inbox/facts.ts";
+import { zeroCounts } from "../inbox/query.ts";
+import type { News } from "./news.ts";
+import { problemsOf } from "./problems.ts";
+import type { FoundProblem, Knowledge, ProcessReport } from "./situation.ts";
+
+const second = 1_000;
+const minute = 60_000;
+const hour = 60 * minute;
+const day = 24 * hour;
+const now = 100 * day;
+const ago = (ms: number): number => now - ms;
+
+const quiet: News = {
+  ...{ service: "unknown", refusedSince: null, judgedAt: null, validAt: null, judged: 0 },
+  ...{ vain: null, invalid: null, lost: null, unsigned: null, fails: null, stoodStill: null },
+  ...{ deleted: {}, open: null, alerts: false },
+};
+
+interface Case {
+  readonly facts?: Partial<Omit<Facts, "counts">> & { readonly received?: number };
+  readonly news?: Partial<News>;
+  readonly others?: readonly (Partial<Omit<ProcessReport, "news">> & {
+    readonly news?: Partial<News>;
+  })[];
+  readonly everValid?: boolean;
+}
+
+function report(
+  given: Partial<Omit<ProcessReport, "news">> & { readonly news?: Partial<News> },
+): ProcessReport {
+  return {
+    ...{ id: "own", host: "web-1", pid: 1, version: "1", since: ago(hour), at: now },
+    ...{ everyMs: 5 * second, hasEnded: false },
+    ...given,
+    news: { ...quiet, ...given.news },
+  };
+}
+
+function known({ facts = {}, news = {}, others = [], everValid = true }: Case): Knowledge {
+  const { received = 0, ...rest } = facts;
+  const none = { newest: null, oldestUnverified: null, oldestWaiting: null };
+  return {
+    facts: {
+      ...{ counts: { ...zeroCounts(), received }, ...none, parked: [], expiring: null },
+      ...{ failing: null, ...rest },
+    },
+    reports: [
+      report({ news }),
+      ...others.map((other, index) => report({ id: `o${index}`, pid: index + 2, ...other })),
+    ],
+    everValid,
+    watchedSince: ago(hour),
+  };
+}
+
+const found = (given: Case): readonly FoundProblem[] => problemsOf(known(given), now);
+const told = (given: Case): string[] =>
+  found(given).map(({ code, severity, reason }) =>
+    [code, severity, reason].filter((part) => part !== null).join(" "),
+  );
+
+const vain = { since: ago(5 * minute), isSingle: true, ids: ["1", "2"] };
+const waiting = { received: 2, oldestUnverified: ago(minute), oldestWaiting: ago(minute) };
+const run = (count: number, rest: Partial<NonNullable<News["invalid"]>> = {}) => ({
+  ...{ since: ago(hour), count, hasToken: false },
+  ...{ latest: [5, 4, 3, 2, 1].map((seconds) => ago(seconds * second)).slice(-count) },
+  ...rest,
+});
+const lost = (certainMs: number, ...minutes: readonly (readonly [number, number, number])[]) => ({
+  ...{ since: ago(hour), certainAt: ago(certainMs) },
+  minutes: minutes.map(([at, ...counts]) => [Math.floor(ago(at) / minute), ...counts] as const),
+});
+
+/** Of each problem: a case, and what is told. */
+const cases: readonly (readonly [string, Case, readonly string[]])[] = [
+  ["nothing", {}, []],
+  [
+    "the inbox fails",
+    { news: { fails: { since: ago(second), error: "disk full" } } },
+    ["inbox_fails critical"],
+  ],
+  [
+    "the key is refused",
+    { facts: waiting, news: { refusedSince: ago(minute), vain } },
+    ["key_refused critical"],
+  ],
+  [
+    "the key was refused to a process that has ended, and none has asked since",
+    { others: [{ hasEnded: true, at: ago(minute), news: { refusedSince: ago(hour) } }] },
+    ["key_refused critical"],
+  ],
+  [
+    "the key was refused to a process that has ended, and there was a verdict since",
+    {
+      news: { judgedAt: ago(second) },
+      others: [{ hasEnded: true, at: ago(minute), news: { refusedSince: ago(hour) } }],
+    },
+    [],
+  ],
+  [
+    "the key is refused to one of two processes",
+    { news: { judgedAt: ago(second) }, others: [{ news: { refusedSince: ago(hour) } }] },
+    ["key_refused critical"],
+  ],
+  [
+    "no verdict for a minute",
+    { facts: waiting, news: { vain: { ...vain, isSingle: false } } },
+    ["no_verdicts critical", "behind warning"],
+  ],
+  [
+    "no verdict for 59 seconds",
+    { facts: { ...waiting, oldestUnverified: ago(minute - 1) }, news: { vain } },
+    [],
+  ],
+  [
+    "no verdict, and the last was a minute ago",
+    { facts: waiting, news: { vain: { ...vain, isSingle: false }, judgedAt: ago(minute) } },
+    ["no_verdicts critical", "behind warning"],
+  ],
+  [
+    "a verdict in the last minute",
+    { facts: waiting, news: { vain, judgedAt: ago(minute - 1), judged: 1 } },
+    [],
+  ],
+  ["nobody has asked", { facts: { ...waiting, received: 0 } }, []],
+  [
+    "answers that may concern four signatures",
+    { facts: waiting, news: { vain: { ...vain, ids: ["1", "2", "3", "4"] }, judgedAt: ago(hour) } },
+    ["no_verdicts warning", "behind warning"],
+  ],
+  [
+    "such answers for five",
+    {
+      facts: waiting,
+      news: { vain: { ...vain, ids: ["1", "2", "3", "4", "5"] }, judgedAt: ago(hour) },
+    },
+    ["no_verdicts critical", "behind warning"],
+  ],
+  [
+    "such answers, and no verdict for a day",
+    { facts: waiting, news: { vain, judgedAt: ago(day) } },
+    ["no_verdicts critical", "behind warning"],
+  ],
+  [
+    "five of another account, once one was valid",
+    { news: { invalid: run(5) } },
+    ["all_rejected warning"],
+  ],
+  [
+    "five, and none was ever valid",
+    { everValid: false, news: { invalid: run(5) } },
+    ["all_rejected critical"],
+  ],
+  [
+    "five, one with our token",
+    { news: { invalid: run(5, { hasToken: true }) } },
+    ["all_rejected critical"],
+  ],
+  ["four", { news: { invalid: run(4) } }, []],
+  [
+    "five by two processes",
+    { news: { invalid: run(3) }, others: [{ news: { invalid: run(2) } }] },
+    ["all_rejected warning"],
+  ],
+  [
+    "five, and then a valid one in another process",
+    { news: { invalid: run(5) }, others: [{ news: { validAt: now } }] },
+    [],
+  ],
+  [
+    "lost just now",
+    { news: { lost: lost(second, [second, 2, 0], [30 * minute, 3, 1]) } },
+    ["lost critical"],
+  ],
+  [
+    "lost 5 minutes ago",
+    { news: { lost: lost(5 * minute, [5 * minute, 2, 0]) } },
+    ["lost warning"],
+  ],
+  [
+    "turned away, perhaps a stranger's",
+    { news: { lost: lost(Infinity, [second, 0, 4]) } },
+    ["lost warning"],
+  ],
+  ["lost over an hour ago", { news: { lost: lost(62 * minute, [62 * minute, 2, 0]) } }, []],
+  [
+    "lost by a process that is gone",
+    { others: [{ hasEnded: true, at: ago(minute), news: { lost: lost(minute, [minute, 1, 0]) } }] },
+    ["lost critical"],
+  ],
+  [
+    "unsigned ones, and none was ever valid",
+    { everValid: false, facts: { parked: [{ reason: "unsigned", count: 2, since: ago(hour) }] } },
+    ["no_signature warning"],
+  ],
+  [
+    "unsigned ones that are refused, and none was ever valid",
+    {
+      everValid: false,
+      news: { unsigned: { since: ago(hour), at: ago(minute), headers: ["x-sign"] } },
+    },
+    ["no_signature warning"],
+  ],
+  [
+    "unsigned ones, once one was valid",
+    { facts: { parked: [{ reason: "unsigned", count: 2, since: ago(hour) }] } },
+    ["parked warning unsigned"],
+  ],
+  [
+    "a handler fails",
+    { facts: { failing: { count: 3, error: "Error: no" } } },
+    ["handlers_failing warning"],
+  ],
+  ["one has waited for 10 minutes", { facts: { oldestWaiting: ago(10 * minute) } }, []],
+  [
+    "one has waited for longer",
+    { facts: { oldestWaiting: ago(10 * minute + 1) } },
+    ["behind warning"],
+  ],
+  [
+    "more wait than are judged in 5 minutes",
+    { facts: { ...waiting, received: 51 }, news: { judged: 10 } },
+    ["behind warning"],
+  ],
+  [
+    "as many wait as are judged in 5 minutes",
+    { facts: { ...waiting, received: 50 }, news: { judged: 10 } },
+    [],
+  ],
+  [
+    "after 10 seconds, at the pace of these",
+    {
+      facts: { ...waiting, oldestUnverified: ago(10 * second), received: 301 },
+      news: { judged: 10 },
+    },
+    ["behind warning"],
+  ],
+  [
+    "parked for two reasons",
+    {
+      facts: {
+        parked: [
+          { reason: "expired", count: 1, since: ago(day) },
+          { reason: "poison", count: 2, since: ago(hour) },
+        ],
+      },
+    },
+    ["parked warning expired", "parked warning poison"],
+  ],
+  [
+    "parked ones will be deleted",
+    { facts: { expiring: { count: 2, deletedFrom: now + 2 * day } } },
+    ["parked_expiring warning"],
+  ],
+  ["overdue requests", { facts: { overdue: { count: 2, since: ago(day) } } }, ["overdue warning"]],
+  [
+    "another process is silent",
+    { others: [{ at: ago(10 * second) }] },
+    ["process_stalled warning 2 on web-1"],
+  ],
+  ["another process spoke 9 seconds ago", { others: [{ at: ago(9 * second) }] }, []],
+  ["another process has ended", { others: [{ at: ago(minute), hasEnded: true }] }, []],
+  ["another process is silent for an hour", { others: [{ at: ago(hour) }] }, []],
+  [
+    "another process is silent, and the next one has its number",
+    { others: [{ at: ago(minute) }, { pid: 2, since: ago(second) }] },
+    [],
+  ],
+  [
+    "this process stood still",
+    { news: { stoodStill: { at: ago(9 * minute), ms: 6 * second } } },
+    ["process_stalled warning 1 on web-1"],
+  ],
+  ["it did 10 minutes ago", { news: { stoodStill: { at: ago(10 * minute), ms: 6 * second } } }, []],
+];
+
+describe("problems", () => {
+  it.each(cases)("problemsOf() tells what is wrong: %s", (_, given, expected) => {
+    expect(told(given)).toEqual(expected);
+  });
+
+  it("problemsOf() tells critical ones first", () => {
+    const given: Case = {
+      facts: {
+        failing: { count: 1, error: null },
+        parked: [{ reason: "expired", count: 1, since: 1 }],
+      },
+      news: { lost: lost(second, [second, 1, 0]), invalid: run(5) },
+    };
+    expect(told(given)).toEqual([
+      ...["lost critical", "all_rejected warning", "handlers_failing warning"],
+      "parked warning expired",
+    ]);
+  });
+
+  it("problemsOf() tells since when, as it was seen first, also by a process that has ended", () => {
+    const open = { handlers_failing: ago(hour) };
+    const failing = { facts: { failing: { count: 1, error: null } } };
+    const since = (given: Case): number | undefined => found({ ...failing, ...given })[0]?.since;
+    expect(since({})).toBe(now);
+    expect(since({ news: { open } })).toBe(ago(hour));
+    expect(since({ others: [{ news: { open } }] })).toBe(ago(hour));
+    expect(since({ others: [{ hasEnded: true, news: { open } }] })).toBe(ago(hour));
+    // It is over, and has begun again.
+    expect(since({ news: { open: {} }, others: [{ hasEnded: true, news: { open } }] })).toBe(now);
+  });
+
+  it("problemsOf() states how many and how long, and shows text of others on one line", () => {
+    const texts = found({
+      facts: {
+        ...waiting,
+        received: 40,
+        oldestUnverified: ago(2 * minute),
+        failing: { count: 2, error: "Error:\u001b at https://a.example/secret" },
+      },
+      news: { refusedSince: ago(2 * minute) },
+    }).map(({ text }) => text);
+    expect(texts).toEqual([
+      "The service refuses the API key, for 2 min now. 40 deliveries wait, the oldest signature expires in 3 min. Set the right key: it is asked again by itself.",
+      "2 deliveries wait for another attempt because handlers failed. Most frequent error: Error:\\u001b at https://a.example/….",
+    ]);
+  });
+});

@@ -1,0 +1,46 @@
+import type { Facts, Notes } from "../inbox/facts.ts";
+import type { Inbox } from "../inbox/inbox.ts";
+import type { ProcessReport } from "./situation.ts";
+
+/** The beginning of the keys of all notes from which problems follow. */
+const now = "now/";
+/** The note that a signed notification was valid. */
+export const validKey: string = `${now}valid`;
+/** The note with the problems that alerts have told. */
+export const toldKey: string = `${now}told`;
+const processes = `${now}process/`;
+
+/** A look at an inbox. */
+export interface Look {
+  readonly facts: Facts;
+  /** Of all processes that spoke in the last hour. */
+  readonly reports: readonly ProcessReport[];
+  readonly everValid: boolean;
+  /** The problems that alerts have told; null if none were. */
+  readonly told: string | null;
+}
+
+/** Looks at a receiver's inbox. */
+export async function lookAt(inbox: Inbox, receiver: string): Promise<Look> {
+  const [facts, notes] = await Promise.all([inbox.facts(receiver), inbox.notes(receiver, now)]);
+  const reports = Object.entries(notes).flatMap(([key, text]) =>
+    key.startsWith(processes) ? reportIn(text) : [],
+  );
+  const { [toldKey]: told = null } = notes;
+  return { facts, reports, everValid: validKey in notes, told };
+}
+
+/** The note of a report; of one that is to be forgotten, null. */
+export function noteOf(report: ProcessReport, isForgotten = false): Record<string, string | null> {
+  return { [processes + report.id]: isForgotten ? null : JSON.stringify(report) };
+}
+
+/** A report of another version may be of another kind. */
+function reportIn(text: Notes[string]): ProcessReport[] {
+  try {
+    const report = JSON.parse(text) as ProcessReport;
+    return typeof report.news === "object" && Number.isFinite(report.at) ? [report] : [];
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,30 @@
+import type { ReasonCode, State } from "./delivery.ts";
+
+/** The state of one receiver's deliveries, from which its problems follow. Times are lived times in milliseconds, or null. */
+export interface Facts {
+  readonly counts: Readonly<Record<State, number>>;
+  /** When the newest was received, by the time in its id. */
+  readonly newest: number | null;
+  /** When the oldest arrived that waits for its verdict. */
+  readonly oldestUnverified: number | null;
+  /** When the oldest arrived that is neither handled nor parked. */
+  readonly oldestWaiting: number | null;
+  /** The parked ones by reason, without zeros: their number, and when the first of them was parked. */
+  readonly parked: readonly ParkedFact[];
+  /** The parked ones whose end was announced, at most 10,000, and when the first is deleted at the earliest. */
+  readonly expiring: { readonly count: number; readonly deletedFrom: number } | null;
+  /** The number that wait for another attempt because a handler failed, and the most frequent error of some of them. */
+  readonly failing: { readonly count: number; readonly error: string | null } | null;
+  /** The requests that are overdue, and since when the first is; left out where none are kept. */
+  readonly overdue?: { readonly count: number; readonly since: number } | null;
+}
+
+/** The deliveries that are parked for one reason. */
+export interface ParkedFact {
+  readonly reason: ReasonCode;
+  readonly count: number;
+  readonly since: number;
+}
+
+/** Texts that are kept with an inbox, by key. */
+export type Notes = Readonly<Record<string, string>>;

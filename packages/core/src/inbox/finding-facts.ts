@@ -1,0 +1,75 @@
+import { type Entry, isParked, isWaiting, type ReasonCode } from "./delivery.ts";
+import type { Facts } from "./facts.ts";
+import { zeroCounts } from "./query.ts";
+import { isUnsigned, noticeMsOf, type Retention } from "./retention.ts";
+import type { StoredDelivery } from "./stored-delivery.ts";
+
+/** The number of failing deliveries whose errors are compared. */
+export const comparedErrors = 100;
+
+/** The facts of a receiver's deliveries, among all those in memory. */
+export function factsOf(
+  all: Iterable<StoredDelivery>,
+  receiver: string,
+  retention: Retention,
+): Facts {
+  const counts = zeroCounts();
+  const parked = new Map<ReasonCode, { count: number; since: number }>();
+  const errors: string[] = [];
+  const most = Number.POSITIVE_INFINITY;
+  const first = { unverified: most, waiting: most, deleted: most };
+  let [newest, expiring, failing] = [-most, 0, 0];
+  for (const stored of all) {
+    if (stored.receiver !== receiver) continue;
+    const { state, reason, changedAt, arrivedAt, announcedAt } = stored;
+    counts[state]++;
+    newest = Math.max(newest, stored.receivedAt);
+    if (isWaiting(state)) first.waiting = Math.min(first.waiting, arrivedAt);
+    if (state === "received") first.unverified = Math.min(first.unverified, arrivedAt);
+    if (isFailing(stored) && ++failing <= comparedErrors) errors.push(stored.lastError ?? "");
+    if (!isParked(state) || reason === null) continue;
+    const { count = 0, since = most } = parked.get(reason.code) ?? {};
+    parked.set(reason.code, { count: count + 1, since: Math.min(since, changedAt) });
+    if (announcedAt === null || isUnsigned(stored)) continue;
+    expiring++;
+    const deletedFrom = deletedFromOf({ changedAt, announcedAt }, retention);
+    first.deleted = Math.min(first.deleted, deletedFrom);
+  }
+  const orNull = (time: number): number | null => (Number.isFinite(time) ? time : null);
+  return {
+    counts,
+    newest: orNull(newest),
+    oldestUnverified: orNull(first.unverified),
+    oldestWaiting: orNull(first.waiting),
+    parked: [...parked].map(([reason, fact]) => ({ reason, ...fact })),
+    expiring: expiring === 0 ? null : { count: expiring, deletedFrom: first.deleted },
+    failing: failing === 0 ? null : { count: failing, error: mostFrequent(errors) },
+  };
+}
+
+/** When a parked delivery that was announced is deleted at the earliest. */
+export function deletedFromOf(
+  { changedAt, announcedAt }: { readonly changedAt: number; readonly announcedAt: number },
+  retention: Retention,
+): number {
+  return Math.max(changedAt + retention.parkedMs, announcedAt + noticeMsOf(retention));
+}
+
+/** Whether a delivery waits for another attempt because a handler failed. */
+export function isFailing({ state, attempts }: Pick<Entry, "state" | "attempts">): boolean {
+  return state === "verified" && attempts > 0;
+}
+
+/** The first line of the most frequent error, where ids and numbers make no difference; null without one. */
+export function mostFrequent(errors: readonly string[]): string | null {
+  const kinds = new Map<string, { readonly text: string; number: number }>();
+  for (const error of errors) {
+    const [text = ""] = error.split("\n", 1);
+    const kind = text.replaceAll(/[\w-]*\d[\w-]*/g, "#");
+    const known = kinds.get(kind) ?? { text, number: 0 };
+    known.number++;
+    if (text !== "") kinds.set(kind, known);
+  }
+  const [most] = [...kinds.values()].sort((one, other) => other.number - one.number);
+  return most?.text ?? null;
+}
