@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import { afterAll, beforeAll } from "vitest";
 import { type Installed, installCli } from "./install.ts";
 import { endAll, useProgram } from "./process.ts";
+import "./completion.ts";
 import "./callback.ts";
 import "./dashboard.ts";
 import "./dev.ts";

@@ -274,7 +274,7 @@ describe("the text", () => {
       const kind = args.replace(/--reason \w+/, "--reason");
       if (!kinds.has(kind)) kinds.set(kind, args);
     }
-    expect(kinds.size).toBe(8);
+    expect(kinds.size).toBe(9);
     for (const args of kinds.values()) {
       const notification = emulator.notification("report.complete", { signature: "none" });
       const request = new Request("https://app.example/hook", notification);

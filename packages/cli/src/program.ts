@@ -1,6 +1,7 @@
 import { createRequire } from "node:module";
 import { Command } from "commander";
 import { addCallbackUrl } from "./commands/callback-url.ts";
+import { addCompletion } from "./commands/completion.ts";
 import { addDashboard } from "./commands/dashboard.ts";
 import { addDev } from "./commands/dev.ts";
 import { addDoctor } from "./commands/doctor.ts";
@@ -40,6 +41,7 @@ export function createProgram(terminal: Terminal): Command {
   addInbox(program, terminal);
   addReports(program, terminal);
   addDashboard(program, terminal);
+  addCompletion(program, terminal);
   withExamples(program, [
     ["a playground: the emulated service, a webhook and its inbox", "reporthook dev"],
     ["send it a notification", "reporthook trigger report.complete"],

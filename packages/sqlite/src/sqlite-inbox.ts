@@ -34,8 +34,7 @@ import { loadFound } from "./database/driver.ts";
 import { type SqliteInboxOptions, storeOptionsOf } from "./main-thread/options.ts";
 import { ThreadClient } from "./main-thread/thread-client.ts";
 import { type CountsByKind, countsByState, requestCounts, sumOfCounts } from "./protocol/counts.ts";
-import type { KeptNotes, StoreOptions } from "./protocol/protocol.ts";
-import type { RequestCall } from "./protocol/request-call.ts";
+import type { StoreOptions } from "./protocol/protocol.ts";
 import type {
   ErasePosition,
   ErrorsPosition,
@@ -44,6 +43,7 @@ import type {
   StepOfErase,
   StepOfErrors,
 } from "./protocol/steps.ts";
+import type { KeptNotes, RequestCall } from "./protocol/thread-call.ts";
 
 export type { SqliteInboxOptions } from "./main-thread/options.ts";
 

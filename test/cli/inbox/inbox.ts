@@ -19,7 +19,7 @@ import {
 import { sqliteInbox } from "@reporthook/sqlite";
 import { patient } from "@reporthook/test-support/patient";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { cli, cliJson, type Failed, widest } from "../process.ts";
+import { cli, cliJson, type Failed } from "../process.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reporthook-inbox-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -89,14 +89,13 @@ describe("the command inbox", () => {
     await app.receiver.close();
   });
 
-  it("reporthook inbox list shows deliveries in 80 columns, oldest first", async () => {
+  it("reporthook inbox list shows deliveries, oldest first", async () => {
     const { code, out } = await cli(["inbox", "list", "--db", db]);
     expect(code).toBe(0);
     const [title, ...lines] = out.trimEnd().split("\n");
-    expect(title).toMatch(/^ID +AGE +STATE +EVENT +WHY$/);
+    expect(title).toMatch(/^ID +AGE +STATE +EVENT +REPORT +WHY$/);
     expect(lines.map((line) => line.split(/ +/)[0])).toEqual(Object.values(ids));
-    expect(out).toMatch(/dead +report\.internal_e?… +it is gone \(do_no/);
-    expect(widest(out)).toBeLessThanOrEqual(80);
+    expect(out).toMatch(/dead +report\.internal_error +r-\d+ +it is gone \(do_not_retry\)$/m);
   });
 
   it("reporthook inbox list goes on where it ended", async () => {
@@ -116,7 +115,6 @@ describe("the command inbox", () => {
     for (const part of ["do_not_retry", "it is gone", "Attempts", '"status": "internal_error"']) {
       expect(out).toContain(part);
     }
-    expect(widest(out)).toBeLessThanOrEqual(80);
     const { value } = await cliJson(["inbox", "show", ids.complete, "--db", db]);
     expect(value).toMatchObject({ id: ids.complete, reportId: "r-1", history: [{}, {}] });
   });
@@ -138,6 +136,7 @@ describe("the command inbox", () => {
     expect(out).toMatch(/^warning: parked, for .*: 1 delivery is parked as do_not_retry\./m);
     expect(out).toMatch(/^Look: .* inbox list --reason do_not_retry/m);
     expect(out).toMatch(new RegExp(`^process +${process.pid} on `, "m"));
+    expect(out).toMatch(/^Errors: +1 × .*it is gone \(--error \w{8}\)$/m);
     expect(err).toBe("");
   });
 

@@ -11,7 +11,7 @@ import { sqliteInbox } from "@reporthook/sqlite";
 import { missingProgram } from "@reporthook/test-support/needs";
 import { patient } from "@reporthook/test-support/patient";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
-import { cli, cliJson, type Failed, programFile, startOnTerminal, widest } from "../process.ts";
+import { cli, cliJson, type Failed, programFile, startOnTerminal } from "../process.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reporthook-many-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -61,10 +61,8 @@ describe("the folder of an app", () => {
   it("reporthook inbox finds its file, says which, and shows the error", async () => {
     const { code, out, err } = await cli(["inbox", "list", "--state", "parked"], { cwd });
     expect(code).toBe(0);
-    expect(out).toMatch(/dead +report\.complete +connect ECONN/);
+    expect(out).toMatch(/dead +report\.complete +r-1 +connect ECONN/);
     expect(err).toMatch(/^The inbox is inbox\.db\.\n/);
-    expect(err).toContain(ids.failed);
-    expect(widest(out + err)).toBeLessThanOrEqual(80);
     const shown = await cli(["inbox", "show", ids.failed], { cwd });
     expect(shown.out).toMatch(
       /^error +connect ECONNREFUSED 10\.0\.0\.7:5432\\u001b\[31m\nreason /m,
@@ -100,6 +98,61 @@ describe("the folder of an app", () => {
       2,
       expect.stringContaining("Did you mean attempts_used_up"),
     ]);
+  });
+
+  it("reporthook inbox errors groups what is parked by its error, and its key chooses in list, release and discard", async () => {
+    const { out, err } = await cli(["inbox", "errors"], { cwd });
+    expect(out).toMatch(/^KEY +DELIVERIES +OLDEST +NEWEST +REASONS +ERROR\n/);
+    const [, key = "", text] = /^(\w{8}) +2 .+Z +attempts_used_up +(.*)$/m.exec(out) ?? [];
+    expect(text).toBe("Error: connect ECONNREFUSED 10.0.0.7:5432\\u001b[31m");
+    expect(err).toContain(`inbox release --error ${key} --db inbox.db`);
+    const stats = await cli(["inbox", "stats"], { cwd });
+    expect(stats.err).toContain(`Errors:      2 × Error: connect`);
+    expect(stats.err).toContain(`(--error ${key})`);
+    expect(await listed("--error", key)).toEqual([ids.failed, ids.forgotten]);
+    const sure = ["inbox", "discard", "--error", key, "--yes"];
+    expect(await cliJson(sure, { cwd })).toEqual({ code: 0, value: { discarded: 2 } });
+    expect((await cli(["inbox", "errors"], { cwd })).out).toBe("Nothing.\n");
+  });
+
+  it("reporthook inbox list shows report and request, cuts nothing where there is no terminal, and takes dates as UTC", async () => {
+    const { out } = await cli(["inbox", "list"], { cwd });
+    expect(out).toMatch(/^ID +AGE +STATE +EVENT +REPORT +WHY$/m);
+    expect(out).toMatch(
+      / report\.complete +r-1 +connect ECONNREFUSED 10\.0\.0\.7:5432.+\(attempts_used_up\)$/m,
+    );
+    const at = new Date(Date.now() + 60_000).toISOString();
+    expect(await listed("--until", at)).toHaveLength(3);
+    const env = { TZ: "Asia/Tokyo" };
+    const since = async (when: string): Promise<number> => {
+      const args = ["inbox", "list", "--since", when];
+      return (await cliJson<Listed>(args, { cwd, env })).value.entries.length;
+    };
+    expect(await since(at.slice(0, 16))).toBe(await since(at));
+    expect(await since(`${at.slice(0, 10)}T00:00`)).toBe(await since(at.slice(0, 10)));
+  });
+
+  it("reporthook inbox erase removes what is told of a report, after a yes, and backup copies the file before", async () => {
+    const erase = ["inbox", "erase", "--report-id", "r-1"];
+    const copied = await cli(["inbox", "backup", "copy.db"], { cwd });
+    expect([copied.code, copied.out]).toEqual([0, "Copied to copy.db.\n"]);
+    const again = await cli(["inbox", "backup", "copy.db"], { cwd });
+    expect([again.code, again.err]).toEqual([1, expect.stringContaining("copy.db exists")]);
+    expect((await cli(["inbox", "backup", "copy.db", "--overwrite"], { cwd })).code).toBe(0);
+    const asked = await cli(erase, { cwd });
+    expect([asked.code, asked.err]).toEqual([
+      2,
+      expect.stringContaining("1 delivery would be erased: add --yes"),
+    ]);
+    expect(await cliJson([...erase, "--yes"], { cwd })).toEqual({ code: 0, value: { erased: 1 } });
+    const shown = await cliJson<{ body: null; reason: object }>(["inbox", "show", ids.failed], {
+      cwd,
+    });
+    expect(shown.value).toMatchObject({ body: null, state: "dead", reason: { code: "erased" } });
+    expect(JSON.stringify(shown.value)).not.toContain("ECONNREFUSED");
+    const kept = await cli(["inbox", "show", ids.failed, "--db", "copy.db"], { cwd });
+    expect(kept.out).toContain("sk-live-0123456789");
+    expect((await cli(["inbox", "erase"], { cwd })).code).toBe(2);
   });
 
   it("an id of a delivery may be cut short, unless that means several", async () => {

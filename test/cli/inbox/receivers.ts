@@ -45,7 +45,6 @@ describe("two receivers on one file", () => {
   it("reporthook inbox list shows all receivers, and stats what is wrong with one", async () => {
     const listed = await cli(["inbox", "list", "--db", db]);
     expect(listed.out).toMatch(new RegExp(theirs.join("[\\s\\S]*")));
-    expect(listed.err).toContain("3 × ");
     const { out } = await cli(["inbox", "stats", "--db", db]);
     expect(out).toMatch(/^held +3$/m);
     expect(out).toMatch(/^warning: no_signature, .*/m);

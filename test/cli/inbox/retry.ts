@@ -123,3 +123,41 @@ describe("waiting for the right API key", () => {
     expect(out).toContain(`--db ${file}`);
   });
 });
+
+describe("the key of another account", () => {
+  it("reporthook inbox retry --state rejected has all asked about again once the key is right: young ones are handled, older ones held", async () => {
+    const file = join(folder, "rejected.db");
+    const service = createEmulator();
+    const other = createEmulator({ apiKey: "key-of-another-account" });
+    let authorize = createClient(other.clientOptions).authorize;
+    const handled: string[] = [];
+    const app = createReceiver({
+      client: { authorize: (...given) => authorize(...given) },
+      ...{ inbox: sqliteInbox(file), logger: false, name: "accounts", ...patient },
+    });
+    app.on("report.complete", ({ id }) => void handled.push(id));
+    const send = async (): Promise<void> => {
+      const request = new Request("http://app/", service.notification("report.complete"));
+      expect((await app.fetch(request)).status).toBe(200);
+    };
+    for (let sent = 0; sent < 20; sent++) await send();
+    service.clock.advance(301_000);
+    for (let sent = 0; sent < 30; sent++) await send();
+    const counts = () => app.inbox.counts();
+    await vi.waitFor(async () => expect(await counts()).toMatchObject({ rejected: 50 }), 60_000);
+    authorize = createClient(service.clientOptions).authorize;
+    const retry = ["inbox", "retry", "--state", "rejected", "--receiver", "accounts", "--db", file];
+    const asked = await cli(retry);
+    expect([asked.code, asked.err]).toEqual([
+      2,
+      expect.stringContaining("50 deliveries (invalid_signature) would be retried: add --yes"),
+    ]);
+    expect(await cli([...retry, "--yes"])).toMatchObject({ code: 0, out: "Retried 50.\n" });
+    const ended = { received: 0, verified: 0, handled: 30, held: 20, rejected: 0, dead: 0 };
+    await vi.waitFor(async () => expect(await counts()).toEqual(ended), 60_000);
+    expect(new Set(handled).size).toBe(30);
+    const held = await app.inbox.list({ state: "held" });
+    expect(new Set(held.map(({ reason }) => reason?.code))).toEqual(new Set(["expired"]));
+    await app.close();
+  });
+});

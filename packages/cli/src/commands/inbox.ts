@@ -2,12 +2,15 @@ import type { State } from "@reporthook/core";
 import type { Command, Option } from "commander";
 import { type ActingOptions, runAct } from "../inbox/actions.ts";
 import { type LimitedOptions, runActs } from "../inbox/acts.ts";
+import { type BackupOptions, type EraseOptions, runBackup, runErase } from "../inbox/erase.ts";
+import { type ErrorsOptions, runErrors } from "../inbox/errors.ts";
 import { reasonOption, withFilters } from "../inbox/filters.ts";
 import { type ListOptions, runExport, runList, runShow, runStats } from "../inbox/list.ts";
 import { type PruneOptions, runPrune } from "../inbox/prune.ts";
 import { type InboxSource, withInboxSource } from "../inbox/source.ts";
 import {
   type Example,
+  file,
   integer,
   jsonOption,
   receiverOption,
@@ -62,8 +65,11 @@ export function addInbox(program: Command, terminal: Terminal): void {
   addDiscard(add, terminal);
   addExport(add, terminal);
   addStats(add, terminal);
+  addErrors(add, terminal);
   addActs(add, terminal);
   addPrune(add, terminal);
+  addErase(add, terminal);
+  addBackup(add, terminal);
   withExamples(inbox, [
     parked,
     shown,
@@ -108,10 +114,22 @@ function addRelease(add: Add, terminal: Terminal): void {
 }
 
 function addRetry(add: Add, terminal: Terminal): void {
-  const command = add("retry [ids...]", "Retry waiting deliveries immediately.", [
-    ["the service is back", "reporthook inbox retry --all"],
-    ["one of them", "reporthook inbox retry 01m7qk2v --db inbox.db"],
-  ]).addOption(stateOption("all in this state", ["received", "verified"]));
+  const command = add(
+    "retry [ids...]",
+    "Retry waiting deliveries immediately, or ask again about rejected ones.",
+    [
+      ["the service is back", "reporthook inbox retry --all"],
+      ["one of them", "reporthook inbox retry 01m7qk2v --db inbox.db"],
+      ["the key was wrong, and is right", "reporthook inbox retry --state rejected"],
+    ],
+  )
+    .addOption(
+      choiceOption("--reason <code>", "all rejected for this reason", [
+        "invalid_signature",
+        "expired",
+      ]),
+    )
+    .addOption(stateOption("all in this state", ["received", "verified", "rejected"]));
   forMany(command, "every waiting delivery")
     .addOption(receiverOption(theirs, usualReceiver))
     .action((ids: string[], options: ActingOptions) => runAct(terminal, "retry", ids, options));
@@ -148,6 +166,17 @@ function addStats(add: Add, terminal: Terminal): void {
     .action((options: InboxSource) => runStats(terminal, options));
 }
 
+function addErrors(add: Add, terminal: Terminal): void {
+  add("errors", "Group parked deliveries by their error, the most frequent first.", [
+    ["the three most frequent", "reporthook inbox errors --limit 3 --db inbox.db"],
+    ["run all of one, once it is fixed", "reporthook inbox release --error 0a1b2c3d"],
+  ])
+    .addOption(stateOption("only this state (default: parked)"))
+    .option("--limit <count>", "maximum number", integer(1, 1_000), 100)
+    .addOption(receiverOption(ofReceiver))
+    .action((options: ErrorsOptions) => runErrors(terminal, options));
+}
+
 function addActs(add: Add, terminal: Terminal): void {
   add("acts", "Show who released, retried or discarded deliveries, newest first.", [
     ["the last ten", "reporthook inbox acts --limit 10 --db inbox.db"],
@@ -165,6 +194,26 @@ function addPrune(add: Add, terminal: Terminal): void {
     .option("--dry-run", "say how many it would delete, and delete nothing")
     .option("--yes", "do not ask")
     .action((options: PruneOptions) => runPrune(terminal, options));
+}
+
+function addErase(add: Add, terminal: Terminal): void {
+  add("erase", "Remove bodies, errors and contexts of one report, in every state.", [
+    ["of one report", "reporthook inbox erase --report-id r-4711 --db inbox.db"],
+    ["of one request, without a question", "reporthook inbox erase --request-id 01m7 --yes"],
+  ])
+    .option("--report-id <id>", "the report")
+    .option("--request-id <id>", "the request")
+    .addOption(receiverOption(ofReceiver))
+    .option("--yes", "do not ask")
+    .action((options: EraseOptions) => runErase(terminal, options));
+}
+
+function addBackup(add: Add, terminal: Terminal): void {
+  add("backup <file>", "Copy the inbox's file, also while the app runs.", [
+    ["each night", "reporthook inbox backup backup.db --overwrite --db inbox.db"],
+  ])
+    .option("--overwrite", "overwrite the file if it exists")
+    .action((given: string, options: BackupOptions) => runBackup(terminal, file(given), options));
 }
 
 /** Adds the options that choose many deliveries to act on. */

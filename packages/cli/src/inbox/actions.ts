@@ -96,7 +96,7 @@ async function withAdvice(
 }
 
 /** The name of the user and of the host, for the history of deliveries; null where the system knows none. */
-function nameOfUser(): string | null {
+export function nameOfUser(): string | null {
   try {
     return `${userInfo().username}@${hostname()}`;
   } catch {

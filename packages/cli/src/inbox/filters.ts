@@ -10,6 +10,7 @@ export interface FilterOptions {
   readonly type?: EventType;
   readonly reportId?: string;
   readonly requestId?: string;
+  readonly error?: string;
   readonly since?: Date;
   readonly until?: Date;
 }
@@ -36,6 +37,7 @@ export function withFilters(command: Command, only: string): Command {
     .addOption(choiceOption("--type <event>", `${only} of this event`, types))
     .option("--report-id <id>", `${only} of this report`)
     .option("--request-id <id>", `${only} of this request`)
+    .option("--error <key>", `${only} with this key of an error, from inbox errors`)
     .option("--since <when>", `${only} received since: 30min, 2h, 7d or a date`, moment)
     .option("--until <when>", `${only} received before: a time span ago, or a date`, moment);
 }
@@ -48,8 +50,8 @@ export function reasonOption(only: string, ...more: readonly ReasonCode[]): Opti
 
 /** The query of an inbox for filters. */
 export function queryOf(filters: FilterOptions): InboxQuery {
-  const { state, reason, type, reportId, requestId, since, until } = filters;
-  return { state, reason, type, reportId, requestId, from: since, until };
+  const { since, until, state, reason, type, reportId, requestId, error } = filters;
+  return { state, reason, type, reportId, requestId, error, from: since, until };
 }
 
 /** Whether anything is filtered. */
@@ -57,14 +59,15 @@ export function isFiltered(filters: FilterOptions): boolean {
   return Object.values(queryOf(filters)).some((value) => value !== undefined);
 }
 
-/** Parses a time span before now, or a date. */
+/** Parses a time span before now, or a date: without a zone it is UTC. */
 function moment(given: string): Date {
   const [, count, unit = ""] = /^(\d{1,6})(s|m|min|h|d)$/.exec(given) ?? [];
+  const isLocal = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?$/.test(given);
   const date = /^\d{4}-\d\d-\d\d/.test(given)
-    ? new Date(given)
+    ? new Date(isLocal ? `${given}Z` : given)
     : new Date(Date.now() - Number(count) * (unitsMs[unit] ?? Number.NaN));
   if (!Number.isNaN(date.getTime()) && date.getTime() >= 0) return date;
   throw new InvalidArgumentError(
-    "It must be a span like 30min, 2h or 7d, or a date like 2026-11-25 or 2026-11-25T14:00:00Z.",
+    "It must be a span like 30min, 2h or 7d, or a date like 2026-11-25 or 2026-11-25T14:00, in UTC.",
   );
 }

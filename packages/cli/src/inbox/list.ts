@@ -5,11 +5,12 @@ import { CommandFailed } from "../lib/errors.ts";
 import { fixtureText } from "../lib/fixture.ts";
 import { usualReceiver } from "../lib/options.ts";
 import type { Terminal } from "../lib/terminal.ts";
+import { errorLines } from "./errors.ts";
 import { type FilterOptions, queryOf } from "./filters.ts";
 import { findEntry, findId } from "./find.ts";
 import { problemLines } from "./problems.ts";
 import { fileSize, type InboxSource, warnOfOthers, withInbox } from "./source.ts";
-import { entryLines, entryTable, statsLines, whyLines } from "./view.ts";
+import { entryLines, entryTable, statsLines } from "./view.ts";
 
 /** Options of `inbox list`. */
 export interface ListOptions extends InboxSource, FilterOptions {
@@ -34,7 +35,6 @@ export async function runList(terminal: Terminal, options: ListOptions): Promise
     }
     for (const line of entryTable(entries, terminal)) terminal.print(line);
     if (next !== null) terminal.tell(`More: --after ${next}`);
-    for (const line of whyLines(entries, terminal)) terminal.tell(line);
   });
 }
 
@@ -94,6 +94,8 @@ export async function runStats(terminal: Terminal, options: InboxSource): Promis
     const numbers = { counts, reasons, oldestWaitingMs, newest, service, bytes };
     terminal.emit({ problems, ...numbers, processes });
     for (const line of problemLines(problems, source, terminal)) terminal.print(line);
+    const groups = terminal.json ? [] : await inbox.errors({ receiver });
+    for (const line of errorLines(groups, terminal)) terminal.print(line);
     for (const line of statsLines({ ...numbers, processes }, terminal)) terminal.print(line);
     await warnOfOthers(terminal, inbox, source, receiver);
   });

@@ -1,7 +1,7 @@
-import type { Attempt, Entry, EntryDetails } from "@reporthook/core";
+import type { Attempt, EntryDetails } from "@reporthook/core";
 import { expect, it } from "vitest";
 import { createTerminal } from "../lib/terminal.ts";
-import { entryLines, entryTable, whyLines } from "./view.ts";
+import { entryLines, entryTable } from "./view.ts";
 
 const at = new Date(0);
 
@@ -53,42 +53,9 @@ it("entryLines() puts attempts that are alike in a row on one line", () => {
     outcome: "verified",
     error: null,
   });
-  expect(shown.slice(0, 4)).toEqual([
-    "verify  no verdict after 1.0 ms, retried: The service",
-    "        refuses the API key: 401 (3 alike until",
-    "        1970-01-01T00:00:03.000Z)",
+  expect(shown.slice(0, 2)).toEqual([
+    "verify  no verdict after 1.0 ms, retried: The service refuses the API key: 401 (3 alike until 1970-01-01T00:00:03.000Z)",
     "verify  verified in 1.0 ms",
-  ]);
-});
-
-it("whyLines() counts the errors and reasons of what is parked, and names a delivery of each", () => {
-  const dead = (id: string, lastError: string): Entry => ({
-    ...{ id, lastError, error: null, state: "dead", type: "report.complete", reportId: null },
-    ...{
-      reason: { code: "attempts_used_up", message: "" },
-      receivedAt: at,
-      changedAt: at,
-      requestId: null,
-    },
-    ...{ attempts: 3, nextAttemptAt: null },
-  });
-  const entries = [
-    dead("01m7a", "Error: report r-7 can't be downloaded: 404"),
-    dead("01m7b", "TypeError: Cannot read properties of undefined (reading 'length')\n  at a.js"),
-    dead("01m7c", "TypeError: Cannot read properties of undefined (reading 'length')\n  at a.js"),
-    { ...dead("01m7d", "Error: boom"), state: "verified" as const },
-    {
-      ...dead("01m7e", ""),
-      lastError: null,
-      error: null,
-      reason: { code: "expired" as const, message: "late" },
-    },
-  ];
-  expect(whyLines(entries, createTerminal(false, {}))).toEqual([
-    "Why:         2 × TypeError: Cannot read properties of undefined (reading",
-    "             'length') (like 01m7b)",
-    "             1 × report r-7 can't be downloaded: 404 (01m7a)",
-    "             1 × expired: late (01m7e)",
   ]);
 });
 

@@ -1,5 +1,5 @@
 import type { Attempt, Counts, Entry, EntryDetails } from "@reporthook/core";
-import { type InboxProcess, isAttempt, isKeyRefused, isParked } from "@reporthook/core/store";
+import { type InboxProcess, isAttempt, isKeyRefused } from "@reporthook/core/store";
 import { type Column, duration, hang, milliseconds, pairs, table } from "../lib/layout.ts";
 import type { Style, Terminal } from "../lib/terminal.ts";
 
@@ -11,8 +11,6 @@ const styles: Readonly<Record<Entry["state"], Style>> = {
   rejected: "dim",
   dead: "red",
 };
-
-const maxKinds = 5;
 
 /** The name of a state, painted. */
 function paintState(state: Entry["state"], terminal: Terminal): string {
@@ -27,6 +25,8 @@ export function entryTable(entries: readonly Entry[], terminal: Terminal): strin
     { title: "AGE", of: ({ receivedAt }) => duration(now - receivedAt.getTime()) },
     { title: "STATE", of: ({ state }) => state },
     { title: "EVENT", of: ({ type }) => type ?? "", shrinks: true },
+    { title: "REPORT", of: ({ reportId }) => reportId ?? "", shrinks: true },
+    { title: "REQUEST", of: ({ requestId }) => requestId ?? "", shrinks: true },
     { title: "WHY", of: (entry) => whyOf(entry, now), shrinks: true },
   ];
   return table(columns, entries, terminal).map((line, index) =>
@@ -49,6 +49,8 @@ export function entryLines(details: EntryDetails, terminal: Terminal): string[] 
     ["event", details.type],
     ["report", details.reportId],
     ["request", details.requestId],
+    ["context", details.context === null ? null : JSON.stringify(details.context)],
+    ["path", details.url || null],
     ["context", details.context === null ? null : JSON.stringify(details.context)],
     ["received", receivedAt.toISOString()],
     ["verdict", details.verification],
@@ -168,26 +170,6 @@ function headlineOf(error: string | null): string | null {
   return error === null
     ? null
     : (error.replace(/^(Error|DoNotRetry): /, "").split("\n")[0] ?? null);
-}
-
-/** Why entries are parked: the most frequent errors, else reasons, each with a number and a delivery. */
-export function whyLines(entries: readonly Entry[], terminal: Terminal): string[] {
-  const kinds = new Map<string, { readonly text: string; readonly id: string; number: number }>();
-  for (const { state, reason, lastError, id } of entries) {
-    if (!isParked(state) || reason === null) continue;
-    const text = headlineOf(lastError) ?? `${reason.code}: ${reason.message}`;
-    // Ids and numbers make no difference.
-    const kind = text.replaceAll(/[\w-]*\d[\w-]*/g, "#");
-    const known = kinds.get(kind) ?? { text, id, number: 0 };
-    kinds.set(kind, known);
-    known.number++;
-  }
-  const sorted = [...kinds.values()].sort((one, other) => other.number - one.number);
-  return sorted.slice(0, maxKinds).flatMap(({ text, id, number }, index) => {
-    const which = number === 1 ? id : `like ${id}`;
-    const lead = (index === 0 ? "Why:" : "").padEnd(13);
-    return hang(lead, `${number} × ${text} (${which})`, terminal);
-  });
 }
 
 /** Formats JSON, if that changes only white space. */

@@ -13,7 +13,7 @@ export type Style = "bold" | "dim" | "inverse" | "red" | "green" | "yellow" | "c
  */
 export interface Terminal {
   readonly json: boolean;
-  /** Characters in a line: the terminal's width, if there is a terminal. */
+  /** Characters in a line: the terminal's width. Without a terminal there is no limit: nothing is cut or wrapped. */
   readonly columns: number;
   /** Prints a line of the result; nothing with `--json`. */
   print(text?: string): void;
@@ -64,7 +64,7 @@ export function createTerminal(
       stdout.columns > 0 &&
       env["TERM"] !== "dumb",
     footer: (line) => footer.set(line),
-    columns: stdout.isTTY && stdout.columns > 0 ? Math.max(minColumns, stdout.columns) : 80,
+    columns: stdout.isTTY && stdout.columns > 0 ? Math.max(minColumns, stdout.columns) : Infinity,
     print: (text = "") => json || write(stdout, text),
     emit(value) {
       if (!json) return;

@@ -1,7 +1,7 @@
 import { isParked, isWaiting } from "./delivery.ts";
 import type { EraseQuery } from "./selection.ts";
 import type { StoredDelivery } from "./stored-delivery.ts";
-import { dropContent, isAttempt, recordOf, remember } from "./transitions.ts";
+import { actRecordOf, dropContent, isAttempt, remember } from "./transitions.ts";
 
 const erased = "Erased by a person: its body, errors and context are gone. It can't be released.";
 
@@ -18,7 +18,7 @@ export function eraseContent(stored: StoredDelivery, query: EraseQuery): void {
   if (isParked(stored.state)) stored.reason = { code: "erased", message: erased };
   else if (stored.reason !== null) stored.reason = { ...stored.reason, message: erased };
   stored.changedAt = Math.max(query.now, stored.changedAt);
-  remember(stored, recordOf("erase", query));
+  remember(stored, actRecordOf("erase", query));
 }
 
 /** Whether nothing is left to erase. */

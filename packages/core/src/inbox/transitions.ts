@@ -88,7 +88,7 @@ function reopen(stored: StoredDelivery, moment: ActMoment): void {
   const unverified = stored.verification === null && stored.signature !== null;
   stored.released = true;
   beginAgain(stored, unverified ? "received" : "verified", moment);
-  remember(stored, recordOf("release", moment));
+  remember(stored, actRecordOf("release", moment));
 }
 
 /** Has the service asked again about a rejected delivery, for a person. */
@@ -96,7 +96,7 @@ function askAgain(stored: StoredDelivery, moment: ActMoment): void {
   stored.verification = null;
   beginAgain(stored, "received", moment);
   stored.retryState = askedAgain;
-  remember(stored, recordOf("retry", moment));
+  remember(stored, actRecordOf("retry", moment));
 }
 
 function beginAgain(
@@ -119,11 +119,11 @@ function beginAgain(
 function hasten(stored: StoredDelivery, moment: ActMoment): void {
   stored.dueAt = moment.now;
   stored.changedAt = Math.max(moment.now, stored.changedAt);
-  remember(stored, recordOf("retry", moment));
+  remember(stored, actRecordOf("retry", moment));
 }
 
 /** The record of an act, for the history. */
-export function recordOf(
+export function actRecordOf(
   act: ActRecord["act"],
   { now, wallOffset = 0, by }: Omit<ActMoment, "act">,
 ): ActRecord {

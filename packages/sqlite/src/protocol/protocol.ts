@@ -1,21 +1,8 @@
-import {
-  type ActQuery,
-  type ActsQuery,
-  type AddResult,
-  type EraseQuery,
-  type ErrorCode,
-  type ErrorsQuery,
-  type InboxQuery,
-  ReporthookError,
-  type Stage,
-  type SummaryQuery,
-  type TimeMark,
-} from "@reporthook/core";
+import { type AddResult, type ErrorCode, ReporthookError, type Stage } from "@reporthook/core";
 import type { LivedMoment, Retention, StoredDelivery } from "@reporthook/core/store";
 import type { ReceiverCounts } from "./counts.ts";
-import type { RequestCall } from "./request-call.ts";
 import type { Changes } from "./row.ts";
-import type { ErasePosition, ErrorsPosition } from "./steps.ts";
+import type { ThreadCall } from "./thread-call.ts";
 
 /** Milliseconds of real time without a heartbeat after which a worker has lost its leases. */
 export const leaseLostAfterMs: number = 5_000;
@@ -102,40 +89,6 @@ export interface ConsumerState extends LivedMoment {
   readonly credit: number;
   readonly hasEnded: boolean;
 }
-
-/** Texts to keep, by key; null deletes one. */
-export type KeptNotes = Readonly<Record<string, string | null>>;
-
-/** A query, or an action that runs once. */
-export type ThreadCall =
-  | { readonly ask: "health" }
-  | { readonly ask: "close" }
-  /** They come with the reply. */
-  | { readonly ask: "counts" }
-  | { readonly ask: "get"; readonly id: string; readonly receiver: string | undefined }
-  | { readonly ask: "list"; readonly query: InboxQuery }
-  | { readonly ask: "summary"; readonly query: SummaryQuery }
-  /** One step of an act, on entries with ids beyond `after`; `number` is that of the act in the log, null at first. */
-  | {
-      readonly ask: "act";
-      readonly query: ActQuery;
-      readonly after: string;
-      readonly number: number | null;
-    }
-  | { readonly ask: "acts"; readonly query: ActsQuery }
-  /** One step of grouping errors, beyond a position; null at first. */
-  | {
-      readonly ask: "errors";
-      readonly query: ErrorsQuery;
-      readonly from: ErrorsPosition | null;
-    }
-  | { readonly ask: "erase"; readonly query: EraseQuery; readonly from: ErasePosition | null }
-  | { readonly ask: "facts"; readonly receiver: string }
-  | { readonly ask: "notes"; readonly receiver: string; readonly prefix: string }
-  | { readonly ask: "keepNotes"; readonly receiver: string; readonly notes: KeptNotes }
-  | { readonly ask: "prune"; readonly now: number; readonly dryRun: boolean }
-  | { readonly ask: "keepTime"; readonly mark: TimeMark }
-  | { readonly ask: "requests"; readonly call: RequestCall };
 
 /** A message to the thread: everything requested in one tick. */
 export interface Request {

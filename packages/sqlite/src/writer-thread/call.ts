@@ -1,19 +1,19 @@
 import { ReporthookError } from "@reporthook/core";
-import type { Retention } from "@reporthook/core/store";
-import type { CallResult, ThreadCall } from "../protocol/protocol.ts";
+import type { CallResult } from "../protocol/protocol.ts";
+import type { ThreadCall } from "../protocol/thread-call.ts";
 import { Acts } from "./admin/acts.ts";
 import { Admin } from "./admin/admin.ts";
 import { Eraser } from "./admin/erase.ts";
 import { Errors } from "./admin/errors.ts";
 import { StoredFacts } from "./admin/facts.ts";
-import { Maintenance } from "./admin/maintenance.ts";
+import type { Maintenance } from "./admin/maintenance.ts";
 import { Query } from "./admin/query.ts";
 import type { Claimer } from "./claim/claimer.ts";
 import type { Deliveries } from "./deliveries.ts";
 import { failureOf } from "./errors.ts";
 import { Lived } from "./lived.ts";
 import { StoredNotes } from "./notes.ts";
-import { RequestTable } from "./request-table.ts";
+import type { RequestTable } from "./request-table.ts";
 
 /** The parts of the writer that calls use. */
 export interface Callees {
@@ -32,29 +32,20 @@ export interface Callees {
   probe(): void;
 }
 
-/** Makes the parts that calls use; `retention` is written into the file, null keeps to the one that is there. */
+/** Makes the parts that calls use. */
 export function calleesOf(
   deliveries: Deliveries,
-  claimer: Claimer,
-  retention: Retention | null,
-  probe: () => void,
+  given: Pick<Callees, "maintenance" | "claimer" | "requests" | "probe">,
 ): Callees {
-  const { tables } = deliveries;
-  const requests = new RequestTable(tables);
-  const maintenance = new Maintenance(deliveries, requests, retention);
-  const lived = new Lived(tables.database);
+  const lived = new Lived(deliveries.tables.database);
   const query = new Query(deliveries, lived);
-  const acts = new Acts(tables);
-  return {
-    admin: new Admin(deliveries, query, lived, acts),
-    acts,
-    errors: new Errors(tables),
-    eraser: new Eraser(deliveries, acts),
-    query,
-    facts: new StoredFacts(deliveries, maintenance),
-    notes: new StoredNotes(tables.database),
-    ...{ maintenance, claimer, lived, requests, probe },
-  };
+  const acts = new Acts(deliveries.tables);
+  const errors = new Errors(deliveries.tables);
+  const eraser = new Eraser(deliveries, acts);
+  const admin = new Admin(deliveries, query, lived, acts);
+  const facts = new StoredFacts(deliveries, given.maintenance);
+  const notes = new StoredNotes(deliveries.tables.database);
+  return { ...given, lived, query, acts, errors, eraser, admin, facts, notes };
 }
 
 /** Carries out a call; returns its value, or its failure: a wrong request must not undo others. */

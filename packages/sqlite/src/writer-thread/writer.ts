@@ -16,7 +16,7 @@ import {
 } from "../protocol/protocol.ts";
 import { type Addition, eachAddition } from "../protocol/request-batch.ts";
 import { queuedAfter, retentionClassAfter } from "../protocol/row.ts";
-import type { Maintenance } from "./admin/maintenance.ts";
+import { Maintenance } from "./admin/maintenance.ts";
 import { answerTo, type Callees, calleesOf } from "./call.ts";
 import { Claimer } from "./claim/claimer.ts";
 import { Leases } from "./claim/leases.ts";
@@ -25,6 +25,7 @@ import { Queue } from "./claim/queue.ts";
 import { nothingRescued, rescue } from "./claim/rescue.ts";
 import { Deliveries } from "./deliveries.ts";
 import { failureOf, failureOfAll } from "./errors.ts";
+import { RequestTable } from "./request-table.ts";
 import { Transactions } from "./transactions.ts";
 
 /** Runs a step as it is, or in a transaction that fails alone. */
@@ -60,13 +61,14 @@ export class Writer {
     this.#pulse = new MainThreadPulse(pulse);
     const leases = new Leases(database, this.#pulse, monotonic);
     const claimer = new Claimer(new Queue(database), leases, deliveries.tables.receivers);
-    const probe = (): void => this.#probe();
-    const callees = calleesOf(deliveries, claimer, migrate ? retention : null, probe);
+    const requests = new RequestTable(deliveries.tables);
+    const maintenance = new Maintenance(deliveries, requests, migrate ? retention : null);
     this.#deliveries = deliveries;
     this.#leases = leases;
     this.#claimer = claimer;
-    this.#maintenance = callees.maintenance;
-    this.#callees = callees;
+    this.#maintenance = maintenance;
+    const probe = (): void => this.#probe();
+    this.#callees = calleesOf(deliveries, { maintenance, claimer, requests, probe });
     this.#transactions = new Transactions(deliveries, leases, file, () =>
       claimer.consumers.invalidate(),
     );

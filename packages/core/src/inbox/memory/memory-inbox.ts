@@ -96,10 +96,8 @@ class MemoryInbox implements Inbox {
 
   readonly open: Inbox["open"] = async () => {};
   readonly health: Inbox["health"] = async () => ({ ok: true });
-  readonly keepTime: NonNullable<Inbox["keepTime"]> = async (mark) => {
-    this.#time = laterMark(this.#time, mark);
-    return this.#time;
-  };
+  readonly keepTime: NonNullable<Inbox["keepTime"]> = async (mark) =>
+    (this.#time = laterMark(this.#time, mark));
 
   /** Ends the work; the deliveries stay, for a receiver that opens it again. */
   readonly close: Inbox["close"] = async () => {
