@@ -29,7 +29,7 @@ import type {
 import { detailsOf, newStoredDelivery, ShownChanges } from "@reporthook/core/store";
 import { actInSteps } from "./admin/act.ts";
 import { queueFacts } from "./admin/facts.ts";
-import { pruneAll } from "./admin/prune.ts";
+import { pruneAll } from "./admin/prune-all.ts";
 import { list, readErrors } from "./admin/query.ts";
 import { summary } from "./admin/summary.ts";
 import {

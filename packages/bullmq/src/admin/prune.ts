@@ -1,13 +1,12 @@
-import type { Pruned, State } from "@reporthook/core";
+import type { State } from "@reporthook/core";
 import {
   dayMs,
   isUnsigned,
-  PruneCount,
+  type PruneCount,
   type Retention,
   retentionStep,
   type StoredDelivery,
 } from "@reporthook/core/store";
-import { bullmqMessages } from "../log-messages.ts";
 import { isLost } from "../process/settle.ts";
 import { dataOf } from "../queues/job-state.ts";
 import { parkedPriorities } from "../queues/priority.ts";
@@ -19,9 +18,6 @@ import {
   parkedQueues,
   type ReceiverQueues,
 } from "../queues/queues.ts";
-import type { OpenSession } from "../queues/session.ts";
-import type { RedisRequests } from "../requests/redis-requests.ts";
-import type { BullmqSettings } from "../server/settings.ts";
 import { forget, idsFor } from "./parked.ts";
 
 const atOnce = 100;
@@ -34,27 +30,6 @@ export interface Pruning {
   readonly pruned: PruneCount;
   /** Called for parked ones whose record was lost. */
   readonly tellLost: (id: string) => void;
-}
-
-/** Prunes the queues of all receivers by the retention that the server has; with `dryRun` it only counts. */
-export async function pruneAll(
-  { connection, receivers }: OpenSession,
-  { retention: own, logger, place }: BullmqSettings,
-  now: number,
-  dryRun: boolean,
-  requests: Pick<RedisRequests, "prune"> | undefined,
-): Promise<Pruned> {
-  const retention = (await receivers.retention()) ?? own;
-  const pruned = new PruneCount(retention);
-  const tellLost = (id: string): void =>
-    logger.warn({ inbox: place, id }, bullmqMessages.parkedLost);
-  if (!dryRun) await receivers.registerAgain();
-  for (const queues of await receivers.some(undefined)) {
-    if (!dryRun) await connection.forget(queues.of("verify").name, now);
-    await (dryRun ? foresee : prune)(queues, { retention, now, pruned, tellLost });
-  }
-  if (!dryRun) await requests?.prune(retention, now);
-  return pruned;
 }
 
 /** Deletes deliveries whose retention is over, and announces the end of parked ones. */
@@ -93,7 +68,7 @@ async function pruneEnded(
 }
 
 /** Counts what {@link prune} would do. */
-async function foresee(queues: ReceiverQueues, pruning: Pruning): Promise<void> {
+export async function foresee(queues: ReceiverQueues, pruning: Pruning): Promise<void> {
   const { pruned, retention, now } = pruning;
   for (const { place, type, state, keptMs } of endedKinds(retention)) {
     const queue = queues.of(place);
@@ -118,23 +93,6 @@ async function foresee(queues: ReceiverQueues, pruning: Pruning): Promise<void> 
   }
 }
 
-/** The number of parked ones whose end was announced, and the first of them. */
-export async function announcedOf(queues: ReceiverQueues): Promise<{
-  readonly count: number;
-  readonly first: { readonly changedAt: number; readonly announcedAt: number } | null;
-}> {
-  let count = 0;
-  let first: { readonly changedAt: number; readonly announcedAt: number } | null = null;
-  for (const shelf of shelvesOf(queues)) {
-    const stored = (await shelf.at(0))?.jobState.stored;
-    if (stored === undefined || stored.announcedAt === null || isUnsigned(stored)) continue;
-    count += await indexIn(shelf, isNew);
-    const { changedAt, announcedAt } = stored;
-    if (first === null || changedAt < first.changedAt) first = { changedAt, announcedAt };
-  }
-  return { count, first };
-}
-
 /** The kinds that have ended in their queue. */
 function endedKinds({ handledMs }: Retention) {
   // With a job of `verify` its dedupe key would go.
@@ -152,12 +110,13 @@ function endedKinds({ handledMs }: Retention) {
 /** A delivery that is kept as it is: its end was announced or not. */
 type Kept = "new" | "announced";
 
-function isNew({ announcedAt }: Pick<StoredDelivery, "announcedAt">): boolean {
+/** Whether its end was not announced. */
+export function isNew({ announcedAt }: Pick<StoredDelivery, "announcedAt">): boolean {
   return announcedAt === null;
 }
 
 /** The deliveries of one kind in a queue, the oldest first. */
-interface Shelf {
+export interface Shelf {
   readonly queues: ReceiverQueues;
   readonly place: Place;
   readonly priority: number;
@@ -166,7 +125,8 @@ interface Shelf {
   count(): Promise<number>;
 }
 
-function shelvesOf(queues: ReceiverQueues): Shelf[] {
+/** The shelves of a receiver. */
+export function shelvesOf(queues: ReceiverQueues): Shelf[] {
   const shelf = (place: Place, priority: number, ids: Shelf["ids"]): Shelf => ({
     queues,
     place,
@@ -241,7 +201,10 @@ async function step(
 }
 
 /** The index of the first delivery of a shelf for which something holds, if it holds for all after it; else their number. */
-async function indexIn(shelf: Shelf, holds: (stored: StoredDelivery) => boolean): Promise<number> {
+export async function indexIn(
+  shelf: Shelf,
+  holds: (stored: StoredDelivery) => boolean,
+): Promise<number> {
   const holdsAt = async (index: number): Promise<boolean> => {
     const found = await shelf.at(index);
     return found !== null && holds(found.jobState.stored);

@@ -12,7 +12,6 @@ import type { ServiceStatus } from "./news.ts";
 import type { NewsDesk } from "./news-desk.ts";
 import { type Problem, problemKey } from "./problem.ts";
 import { problemsOf } from "./problems.ts";
-import { Question } from "./question.ts";
 import { type Look, lookAt } from "./reports.ts";
 import { livingOf, type ProcessReport } from "./situation.ts";
 
@@ -55,7 +54,7 @@ const order: readonly InboxProcess["state"][] = ["running", "silent", "ended"];
 /** The key under which a receiver has its {@link Inside}: for the dashboard. */
 export const inside: unique symbol = Symbol.for("reporthook.inside");
 
-/** What tools see of a receiver, or of an inbox without one, beside its health. */
+/** The part of a receiver, or of an inbox without one, that tools see beside its health. */
 export interface Inside {
   readonly lookout: Pick<Lookout, "processes">;
   /** The numbers of the receiver's process; null without a receiver. */
@@ -81,8 +80,8 @@ export class Lookout {
   /** Null of a tool, which has no receiver. */
   readonly #own: Reporting | null;
   #inbox: InboxHealth = { ok: true };
-  readonly #asking: Question;
-  readonly #looking: Question;
+  readonly #asking: SharedQuestion;
+  readonly #looking: SharedQuestion;
 
   constructor(of: OfReceiver, life: Life = outside, own: Reporting | null = null) {
     const { clock, inbox, time = new Timekeeper(new LivedClock(clock), inbox) } = of;
@@ -90,8 +89,8 @@ export class Lookout {
     this.#life = life;
     this.#own = own;
     const running = (): number => time.clock.running();
-    this.#asking = new Question(running, () => this.#ask());
-    this.#looking = new Question(running, () => this.#look());
+    this.#asking = new SharedQuestion(running, () => this.#ask());
+    this.#looking = new SharedQuestion(running, () => this.#look());
   }
 
   /** Resolves within 500 ms, also if the inbox gives no answer. Never rejects. */
@@ -154,7 +153,7 @@ export class Lookout {
     };
   }
 
-  /** Resolves once it has looked again, however long that takes. Never rejects. */
+  /** Resolves once it has looked again, without a time limit. Never rejects. */
   readonly looked = (): Promise<void> => this.#lookNow();
 
   /** The processes on the inbox, those that speak first. */

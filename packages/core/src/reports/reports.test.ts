@@ -230,7 +230,7 @@ describe("following", () => {
     expect(await receiver.inbox.counts()).toMatchObject({ rejected: 3, held: 3 });
   });
 
-  it("authorize is given the context of the request, and no handler is missed that is not registered", async () => {
+  it("the client is given the context of the request, and a status without a handler is no warning", async () => {
     const asked: unknown[] = [];
     const sent: string[] = [];
     const own = setUp({

@@ -2,7 +2,7 @@
 const forgottenMs = 60_000;
 
 /** A question that is asked once at a time, and again when it was forgotten. */
-export class Question {
+export class SharedQuestion {
   readonly #running: () => number;
   readonly #ask: () => Promise<void>;
   #asked: Promise<void> | null = null;
