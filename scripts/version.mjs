@@ -12,3 +12,5 @@ writeFileSync(
   "CHANGELOG.md",
   [`${head.trimEnd()}\n\n## ${version}\n\n`, texts.join("\n"), ...earlier].join(""),
 );
+const code = "packages/core/src/lib/version.ts";
+writeFileSync(code, readFileSync(code, "utf8").replace(/".+"/, `"${version}"`));

@@ -1,7 +1,6 @@
 // What the tests of other packages, and those in test/, reach into. Not published.
 
 export { reasonHint, reasonName, reasons } from "./page/labels.ts";
-export { alarmOf } from "./page/views/alarm.ts";
 export { timelineOf } from "./page/views/timeline.ts";
 export { doneToAll, doneToOne } from "./src/actions.ts";
 export { maxListLength, type WireOne } from "./src/deliveries/wire.ts";

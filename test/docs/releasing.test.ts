@@ -51,11 +51,13 @@ describe.each(readdirSync(join(root, "packages")))("%s", (name) => {
   });
 });
 
-it("CHANGELOG.md begins with the version of the packages", () => {
+it("CHANGELOG.md and core's code have the version of the packages", () => {
   const changelog = readFileSync(join(root, "CHANGELOG.md"), "utf8");
   const [, latest] = /^## (\S+)$/m.exec(changelog) ?? [];
-  // There is none before the first release.
-  expect(latest ?? "0.0.0").toBe(manifestOf("packages/core").version);
+  const { version } = manifestOf("packages/core");
+  expect(latest).toBe(version);
+  const code = readFileSync(join(root, "packages/core/src/lib/version.ts"), "utf8");
+  expect(code).toContain(`version = "${version}"`);
 });
 
 describe("links", () => {

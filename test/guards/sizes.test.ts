@@ -23,10 +23,10 @@ const maxFunctionLines = 70;
 /** All that a reader has to read: a feature that raises one of these does so where everybody sees it. */
 const maxLines = {
   "core/src": 14_800,
-  "core/src/inbox/memory": 820,
+  "core/src/inbox/memory": 840,
   "sqlite/src": 7_200,
   "cli/src": 4_760,
-  "dashboard/src": 1_460,
+  "dashboard/src": 1_560,
 };
 
 const api = new API({ cwd: root });

@@ -95,11 +95,8 @@ export type {
   Inbox,
   InboxHealth,
   Lease,
-  Minute,
   Processor,
   Pruned,
-  Summary,
-  SummaryQuery,
 } from "./inbox/inbox.ts";
 export { type MemoryInboxOptions, memoryInbox } from "./inbox/memory/memory-inbox.ts";
 export type { InboxNotice } from "./inbox/notice.ts";
@@ -123,6 +120,7 @@ export type {
   ReasonCounts,
   Selection,
 } from "./inbox/selection.ts";
+export type { Minute, Summary, SummaryQuery } from "./inbox/summary.ts";
 export type { StopSignal } from "./lib/abort.ts";
 export type { Logger } from "./lib/log.ts";
 export type { Clock } from "./lib/time/clock.ts";

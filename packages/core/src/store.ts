@@ -32,7 +32,6 @@ export {
   isFailing,
   mostFrequent,
 } from "./inbox/finding-facts.ts";
-
 export { idAt, newId, timeOf } from "./inbox/id.ts";
 export {
   backlogShareOf,

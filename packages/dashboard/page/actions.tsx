@@ -2,12 +2,12 @@ import type { JSX } from "preact";
 import type { CommonError } from "../src/deliveries/errors.ts";
 import type { WireDelivery } from "../src/deliveries/wire.ts";
 import { type Question, useConfirm } from "./confirm.tsx";
-import { count, deliveries, reasonHint, reasonName, reasonWithCode } from "./labels.ts";
+import { count, deliveries, reasonHint, reasonWithCode } from "./labels.ts";
 import { post } from "./live.ts";
 import { go } from "./route.ts";
 
-/** Releases or discards all that are parked for a reason. */
-export function AllOf(all: OfReason): JSX.Element {
+/** Releases or discards all that are parked for a reason, or with an error. */
+export function AllOf(all: OfKind): JSX.Element {
   return (
     <div class="buttons">
       <ReleaseAll {...all} />
@@ -16,9 +16,22 @@ export function AllOf(all: OfReason): JSX.Element {
   );
 }
 
-interface OfReason {
+/** The buttons of a reason. */
+export function AllOfReason({
+  reason,
+  ...all
+}: Omit<OfKind, "kind" | "name" | "hint"> & { readonly reason: string }): JSX.Element {
+  const name = `the reason ${reasonWithCode(reason)}`;
+  return <AllOf {...all} kind={{ reason }} name={name} hint={reasonHint(reason)} />;
+}
+
+interface OfKind {
   readonly receiver: string;
-  readonly reason: string;
+  /** The filter, as the address and the command line have it. */
+  readonly kind: Readonly<Record<string, string>>;
+  /** The kind in words: the reason, or the error. */
+  readonly name: string;
+  readonly hint: string;
   readonly number: number;
   /** When a parked one changed last, as they were counted. */
   readonly changedAt: string | null;
@@ -26,7 +39,7 @@ interface OfReason {
 }
 
 /** The errors of a reason, if they differ: what is right for one may be wrong for another. */
-function Errors({ number, errors }: OfReason): JSX.Element | null {
+function Errors({ number, errors }: OfKind): JSX.Element | null {
   const [first] = errors;
   if (first === undefined || first.number === first.of) return null;
   const others = errors.reduce((left, { number: alike }) => left - alike, first.of);
@@ -45,8 +58,8 @@ function Errors({ number, errors }: OfReason): JSX.Element | null {
   );
 }
 
-function ReleaseAll(all: OfReason): JSX.Element {
-  const { receiver, reason, number } = all;
+function ReleaseAll(all: OfKind): JSX.Element {
+  const { receiver, kind, name, number } = all;
   const ask = useConfirm();
   return (
     <button
@@ -54,16 +67,16 @@ function ReleaseAll(all: OfReason): JSX.Element {
       onClick={() =>
         ask({
           title: `Release ${deliveries(number)}?`,
-          text: `All deliveries parked with the reason ${reasonWithCode(reason)} run again. Attempts start from zero. ${reasonHint(reason)}`,
+          text: `All deliveries parked with ${name} run again. Attempts start from zero. ${all.hint}`,
           more: <Errors {...all} />,
           verb: `Release ${deliveries(number)}`,
-          command: `release --reason ${reason} --receiver ${receiver}`,
+          command: `release ${optionOf(kind)} --receiver ${receiver}`,
           run: () => runOnAll("release", "released", all),
         })
       }
     >
       {number > 1 ? `Release all ${count(number)}` : "Release it"}
-      <span class="unseen"> with the reason {reasonName(reason)}</span>
+      <span class="unseen"> with {name}</span>
     </button>
   );
 }
@@ -71,8 +84,8 @@ function ReleaseAll(all: OfReason): JSX.Element {
 const forGood = "Its body and history can't be restored.";
 const allForGood = "Their bodies and histories can't be restored.";
 
-function DiscardAll(all: OfReason): JSX.Element {
-  const { receiver, reason, number } = all;
+function DiscardAll(all: OfKind): JSX.Element {
+  const { receiver, kind, name, number } = all;
   const ask = useConfirm();
   return (
     <button
@@ -80,28 +93,34 @@ function DiscardAll(all: OfReason): JSX.Element {
       onClick={() =>
         ask({
           title: `Discard ${deliveries(number)}?`,
-          text: `This deletes ${number > 1 ? `all ${count(number)}` : "the one"} parked with the reason ${reasonWithCode(reason)}. ${number > 1 ? allForGood : forGood}`,
+          text: `This deletes ${number > 1 ? `all ${count(number)}` : "the one"} parked with ${name}. ${number > 1 ? allForGood : forGood}`,
           more: <Errors {...all} />,
           verb: `Discard ${deliveries(number)}`,
           isFinal: true,
-          command: `discard --reason ${reason} --receiver ${receiver}`,
+          command: `discard ${optionOf(kind)} --receiver ${receiver}`,
           run: () => runOnAll("discard", "discarded", all),
         })
       }
     >
       {number > 1 ? `Discard all ${count(number)}` : "Discard it"}
-      <span class="unseen"> with the reason {reasonName(reason)}</span>
+      <span class="unseen"> with {name}</span>
     </button>
   );
+}
+
+function optionOf(kind: OfKind["kind"]): string {
+  return Object.entries(kind)
+    .map(([name, value]) => `--${name} ${value}`)
+    .join(" ");
 }
 
 /** Acts on those that are still as they were shown, and says how many have changed. */
 async function runOnAll(
   act: "release" | "discard",
   past: string,
-  { reason, number, changedAt }: OfReason,
+  { kind, number, changedAt }: OfKind,
 ): Promise<string> {
-  const shown = new URLSearchParams({ reason, ...(changedAt && { unchangedSince: changedAt }) });
+  const shown = new URLSearchParams({ ...kind, ...(changedAt && { unchangedSince: changedAt }) });
   const done = await post(`api/${act}?${shown}`);
   const changed = number - done;
   const have = changed === 1 ? "has" : "have";
@@ -136,6 +155,9 @@ export function Actions(one: OfDelivery): JSX.Element | null {
         <ActionButton question={retryQuestion(one)} isPrimary>
           Retry now
         </ActionButton>
+      )}
+      {state === "rejected" && body !== null && (
+        <ActionButton question={askAgainQuestion(one)}>Ask the service again</ActionButton>
       )}
       {state === "handled" && body !== null && (
         <ActionButton question={releaseQuestion(one, "Handle 1 delivery again?")}>
@@ -195,6 +217,19 @@ function retryQuestion({ receiver, delivery }: OfDelivery): Question {
     run: async () => {
       await runOnOne("retry", delivery);
       return "It is being retried.";
+    },
+  };
+}
+
+function askAgainQuestion({ receiver, delivery }: OfDelivery): Question {
+  return {
+    title: "Ask the service again about 1 delivery?",
+    text: "It is verified again with its signature. After 5 minutes that has expired: then it is held.",
+    verb: "Ask again about 1 delivery",
+    command: `retry --state rejected --receiver ${receiver}`,
+    run: async () => {
+      await runOnOne("retry", delivery);
+      return "The service is asked again.";
     },
   };
 }

@@ -72,19 +72,24 @@ export function Why({ entry }: { readonly entry: WireEntry }): JSX.Element {
 }
 
 const time = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
-const day = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
 const full = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "long" });
-const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
 
-/** A moment in the viewer's zone; the day too, when it is another. */
+/** A moment in UTC, as in the log and on the command line, with the viewer's time beside it; the day too, of another one. */
 export function Moment({ at }: { readonly at: string }): JSX.Element {
   const date = new Date(at);
+  const day = isToday(date) ? "" : `${date.toISOString().slice(0, 10)} `;
   return (
     <time dateTime={at} title={full.format(date)}>
-      {isToday(date) ? "" : `${day.format(date)}, `}
-      {time.format(date)}
+      {day}
+      {utcTime(date)} UTC
+      {date.getTimezoneOffset() !== 0 && <span class="here"> {time.format(date)} here</span>}
     </time>
   );
+}
+
+/** Hours, minutes and seconds in UTC. */
+export function utcTime(at: Date): string {
+  return at.toISOString().slice(11, 19);
 }
 
 /** How long ago, of today; the day and time of any other. */
@@ -93,12 +98,7 @@ export function When({ at }: { readonly at: string }): JSX.Element {
 }
 
 function isToday(date: Date): boolean {
-  return date.toDateString() === new Date().toDateString();
-}
-
-/** Hours and minutes in the viewer's zone. */
-export function clockTime(at: Date): string {
-  return clock.format(at);
+  return date.toISOString().slice(0, 10) === new Date().toISOString().slice(0, 10);
 }
 
 /** How long ago, or in how long; kept true while it is shown. */

@@ -5,7 +5,9 @@ export interface Filters {
   readonly state?: string;
   readonly event?: string;
   readonly reason?: string;
+  readonly error?: string;
   readonly report?: string;
+  readonly request?: string;
   readonly id?: string;
   readonly from?: string;
   readonly until?: string;
@@ -17,7 +19,17 @@ export type Route =
   | { readonly screen: "deliveries"; readonly filters: Filters }
   | { readonly screen: "delivery"; readonly id: string };
 
-const names = ["state", "event", "reason", "report", "id", "from", "until"] as const;
+const names = [
+  "state",
+  "event",
+  "reason",
+  "error",
+  "report",
+  "request",
+  "id",
+  "from",
+  "until",
+] as const;
 
 /** The address of a screen, relative to the dashboard. */
 export function addressOf(route: Route): string {

@@ -49,8 +49,9 @@ export function createActions({ inbox }: Source, logger: Logger): Acting {
       return problem(403, "view_only", `${by} may view, but not act.`);
     }
     const shown = shownIn(query);
-    if (shown === null || (id === null && shown.reason === undefined)) {
-      return problem(400, "unclear", "Name a reason, and a time that is one as unchangedSince.");
+    if (shown === null || (id === null && (shown.reason ?? shown.error) === undefined)) {
+      const message = "Name a reason or an error, and a time that is one as unchangedSince.";
+      return problem(400, "unclear", message);
     }
     const tell = (fields: Readonly<Record<string, unknown>>, message: string): void => {
       logger.info?.(fields, message);
@@ -60,7 +61,8 @@ export function createActions({ inbox }: Source, logger: Logger): Acting {
       const done = await inbox[action](which, { by });
       if (id !== null && done > 0) tell({ by, id }, doneToOne[action]);
       if (id === null && action !== "retry") {
-        tell({ by, reason: shown.reason, done }, doneToAll[action]);
+        const { reason, error } = shown;
+        tell({ by, ...(error === undefined ? { reason } : { error }), done }, doneToAll[action]);
       }
       return json(JSON.stringify({ done } satisfies WireDone));
     } catch (error) {
@@ -81,6 +83,7 @@ function shownIn(query: URLSearchParams): Selection | null {
   return {
     state: states.find((one) => one === state) as State | undefined,
     reason: (reason as ReasonCode | null) ?? undefined,
+    error: query.get("error") ?? undefined,
     unchangedSince,
   };
 }

@@ -8,12 +8,12 @@ export const dashboardMessages = {
   released: "Delivery released.",
   /** (info) `by` retried the waiting delivery `id`. */
   retried: "Delivery retried.",
-  /** (info) `by` released all deliveries parked for `reason`: `done` of them. */
-  releasedAll: "All deliveries parked for a reason were released.",
+  /** (info) `by` released all deliveries parked for `reason`, or with the `error`: `done` of them. */
+  releasedAll: "All deliveries parked for a reason or an error were released.",
   /** (info) `by` deleted the parked delivery `id`. */
   discarded: "Delivery discarded.",
   /** (info) `by` deleted deliveries parked for `reason`: `done` of them. */
-  discardedAll: "Deliveries parked for a reason were discarded.",
+  discardedAll: "Deliveries parked for a reason or an error were discarded.",
   /** (error) The inbox failed, or `authorize` threw, or returned neither a user nor null: see `error`. */
   failed: "Dashboard failed to answer.",
 } as const;

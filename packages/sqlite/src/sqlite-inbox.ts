@@ -34,16 +34,16 @@ import { loadFound } from "./database/driver.ts";
 import { type SqliteInboxOptions, storeOptionsOf } from "./main-thread/options.ts";
 import { ThreadClient } from "./main-thread/thread-client.ts";
 import { type CountsByKind, countsByState, requestCounts, sumOfCounts } from "./protocol/counts.ts";
-import type { StoreOptions } from "./protocol/protocol.ts";
+import type { RequestCall, StoreOptions } from "./protocol/protocol.ts";
 import type {
   ErasePosition,
   ErrorsPosition,
+  KeptNotes,
   PruneStep,
   StepOfAct,
   StepOfErase,
   StepOfErrors,
 } from "./protocol/steps.ts";
-import type { KeptNotes, RequestCall } from "./protocol/thread-call.ts";
 
 export type { SqliteInboxOptions } from "./main-thread/options.ts";
 

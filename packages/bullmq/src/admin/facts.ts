@@ -2,6 +2,7 @@ import type { Facts, ParkedFact } from "@reporthook/core";
 import {
   comparedErrors,
   deletedFromOf,
+  isUnsigned,
   mostFrequent,
   type Retention,
   timeOf,
@@ -11,7 +12,7 @@ import { parkedPriorities } from "../queues/priority.ts";
 import { foundIn, parkedQueues, type ReceiverQueues } from "../queues/queues.ts";
 import type { Receivers } from "../queues/receivers.ts";
 import { idsFor } from "./parked.ts";
-import { announcedOf } from "./prune.ts";
+import { indexIn, isNew, shelvesOf } from "./prune.ts";
 import { newestOf, oldestOf } from "./query.ts";
 
 /** The facts of a receiver. Of those whose handlers failed, it knows the ones that are not due yet. */
@@ -74,4 +75,21 @@ async function failingOf(queues: ReceiverQueues): Promise<Facts["failing"]> {
   const jobs = await queue.getJobs(["delayed"], 0, comparedErrors - 1);
   const errors = jobs.map((job) => (job && foundIn("handle", job).jobState.stored.lastError) ?? "");
   return { count, error: mostFrequent(errors) };
+}
+
+/** The number of parked ones whose end was announced, and the first of them. */
+async function announcedOf(queues: ReceiverQueues): Promise<{
+  readonly count: number;
+  readonly first: { readonly changedAt: number; readonly announcedAt: number } | null;
+}> {
+  let count = 0;
+  let first: { readonly changedAt: number; readonly announcedAt: number } | null = null;
+  for (const shelf of shelvesOf(queues)) {
+    const stored = (await shelf.at(0))?.jobState.stored;
+    if (stored === undefined || stored.announcedAt === null || isUnsigned(stored)) continue;
+    count += await indexIn(shelf, isNew);
+    const { changedAt, announcedAt } = stored;
+    if (first === null || changedAt < first.changedAt) first = { changedAt, announcedAt };
+  }
+  return { count, first };
 }

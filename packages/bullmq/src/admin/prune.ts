@@ -93,23 +93,6 @@ export async function foresee(queues: ReceiverQueues, pruning: Pruning): Promise
   }
 }
 
-/** The number of parked ones whose end was announced, and the first of them. */
-export async function announcedOf(queues: ReceiverQueues): Promise<{
-  readonly count: number;
-  readonly first: { readonly changedAt: number; readonly announcedAt: number } | null;
-}> {
-  let count = 0;
-  let first: { readonly changedAt: number; readonly announcedAt: number } | null = null;
-  for (const shelf of shelvesOf(queues)) {
-    const stored = (await shelf.at(0))?.jobState.stored;
-    if (stored === undefined || stored.announcedAt === null || isUnsigned(stored)) continue;
-    count += await indexIn(shelf, isNew);
-    const { changedAt, announcedAt } = stored;
-    if (first === null || changedAt < first.changedAt) first = { changedAt, announcedAt };
-  }
-  return { count, first };
-}
-
 /** The kinds that have ended in their queue. */
 function endedKinds({ handledMs }: Retention) {
   // With a job of `verify` its dedupe key would go.
@@ -127,12 +110,13 @@ function endedKinds({ handledMs }: Retention) {
 /** A delivery that is kept as it is: its end was announced or not. */
 type Kept = "new" | "announced";
 
-function isNew({ announcedAt }: Pick<StoredDelivery, "announcedAt">): boolean {
+/** Whether its end was not announced. */
+export function isNew({ announcedAt }: Pick<StoredDelivery, "announcedAt">): boolean {
   return announcedAt === null;
 }
 
 /** The deliveries of one kind in a queue, the oldest first. */
-interface Shelf {
+export interface Shelf {
   readonly queues: ReceiverQueues;
   readonly place: Place;
   readonly priority: number;
@@ -141,7 +125,8 @@ interface Shelf {
   count(): Promise<number>;
 }
 
-function shelvesOf(queues: ReceiverQueues): Shelf[] {
+/** The shelves of a receiver. */
+export function shelvesOf(queues: ReceiverQueues): Shelf[] {
   const shelf = (place: Place, priority: number, ids: Shelf["ids"]): Shelf => ({
     queues,
     place,
@@ -216,7 +201,10 @@ async function step(
 }
 
 /** The index of the first delivery of a shelf for which something holds, if it holds for all after it; else their number. */
-async function indexIn(shelf: Shelf, holds: (stored: StoredDelivery) => boolean): Promise<number> {
+export async function indexIn(
+  shelf: Shelf,
+  holds: (stored: StoredDelivery) => boolean,
+): Promise<number> {
   const holdsAt = async (index: number): Promise<boolean> => {
     const found = await shelf.at(index);
     return found !== null && holds(found.jobState.stored);

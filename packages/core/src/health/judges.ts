@@ -173,8 +173,7 @@ function parkedExpiring({ facts, now }: Situation): FoundProblem[] {
   return found("parked_expiring", "warning", { since: now, count, text, command });
 }
 
-function overdue({ facts, now }: Situation): FoundProblem[] {
-  const { count = 0, since = now } = facts?.overdue ?? {};
+function overdue({ overdue: count, now: since }: Situation): FoundProblem[] {
   if (count === 0) return [];
   const text = `${counted(count, "report is", "reports are")} overdue: no final notification came. Look the report up at the service, then settle it`;
   const command = "reports list --state overdue";

@@ -25,6 +25,7 @@ interface Case {
     readonly news?: Partial<News>;
   })[];
   readonly everValid?: boolean;
+  readonly overdue?: number;
 }
 
 function report(
@@ -38,7 +39,13 @@ function report(
   };
 }
 
-function known({ facts = {}, news = {}, others = [], everValid = true }: Case): Knowledge {
+function known({
+  facts = {},
+  news = {},
+  others = [],
+  everValid = true,
+  overdue = 0,
+}: Case): Knowledge {
   const { received = 0, ...rest } = facts;
   const none = { newest: null, oldestUnverified: null, oldestWaiting: null };
   return {
@@ -50,7 +57,7 @@ function known({ facts = {}, news = {}, others = [], everValid = true }: Case): 
       report({ news }),
       ...others.map((other, index) => report({ id: `o${index}`, pid: index + 2, ...other })),
     ],
-    everValid,
+    ...{ everValid, overdue },
     watchedSince: ago(hour),
   };
 }
@@ -254,7 +261,7 @@ const cases: readonly (readonly [string, Case, readonly string[]])[] = [
     { facts: { expiring: { count: 2, deletedFrom: now + 2 * day } } },
     ["parked_expiring warning"],
   ],
-  ["overdue requests", { facts: { overdue: { count: 2, since: ago(day) } } }, ["overdue warning"]],
+  ["overdue requests", { overdue: 2 }, ["overdue warning"]],
   [
     "another process is silent",
     { others: [{ at: ago(10 * second) }] },

@@ -13,6 +13,8 @@ const processes = `${now}process/`;
 /** A look at an inbox. */
 export interface Look {
   readonly facts: Facts;
+  /** The number of requests that are overdue. */
+  readonly overdue: number;
   /** Of all processes that spoke in the last hour. */
   readonly reports: readonly ProcessReport[];
   readonly everValid: boolean;
@@ -22,12 +24,17 @@ export interface Look {
 
 /** Looks at a receiver's inbox. */
 export async function lookAt(inbox: Inbox, receiver: string): Promise<Look> {
-  const [facts, notes] = await Promise.all([inbox.facts(receiver), inbox.notes(receiver, now)]);
+  const [facts, notes, requests] = await Promise.all([
+    inbox.facts(receiver),
+    inbox.notes(receiver, now),
+    inbox.requests?.counts(receiver),
+  ]);
   const reports = Object.entries(notes).flatMap(([key, text]) =>
     key.startsWith(processes) ? reportIn(text) : [],
   );
   const { [toldKey]: told = null } = notes;
-  return { facts, reports, everValid: validKey in notes, told };
+  const overdue = requests?.overdue ?? 0;
+  return { facts, overdue, reports, everValid: validKey in notes, told };
 }
 
 /** The note of a report; of one that is to be forgotten, null. */

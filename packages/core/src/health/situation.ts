@@ -21,6 +21,8 @@ export interface ProcessReport {
 export interface Knowledge {
   /** Null while the inbox gives no answer. */
   readonly facts: Facts | null;
+  /** The number of requests that are overdue. */
+  readonly overdue: number;
   /** Of this process, and of others. */
   readonly reports: readonly ProcessReport[];
   /** Whether a signed notification was ever valid here. */
@@ -50,6 +52,7 @@ export function livingOf(
 /** The knowledge that the judges share. */
 export class Situation {
   readonly facts: Facts | null;
+  readonly overdue: number;
   readonly reports: readonly ProcessReport[];
   readonly now: number;
   readonly everValid: boolean;
@@ -58,8 +61,9 @@ export class Situation {
   readonly judgedAt: number;
   readonly validAt: number;
 
-  constructor({ facts, reports, everValid, watchedSince }: Knowledge, now: number) {
+  constructor({ facts, overdue, reports, everValid, watchedSince }: Knowledge, now: number) {
     this.facts = facts;
+    this.overdue = overdue;
     this.reports = reports;
     this.now = now;
     this.living = livingOf(reports, now, watchedSince);

@@ -15,8 +15,6 @@ export interface Facts {
   readonly expiring: { readonly count: number; readonly deletedFrom: number } | null;
   /** The number that wait for another attempt because a handler failed, and the most frequent error of some of them. */
   readonly failing: { readonly count: number; readonly error: string | null } | null;
-  /** The requests that are overdue, and since when the first is; left out where none are kept. */
-  readonly overdue?: { readonly count: number; readonly since: number } | null;
 }
 
 /** The deliveries that are parked for one reason. */

@@ -7,7 +7,7 @@ import type { StoredDelivery } from "./stored-delivery.ts";
 /** The number of failing deliveries whose errors are compared. */
 export const comparedErrors = 100;
 
-/** The facts of a receiver's deliveries, among all those in memory. */
+/** The facts of one receiver among deliveries in memory. */
 export function factsOf(
   all: Iterable<StoredDelivery>,
   receiver: string,

@@ -9,7 +9,7 @@ import { type ActCount, actOn } from "./acting.ts";
 import { type Entry, type EntryDetails, states } from "./delivery.ts";
 import type { ErrorGroup } from "./error-groups.ts";
 import { type Hour, hourKey, hoursIn } from "./hours.ts";
-import type { Counts, Inbox, Summary, SummaryQuery } from "./inbox.ts";
+import type { Counts, Inbox } from "./inbox.ts";
 import { type Life, outside } from "./receivers.ts";
 import type {
   ActsQuery,
@@ -19,6 +19,7 @@ import type {
   ReasonCounts,
   Selection,
 } from "./selection.ts";
+import type { Summary, SummaryQuery } from "./summary.ts";
 
 /** The options of an act. */
 export interface ActOptions {

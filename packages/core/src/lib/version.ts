@@ -1,2 +1,2 @@
 /** The version of this package; a guard compares it with package.json. */
-export const version = "0.0.0";
+export const version = "0.1.0";

@@ -1,101 +1,107 @@
-import type { Counts } from "@reporthook/core";
 import type { JSX } from "preact";
-import type { WireOverview } from "../../src/deliveries/wire.ts";
-import { count, total } from "../labels.ts";
-import { clockTime, useNow } from "../parts.tsx";
-
-type Minutes = WireOverview["minutes"];
-type Minute = Minutes[number];
+import { useState } from "preact/hooks";
+import type { WireBar, WireOverview } from "../../src/deliveries/wire.ts";
+import { count } from "../labels.ts";
+import { useNow, utcTime } from "../parts.tsx";
 
 const minuteMs = 60_000;
-const shown = 60;
+const hourMs = 3_600_000;
 const height = 100;
 
-const outcomes = [
-  { name: "handled", of: ({ handled }: Counts) => handled },
-  { name: "waiting", of: ({ received, verified }: Counts) => received + verified },
-  { name: "parked", of: ({ held, dead }: Counts) => held + dead },
-  { name: "rejected", of: ({ rejected }: Counts) => rejected },
-] as const;
+const outcomes = ["handled", "waiting", "parked", "rejected"] as const;
 
-/** The last hour, minute by minute; it moves on although nothing comes. */
-export function Charts({ minutes }: { readonly minutes: Minutes }): JSX.Element {
-  const now = useNow(minuteMs);
-  const lately = minutes.filter(({ at }) => placeOf(at, now) >= 0);
+/** A span of time: how many bars it has, and how long each is. */
+interface Span {
+  readonly name: string;
+  readonly title: string;
+  readonly bars: number;
+  readonly barMs: number;
+}
+
+const spans: readonly Span[] = [
+  { name: "1 h", title: "Received per minute", bars: 60, barMs: minuteMs },
+  { name: "24 h", title: "Ended per hour", bars: 24, barMs: hourMs },
+  { name: "7 d", title: "Ended per 6 hours", bars: 28, barMs: 6 * hourMs },
+];
+
+/** The last hour, day or week; it moves on although nothing comes. */
+export function Charts({ minutes, hours }: Pick<WireOverview, "minutes" | "hours">): JSX.Element {
+  const [chosen, choose] = useState(0);
+  const span = spans[chosen] as Span;
+  const now = useNow(span.barMs);
+  const bars = gathered(chosen === 0 ? minutes : hours, span, now);
   return (
     <div class="charts">
-      <OutcomeChart minutes={lately} now={now} />
+      <fieldset class="spans">
+        <legend class="unseen">Span of time</legend>
+        {spans.map(({ name }, index) => (
+          <label key={name}>
+            <input
+              type="radio"
+              name="span"
+              checked={index === chosen}
+              onChange={() => choose(index)}
+            />{" "}
+            {name}
+          </label>
+        ))}
+      </fieldset>
+      <Chart bars={bars} span={span} now={now} />
     </div>
   );
 }
 
+/** Adds up what belongs to one bar. */
+function gathered(all: readonly WireBar[], { bars, barMs }: Span, now: number): WireBar[] {
+  const found = new Map<number, WireBar>();
+  for (const one of all) {
+    const begins = Math.floor(new Date(one.at).getTime() / barMs) * barMs;
+    if (begins <= now - bars * barMs) continue;
+    const before = found.get(begins);
+    const sum = (name: (typeof outcomes)[number]): number => one[name] + (before?.[name] ?? 0);
+    found.set(begins, {
+      at: new Date(begins).toISOString(),
+      ...{ handled: sum("handled"), waiting: sum("waiting") },
+      ...{ parked: sum("parked"), rejected: sum("rejected") },
+    });
+  }
+  return [...found.values()];
+}
+
 interface Shown {
-  readonly minutes: Minutes;
-  /** When the current minute began. */
+  readonly bars: readonly WireBar[];
+  readonly span: Span;
+  /** When the current bar began. */
   readonly now: number;
 }
 
-/** The number received in each minute, by outcome. */
-function OutcomeChart({ minutes, now }: Shown): JSX.Element {
-  const most = Math.max(1, ...minutes.map(({ counts }) => total(counts)));
-  const sum = (of: (counts: Counts) => number): number =>
-    minutes.reduce((all, { counts }) => all + of(counts), 0);
-  const text = `Last hour: ${outcomes.map(({ name, of }) => `${count(sum(of))} ${name}`).join(", ")}`;
-  return (
-    <Chart
-      title="Received per minute"
-      text={text}
-      minutes={minutes}
-      now={now}
-      top={count(most)}
-      columns={outcomes.map(({ name }) => name)}
-      cells={({ counts }) => outcomes.map(({ of }) => count(of(counts)))}
-    >
-      {placed(minutes, now, ({ counts }, x) => {
-        let y = height;
-        return outcomes.map(({ name, of }) => {
-          const tall = (of(counts) / most) * height;
-          y -= tall;
-          return tall === 0 ? null : (
-            <rect key={name} class={`as-${name}`} x={x + 0.15} y={y} width="0.7" height={tall} />
-          );
-        });
-      })}
-    </Chart>
-  );
-}
-
-interface Pictured extends Shown {
-  readonly title: string;
-  readonly text: string;
-  readonly top: string;
-  readonly columns: readonly string[];
-  readonly cells: (minute: Minute) => readonly string[];
-  readonly children: JSX.Element | (JSX.Element | JSX.Element[])[];
-}
-
-function Chart(props: Pictured): JSX.Element {
-  const { title, text, minutes, now, top, columns, cells, children } = props;
+function Chart({ bars, span, now }: Shown): JSX.Element {
+  const all = (bar: WireBar): number => outcomes.reduce((sum, name) => sum + bar[name], 0);
+  const most = Math.max(1, ...bars.map(all));
+  const sums = outcomes.map((name) => bars.reduce((sum, bar) => sum + bar[name], 0));
+  const text = `Last ${span.name}: ${outcomes.map((name, at) => `${count(sums[at] ?? 0)} ${name}`).join(", ")}`;
   return (
     <figure>
       <figcaption>
-        <strong>{title}</strong> <span>{text}</span>
+        <strong>{span.title}</strong> <span>{text}</span>
       </figcaption>
       <div class="plot">
-        <span class="axis top">{top}</span>
+        <span class="axis top">{count(most)}</span>
         <svg
-          viewBox={`0 0 ${shown} ${height}`}
+          viewBox={`0 0 ${span.bars} ${height}`}
           preserveAspectRatio="none"
           role="img"
-          aria-label={`${title}. ${text}`}
+          aria-label={`${span.title}. ${text}`}
         >
-          {children}
+          {bars.map((bar) => (
+            <Bar key={bar.at} bar={bar} x={placeOf(bar.at, span, now)} most={most} />
+          ))}
         </svg>
-        <span class="axis from">{clockTime(new Date(now - shown * minuteMs))}</span>
+        <span class="axis from">{startOf(now - (span.bars - 1) * span.barMs, span)}</span>
         <span class="axis to">now</span>
       </div>
       <ul class="legend" aria-hidden="true">
-        {columns.map((name) => (
+        {outcomes.map((name) => (
           <li key={name} class={`as-${name}`}>
             {name}
           </li>
@@ -106,8 +112,8 @@ function Chart(props: Pictured): JSX.Element {
         <table>
           <thead>
             <tr>
-              <th scope="col">Minute</th>
-              {columns.map((name) => (
+              <th scope="col">From (UTC)</th>
+              {outcomes.map((name) => (
                 <th key={name} scope="col">
                   {name}
                 </th>
@@ -115,11 +121,11 @@ function Chart(props: Pictured): JSX.Element {
             </tr>
           </thead>
           <tbody>
-            {minutes.map((minute) => (
-              <tr key={minute.at}>
-                <th scope="row">{clockTime(new Date(minute.at))}</th>
-                {cells(minute).map((cell, at) => (
-                  <td key={columns[at]}>{cell}</td>
+            {bars.map((bar) => (
+              <tr key={bar.at}>
+                <th scope="row">{startOf(new Date(bar.at).getTime(), span)}</th>
+                {outcomes.map((name) => (
+                  <td key={name}>{count(bar[name])}</td>
                 ))}
               </tr>
             ))}
@@ -130,15 +136,36 @@ function Chart(props: Pictured): JSX.Element {
   );
 }
 
-/** One drawing for each minute that is shown, the current one at the right. */
-function placed(
-  minutes: Minutes,
-  now: number,
-  draw: (minute: Minute, x: number) => JSX.Element | (JSX.Element | null)[],
-): JSX.Element[] {
-  return minutes.map((minute) => <g key={minute.at}>{draw(minute, placeOf(minute.at, now))}</g>);
+function Bar({
+  bar,
+  x,
+  most,
+}: {
+  readonly bar: WireBar;
+  readonly x: number;
+  readonly most: number;
+}): JSX.Element {
+  let y = height;
+  return (
+    <g>
+      {outcomes.map((name) => {
+        const tall = (bar[name] / most) * height;
+        y -= tall;
+        if (tall === 0) return null;
+        return (
+          <rect key={name} class={`as-${name}`} x={x + 0.15} y={y} width="0.7" height={tall} />
+        );
+      })}
+    </g>
+  );
 }
 
-function placeOf(at: string, now: number): number {
-  return shown - 1 - Math.floor((now - new Date(at).getTime()) / minuteMs);
+function placeOf(at: string, { bars, barMs }: Span, now: number): number {
+  return bars - 1 - Math.floor((now - new Date(at).getTime()) / barMs);
+}
+
+function startOf(at: number, { barMs }: Span): string {
+  const date = new Date(at);
+  const time = utcTime(date).slice(0, 5);
+  return barMs === minuteMs ? `${time} UTC` : `${date.toISOString().slice(5, 10)} ${time}`;
 }

@@ -6,7 +6,7 @@ import {
   type WireEntry,
   type WireList,
 } from "../../src/deliveries/wire.ts";
-import { AllOf } from "../actions.tsx";
+import { AllOf, AllOfReason } from "../actions.tsx";
 import { Frame } from "../frame.tsx";
 import { count, eventLabel } from "../labels.ts";
 import { useLive } from "../live.ts";
@@ -80,7 +80,7 @@ function Found({
           <span>{shown.length > 0 && `Newest first, ${shownOf(shown.length, list.total)}`}</span>
         )}
         {list.viewer.may === "act" && areAll && list.total !== null && list.total > 0 && (
-          <AllOf
+          <AllOfReason
             receiver={list.receiver}
             reason={reason}
             number={list.total}
@@ -89,6 +89,7 @@ function Found({
           />
         )}
       </div>
+      {Object.keys(rest).every((name) => name === "error") && <Groups list={list} />}
       {shown.length === 0 ? (
         <Nothing filtered={Object.keys(filters).length > 0} />
       ) : (
@@ -107,19 +108,52 @@ function Found({
   );
 }
 
+/** The largest groups of equal errors, each with its buttons. */
+function Groups({ list }: { readonly list: WireList }): JSX.Element | null {
+  const { groups, viewer, receiver, parkedChangedAt } = list;
+  if (groups.length === 0) return null;
+  return (
+    <section aria-labelledby="groups">
+      <h2 id="groups">Equal errors</h2>
+      <ul class="groups">
+        {groups.map(({ error, text, count: number }) => (
+          <li key={error}>
+            <To route={{ screen: "deliveries", filters: { state: "parked", error } }}>
+              {count(number)} × <bdi class="failure">{text}</bdi>
+            </To>
+            {viewer.may === "act" && (
+              <AllOf
+                {...{ receiver, number, kind: { error }, errors: [] }}
+                name={`the error “${text}”`}
+                hint="What nobody vouches for is left out."
+                changedAt={parkedChangedAt}
+              />
+            )}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
 /** It was counted at another moment: fewer than those that are shown would be no number of all. */
 function shownOf(shown: number, total: number | null): string {
   return total !== null && total > shown ? `${shown} of ${count(total)} shown` : `${shown} shown`;
 }
 
 function Row({ entry }: { readonly entry: WireEntry }): JSX.Element {
-  const { id, state, reportId, receivedAt } = entry;
+  const { id, state, reportId, requestId, receivedAt } = entry;
   return (
     <li>
       <To route={{ screen: "delivery", id }}>
         <StateBadge state={state} />
         <span class="what">
-          {eventLabel(entry)} {reportId !== null && <bdi class="report">{reportId}</bdi>}
+          {eventLabel(entry)} {reportId !== null && <bdi class="report">{reportId}</bdi>}{" "}
+          {requestId !== null && (
+            <span class="report">
+              request <bdi>{requestId}</bdi>
+            </span>
+          )}
         </span>
         <Why entry={entry} />
         <Moment at={receivedAt} />

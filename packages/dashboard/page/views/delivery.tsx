@@ -71,6 +71,7 @@ function Whole({
         {viewer.may === "act" && <Actions receiver={receiver} delivery={delivery} />}
       </section>
       <History delivery={delivery} />
+      <ForWhom delivery={delivery} />
       <Headers headers={headers} />
       <Body id={id} body={delivery.body} />
     </article>
@@ -141,6 +142,49 @@ function History({ delivery }: { readonly delivery: WireDelivery }): JSX.Element
   );
 }
 
+/** The report, the request and the context: whom it concerns. */
+function ForWhom({ delivery }: { readonly delivery: WireDelivery }): JSX.Element {
+  const { reportId, requestId, context, url } = delivery;
+  const links = [
+    ["report", "Report", reportId],
+    ["request", "Request", requestId],
+  ] as const;
+  return (
+    <section aria-labelledby="whom">
+      <h2 id="whom">For whom</h2>
+      <dl>
+        {links.map(([filter, name, id]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>
+              {id === null ? (
+                "Not known"
+              ) : (
+                <To route={{ screen: "deliveries", filters: { [filter]: id } }}>
+                  <bdi>{id}</bdi>
+                </To>
+              )}
+            </dd>
+          </div>
+        ))}
+        <div>
+          <dt>Path</dt>
+          <dd>
+            <bdi>{url === "" ? "Not kept" : url}</bdi>
+          </dd>
+        </div>
+      </dl>
+      {context === null ? (
+        <p>No context: its callback URL had none.</p>
+      ) : (
+        <pre class="context">
+          <bdi>{context}</bdi>
+        </pre>
+      )}
+    </section>
+  );
+}
+
 function Headers({ headers }: Pick<WireDelivery, "headers">): JSX.Element {
   return (
     <section aria-labelledby="headers">
@@ -194,7 +238,10 @@ function Body({ id, body }: Pick<WireDelivery, "id" | "body">): JSX.Element {
         {body !== null && <Copy text={body.text}>Copy</Copy>}
       </div>
       {body === null ? (
-        <p>Not kept: the body of a rejected delivery, or of an unsigned one that was handled.</p>
+        <p>
+          Not kept: of a rejected delivery after some time, of an unsigned one that was handled, or
+          erased.
+        </p>
       ) : (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling area must be reachable with the keyboard.
         <section class="body" tabIndex={0} aria-label="Text of the body">

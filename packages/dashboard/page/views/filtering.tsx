@@ -4,7 +4,7 @@ import { events, reasons, reasonWithCode, stateLabels } from "../labels.ts";
 import { type Filters, go } from "../route.ts";
 
 // On a phone they are behind a button until one is used: the list begins on its first screen.
-const rare = ["event", "report", "id", "from", "until"] as const;
+const rare = ["event", "report", "request", "error", "id", "from", "until"] as const;
 
 type Options = readonly (readonly [value: string, title: string])[];
 
@@ -55,6 +55,8 @@ export function Filtering({ filters }: { readonly filters: Filters }): JSX.Eleme
         <div>
           <Choice {...common} name="event" label="Event" options={eventOptions} />
           <TextField {...common} name="report" label="Report" hint="exact id" />
+          <TextField {...common} name="request" label="Request" hint="exact id" />
+          <TextField {...common} name="error" label="Error" hint="key of a group" />
           <TextField {...common} name="id" label="Delivery" hint="id, or how it begins" />
           <TimeField {...common} name="from" label="From" />
           <TimeField {...common} name="until" label="Until" />
@@ -94,7 +96,7 @@ function TextField({
   hint,
   filters,
   change,
-}: FieldProps<"id" | "report"> & { readonly hint: string }): JSX.Element {
+}: FieldProps<"id" | "report" | "request" | "error"> & { readonly hint: string }): JSX.Element {
   return (
     <label>
       <span>{label}</span>

@@ -2,12 +2,11 @@ import type { Counts, ReasonCode, State } from "@reporthook/core";
 import { Fragment, type JSX } from "preact";
 import type { CommonError } from "../../src/deliveries/errors.ts";
 import type { WireEntry, WireOverview } from "../../src/deliveries/wire.ts";
-import { AllOf } from "../actions.tsx";
+import { AllOfReason } from "../actions.tsx";
 import { Frame } from "../frame.tsx";
 import {
   count,
   deliveries,
-  durationText,
   eventLabel,
   reasonHint,
   reasonName,
@@ -15,9 +14,9 @@ import {
   total,
 } from "../labels.ts";
 import { useLive } from "../live.ts";
-import { Ago, Code, Empty, Loading, StateBadge, To, useNow, When, Why } from "../parts.tsx";
-import { alarmOf } from "./alarm.ts";
+import { Ago, Code, Empty, Loading, StateBadge, To, When, Why } from "../parts.tsx";
 import { Charts } from "./charts.tsx";
+import { Problems, Processes } from "./problems.tsx";
 
 /** The overview: problems first, then the numbers. */
 export function Overview(): JSX.Element {
@@ -31,24 +30,24 @@ export function Overview(): JSX.Element {
 }
 
 function Known({ overview }: { readonly overview: WireOverview }): JSX.Element {
-  const { counts, oldest, minutes, inbox, service } = overview;
+  const { counts, oldest, minutes, hours, inbox, service, problems, processes } = overview;
   // Its content is unknown.
   if (!inbox.ok) {
     return (
       <>
         <h1 class="alarm">The inbox can’t be read</h1>
         <p class="service">The inbox fails: {inbox.error ?? "unknown error"}</p>
+        <Problems problems={problems} />
       </>
     );
   }
-  const alarm = alarmOf(overview);
+  const [worst] = problems;
+  const tone = worst === undefined ? undefined : worst.severity === "critical" ? "alarm" : "warned";
   return (
     <>
-      <h1 class={alarm === null ? undefined : "alarm"}>{alarm?.title ?? headline(counts)}</h1>
-      {alarm !== null && <p class="service">{alarm.hint}</p>}
-      {alarm === null && service === "ok" && <p class="service">The service answers.</p>}
-      <AskedAgain overview={overview} />
-      {inbox.error !== undefined && <p class="service">{inbox.error}</p>}
+      <h1 class={tone}>{worst === undefined ? headline(counts) : titleOf(worst)}</h1>
+      {service === "ok" && <p class="service">The service answers.</p>}
+      <Problems problems={problems} />
       <Parked overview={overview} />
       {overview.stuck.length > 0 && <Stuck entries={overview.stuck} counts={counts} />}
       <section aria-labelledby="states">
@@ -74,33 +73,16 @@ function Known({ overview }: { readonly overview: WireOverview }): JSX.Element {
           ))}
         </ul>
       </section>
-      <Charts minutes={minutes} />
+      <Charts minutes={minutes} hours={hours} />
+      <Processes processes={processes} />
     </>
   );
 }
 
-/** When the service is asked again about what waits for its verdict; nothing if that is now. */
-function AskedAgain({ overview }: { readonly overview: WireOverview }): JSX.Element | null {
-  const { stuck, receiver } = overview;
-  const now = useNow();
-  const times = stuck
-    .filter(({ state }) => state === "received")
-    .map(({ nextAttemptAt }) => new Date(nextAttemptAt ?? 0).getTime());
-  const waitMs = Math.max(0, ...times) - now;
-  if (waitMs < 1_000) return null;
-  return (
-    <p class="service">
-      What waits for its verdict is asked about again by itself, at the latest in{" "}
-      {durationText(waitMs)}. Once the cause is fixed,{" "}
-      <code>npx reporthook inbox retry --all --receiver {receiver}</code> does it at once.
-    </p>
-  );
-}
-
 function Parked({ overview }: { readonly overview: WireOverview }): JSX.Element | null {
-  const { parked, errors, viewer, receiver, counts } = overview;
+  const { parked, errors, viewer, receiver, counts, problems } = overview;
   const found = Object.entries(parked).sort(([, one], [, other]) => other - one);
-  if (found.length === 0 && alarmOf(overview) !== null) return null;
+  if (found.length === 0 && problems.length > 0) return null;
   if (found.length === 0) {
     return total(counts) === 0 ? (
       <Empty title="No delivery yet">
@@ -131,7 +113,7 @@ function Parked({ overview }: { readonly overview: WireOverview }): JSX.Element 
               {errors[reason as ReasonCode]?.[0]?.isThrown !== false && <p>{reasonHint(reason)}</p>}
             </div>
             {viewer.may === "act" && (
-              <AllOf
+              <AllOfReason
                 receiver={receiver}
                 reason={reason}
                 number={number}
@@ -228,9 +210,13 @@ function NotShown({ entries, counts }: Parameters<typeof Stuck>[0]): JSX.Element
 }
 
 function headline(counts: Counts): string {
-  const parked = counts.held + counts.dead;
   const waiting = counts.received + counts.verified;
-  if (parked > 0) return `${deliveries(parked)} ${parked === 1 ? "needs" : "need"} a person`;
   if (waiting > 0) return `${deliveries(waiting)} on the way`;
   return total(counts) === 0 ? "The inbox is empty" : "All is handled";
+}
+
+/** The first sentence of a problem. */
+function titleOf({ text }: WireOverview["problems"][number]): string {
+  const end = text.search(/\.( |$)/);
+  return end < 0 ? text : text.slice(0, end);
 }

@@ -34,7 +34,7 @@ export function timelineOf(delivery: WireDelivery): readonly TimelineStep[] {
     let number = index === runs.length - 1 ? triedBefore(items, delivery) : 0;
     for (const [first, ...others] of alikeIn(items)) {
       if ("act" in first) {
-        steps.push({ ...plain, ...actStep("Retried", first) });
+        steps.push({ ...plain, ...actStep(first.act === "erase" ? "Erased" : "Retried", first) });
         continue;
       }
       const before = number + 1;

@@ -1,5 +1,6 @@
+import { messages } from "@reporthook/core/internals";
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, test } from "vitest";
 import { readableJson, redactText } from "./json-text.ts";
 
 describe("JSON", () => {
@@ -146,4 +147,13 @@ describe("text", () => {
   ])("redactText() shows without its secrets: %s", (text, shown) => {
     expect(redactText(text)).toBe(shown);
   });
+});
+
+test("redactText() leaves every sentence of the library as it is", () => {
+  const sentences = [
+    ...Object.values(messages),
+    "The signature expired while verification was paused, because the service refused the API key: check apiKey.",
+    "The service refuses the API key: ServiceError: POST … answered 401: the API key is not accepted, check apiKey",
+  ];
+  for (const sentence of sentences) expect(redactText(sentence)).toBe(sentence);
 });

@@ -1,5 +1,6 @@
 import type {
   EntryDetails,
+  ErrorGroup,
   EventType,
   InboxQuery,
   ReasonCode,
@@ -8,21 +9,24 @@ import type {
   SummaryQuery,
 } from "@reporthook/core";
 import { isAttempt, states } from "@reporthook/core/store";
+import { barOfMinute, eachMinute, hourBars } from "./bars.ts";
 import { commonErrorsOf } from "./errors.ts";
 import { cutMark, readableJson, redactText } from "./json-text.ts";
 import { throttle, type View } from "./shared-views.ts";
-import type { Source } from "./source.ts";
+import { insideOf, type Source } from "./source.ts";
 import {
   maxBodyLength,
   maxListLength,
   type Person,
   pageLength,
   type WireDelivery,
+  type WireGroup,
   type WireOverview,
 } from "./wire.ts";
 
 const hourMs = 3_600_000;
 const stuckLength = 5;
+const mostGroups = 5;
 /** The number of deliveries of a reason that are searched for the most frequent error. */
 const sampled = 100;
 /** A time without deliveries, for summaries that count no minutes. */
@@ -45,27 +49,28 @@ export function withViewer(viewer: Person, seen: string): string {
 }
 
 /** Makes the views of a source. */
-export function createViews({ inbox, health, name: receiver = "reports" }: Source): Views {
+export function createViews(source: Source): Views {
+  const { inbox, health, name: receiver = "reports" } = source;
+  const hoursNow = eachMinute(() => hourBars(inbox));
   const summed = throttle(() =>
     inbox.summary({ from: new Date(Date.now() - hourMs), until: new Date() }),
   );
   const parkedNow = throttle(() => inbox.summary(noTime));
   const totalOf = createTotals(inbox, parkedNow);
   const told = (view: object): string => JSON.stringify({ receiver, ...view });
-  const errorsNow = throttle(async () => {
-    const reasons = Object.keys((await summed()).parked) as ReasonCode[];
-    const found = reasons.map(async (reason) => {
-      const newest = { state: "parked", reason, newestFirst: true, limit: sampled } as const;
-      return [reason, commonErrorsOf((await inbox.list(newest)).map(redactEntry))] as const;
-    });
-    return Object.fromEntries(await Promise.all(found));
-  });
+  const errorsNow = throttle(() => frequentErrors(inbox, summed));
+  const groupsNow = throttle(() => inbox.errors());
   return {
     async overview() {
-      const { ready, inbox: state, service, counts } = await health();
-      if (!state.ok) return told({ ...nothing, inbox: state, service });
-      const [sum, errors, stuck, ...waiting] = await Promise.all([
+      const { ready, inbox: state, service, counts, problems } = await health();
+      const processes = (insideOf(source)?.lookout.processes ?? []).map(
+        ({ seenAt: _, ...process }) => process,
+      );
+      const judged = { inbox: state, service, problems, processes };
+      if (!state.ok) return told({ ...nothing, ...judged });
+      const [sum, hours, errors, stuck, ...waiting] = await Promise.all([
         summed(),
+        hoursNow(),
         errorsNow(),
         inbox.list({ state: "parked", newestFirst: true, limit: stuckLength }),
         inbox.list({ state: "verified", limit: 4 * stuckLength }),
@@ -75,7 +80,8 @@ export function createViews({ inbox, health, name: receiver = "reports" }: Sourc
         some.filter(({ lastError }) => lastError !== null).slice(0, stuckLength),
       );
       const shown = [...stuck, ...failing];
-      const numbers = { ready, inbox: state, service, counts, ...sum, errors };
+      const minutes = sum.minutes.map(barOfMinute);
+      const numbers = { ready, ...judged, counts, ...sum, minutes, hours, errors };
       return told({ ...numbers, stuck: shown.map(redactEntry) });
     },
     list(query) {
@@ -85,11 +91,14 @@ export function createViews({ inbox, health, name: receiver = "reports" }: Sourc
         const found = await inbox.list({ ...asked, newestFirst: true, limit: length + 1 });
         const total = await totalOf(asked);
         const { parkedChangedAt } = await parkedNow();
-        const { reason } = asked;
+        const { reason, error, state } = asked;
+        const isGrouped = state === "parked" && reason === undefined;
+        const groups = isGrouped ? groupsOf(await groupsNow(), error) : [];
         const isCounted = reason !== undefined && total !== null;
         const errors = isCounted ? ((await errorsNow())[reason] ?? []) : [];
         const entries = found.slice(0, length).map(redactEntry);
-        return told({ entries, more: found.length > length, total, parkedChangedAt, errors });
+        const numbers = { total, parkedChangedAt, errors, groups };
+        return told({ entries, more: found.length > length, ...numbers });
       };
     },
     one(id) {
@@ -110,6 +119,27 @@ export function createViews({ inbox, health, name: receiver = "reports" }: Sourc
   };
 }
 
+/** The most frequent errors of each reason. */
+async function frequentErrors(
+  inbox: Source["inbox"],
+  summed: () => Promise<Summary>,
+): Promise<WireOverview["errors"]> {
+  const reasons = Object.keys((await summed()).parked) as ReasonCode[];
+  const found = reasons.map(async (reason) => {
+    const newest = { state: "parked", reason, newestFirst: true, limit: sampled } as const;
+    return [reason, commonErrorsOf((await inbox.list(newest)).map(redactEntry))] as const;
+  });
+  return Object.fromEntries(await Promise.all(found));
+}
+
+/** The largest groups of errors, or that with a key. */
+function groupsOf(groups: readonly ErrorGroup[], key: string | undefined): WireGroup[] {
+  const shown = groups
+    .filter(({ error }) => key === undefined || key === error)
+    .slice(0, mostGroups);
+  return shown.map(({ error, text, count }) => ({ error, count, text: redactText(text) }));
+}
+
 /** Makes what tells how many fit a query; null where the inbox does not count that. */
 function createTotals(
   inbox: Source["inbox"],
@@ -128,7 +158,10 @@ function createTotals(
   };
 }
 
-const nothing: Omit<WireOverview, "viewer" | "receiver" | "inbox" | "service"> = {
+const nothing: Omit<
+  WireOverview,
+  "viewer" | "receiver" | "inbox" | "service" | "problems" | "processes"
+> = {
   ready: false,
   counts: { received: 0, verified: 0, handled: 0, held: 0, rejected: 0, dead: 0 },
   oldest: { received: null, verified: null, handled: null, held: null, rejected: null, dead: null },
@@ -137,6 +170,7 @@ const nothing: Omit<WireOverview, "viewer" | "receiver" | "inbox" | "service"> =
   errors: {},
   stuck: [],
   minutes: [],
+  hours: [],
 };
 
 /** The query in the page's address, without parts that it does not understand. */
@@ -144,6 +178,7 @@ function inboxQuery(query: URLSearchParams): ListQuery {
   const text = (name: string): string | undefined => query.get(name)?.trim() || undefined;
   const [state, type, reason] = [text("state"), text("event"), text("reason")];
   const [reportId, requestId, idPrefix] = [text("report"), text("request"), text("id")];
+  const error = text("error");
   const [from, until] = [dateOf(text("from")), dateOf(text("until"))];
   const isState = state === "parked" || states.includes(state as State);
   return {
@@ -152,6 +187,7 @@ function inboxQuery(query: URLSearchParams): ListQuery {
     ...(reason !== undefined && { reason: reason as ReasonCode }),
     ...(reportId !== undefined && { reportId }),
     ...(requestId !== undefined && { requestId }),
+    ...(error !== undefined && { error }),
     ...(idPrefix !== undefined && { idPrefix: idPrefix.toLowerCase() }),
     ...(from !== undefined && { from }),
     ...(until !== undefined && { until }),
@@ -179,9 +215,11 @@ function bodyOf(body: string | null): WireDelivery["body"] {
 }
 
 function deliveryOf(details: EntryDetails, body: WireDelivery["body"]): unknown {
-  const { headers, history, ...entry } = details;
+  const { headers, history, context, url, ...entry } = details;
   return {
     ...redactEntry(entry),
+    context: context === null ? null : readableJson(JSON.stringify(context)),
+    url: redactText(url),
     headers: Object.fromEntries(
       Object.entries(headers).map(([name, value]) => [name, redactText(value)]),
     ),

@@ -1,4 +1,14 @@
-import type { Counts, Entry, EntryDetails, Health, ReasonCode, State } from "@reporthook/core";
+import type {
+  Counts,
+  Entry,
+  EntryDetails,
+  ErrorGroup,
+  Health,
+  Problem,
+  ReasonCode,
+  State,
+} from "@reporthook/core";
+import type { InboxProcess } from "@reporthook/core/store";
 import type { CommonError } from "./errors.ts";
 
 // The data of the page, as JSON: times are texts.
@@ -20,7 +30,9 @@ export interface Person {
 export type WireEntry = Wire<Entry>;
 
 /** A delivery in full. */
-export interface WireDelivery extends Wire<Omit<EntryDetails, "body">> {
+export interface WireDelivery extends Wire<Omit<EntryDetails, "body" | "context">> {
+  /** As JSON text, without secrets. */
+  readonly context: string | null;
   readonly body: {
     readonly text: string;
     readonly isJson: boolean;
@@ -58,7 +70,12 @@ export interface WireList extends WireView {
   readonly parkedChangedAt: string | null;
   /** The three most frequent errors of all that are parked for the reason asked for. */
   readonly errors: readonly CommonError[];
+  /** Of parked ones, without a reason: the largest groups of equal errors, or the one that is asked for. */
+  readonly groups: readonly WireGroup[];
 }
+
+/** A group of equal errors. */
+export type WireGroup = Pick<ErrorGroup, "error" | "text" | "count">;
 
 /** `api/deliveries/ID`. */
 export interface WireOne extends WireView {
@@ -66,11 +83,25 @@ export interface WireOne extends WireView {
   readonly delivery: WireDelivery | null;
 }
 
+/** The notifications of a minute, or the events of an hour, by outcome. */
+export interface WireBar {
+  /** The beginning. */
+  readonly at: string;
+  readonly handled: number;
+  readonly waiting: number;
+  readonly parked: number;
+  readonly rejected: number;
+}
+
 /** `api/overview`. */
 export interface WireOverview extends WireView {
   readonly ready: boolean;
   readonly inbox: Health["inbox"];
   readonly service: Health["service"];
+  /** The problems, worst first. */
+  readonly problems: readonly Wire<Problem>[];
+  /** Of those on the inbox in the last hour. */
+  readonly processes: readonly Wire<Omit<InboxProcess, "seenAt">>[];
   readonly counts: Counts;
   readonly oldest: Readonly<Record<State, string | null>>;
   readonly parked: Readonly<Partial<Record<ReasonCode, number>>>;
@@ -80,11 +111,10 @@ export interface WireOverview extends WireView {
   readonly errors: Readonly<Partial<Record<ReasonCode, readonly CommonError[]>>>;
   /** The newest that are parked, and the oldest of those whose last try failed. */
   readonly stuck: readonly WireEntry[];
-  /** The last 60, each with its beginning, those with nothing left out. */
-  readonly minutes: readonly {
-    readonly at: string;
-    readonly counts: Counts;
-  }[];
+  /** The notifications received in each of the last 60 minutes, those with nothing left out. */
+  readonly minutes: readonly WireBar[];
+  /** The events of each hour of the last 7 days, likewise. */
+  readonly hours: readonly WireBar[];
 }
 
 /** The answer to an action. */

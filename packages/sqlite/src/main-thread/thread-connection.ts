@@ -13,10 +13,10 @@ import {
   type Reply,
   type StoreOptions,
   seqOf,
+  type ThreadCall,
   unlessFailed,
 } from "../protocol/protocol.ts";
 import { RequestBatch } from "../protocol/request-batch.ts";
-import type { ThreadCall } from "../protocol/thread-call.ts";
 import type { ConsumerGroup } from "./consumer-group.ts";
 import { HeldFile } from "./held-file.ts";
 import { Pending, type PendingDelivery } from "./pending.ts";

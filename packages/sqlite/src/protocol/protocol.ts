@@ -1,8 +1,22 @@
-import { type AddResult, type ErrorCode, ReporthookError, type Stage } from "@reporthook/core";
+import {
+  type ActQuery,
+  type ActsQuery,
+  type AddResult,
+  type EraseQuery,
+  type ErrorCode,
+  type ErrorsQuery,
+  type InboxQuery,
+  ReporthookError,
+  type RequestQuery,
+  type Stage,
+  type StoredRequest,
+  type SummaryQuery,
+  type TimeMark,
+} from "@reporthook/core";
 import type { LivedMoment, Retention, StoredDelivery } from "@reporthook/core/store";
 import type { ReceiverCounts } from "./counts.ts";
 import type { Changes } from "./row.ts";
-import type { ThreadCall } from "./thread-call.ts";
+import type { ErasePosition, ErrorsPosition, KeptNotes, Takeover } from "./steps.ts";
 
 /** Milliseconds of real time without a heartbeat after which a worker has lost its leases. */
 export const leaseLostAfterMs: number = 5_000;
@@ -27,14 +41,6 @@ export interface ThreadOptions extends StoreOptions {
   readonly descriptor: number | null;
   /** The main thread counts up this 32-bit number each second, as long as its event loop turns. */
   readonly pulse: SharedArrayBuffer;
-}
-
-/** Leases that were taken over from another process. */
-export interface Takeover {
-  /** Its number and its host. */
-  readonly process: string;
-  readonly deliveries: number;
-  readonly silentMs: number;
 }
 
 /** The properties that several deliveries have in common. */
@@ -89,6 +95,50 @@ export interface ConsumerState extends LivedMoment {
   readonly credit: number;
   readonly hasEnded: boolean;
 }
+
+/** A query, or an action that runs once. */
+export type ThreadCall =
+  | { readonly ask: "health" }
+  | { readonly ask: "close" }
+  /** They come with the reply. */
+  | { readonly ask: "counts" }
+  | { readonly ask: "get"; readonly id: string; readonly receiver: string | undefined }
+  | { readonly ask: "list"; readonly query: InboxQuery }
+  | { readonly ask: "summary"; readonly query: SummaryQuery }
+  | { readonly ask: "facts"; readonly receiver: string }
+  | { readonly ask: "notes"; readonly receiver: string; readonly prefix: string }
+  | { readonly ask: "keepNotes"; readonly receiver: string; readonly notes: KeptNotes }
+  /** One step of an act, on entries with ids beyond `after`; `number` is that of the act in the log, null at first. */
+  | {
+      readonly ask: "act";
+      readonly query: ActQuery;
+      readonly after: string;
+      readonly number: number | null;
+    }
+  | { readonly ask: "acts"; readonly query: ActsQuery }
+  /** One step of grouping errors, beyond a position; null at first. */
+  | {
+      readonly ask: "errors";
+      readonly query: ErrorsQuery;
+      readonly from: ErrorsPosition | null;
+    }
+  | { readonly ask: "erase"; readonly query: EraseQuery; readonly from: ErasePosition | null }
+  | { readonly ask: "prune"; readonly now: number; readonly dryRun: boolean }
+  | { readonly ask: "keepTime"; readonly mark: TimeMark }
+  | { readonly ask: "requests"; readonly call: RequestCall };
+
+/** A call of the part of the inbox that keeps requests. */
+export type RequestCall =
+  | { readonly do: "add"; readonly request: StoredRequest }
+  | { readonly do: "get"; readonly id: string; readonly receiver: string | undefined }
+  | { readonly do: "replace"; readonly read: StoredRequest; readonly next: StoredRequest | null }
+  | { readonly do: "list"; readonly query: RequestQuery }
+  | {
+      readonly do: "due";
+      readonly receiver: string;
+      readonly until: number;
+      readonly limit: number;
+    };
 
 /** A message to the thread: everything requested in one tick. */
 export interface Request {

@@ -1,8 +1,14 @@
 import type { KeptHeaders, NewDelivery } from "@reporthook/core";
 import type { StoredDelivery } from "@reporthook/core/store";
-import type { Additions, Completion, ConsumerState, Origin, Request } from "./protocol.ts";
+import type {
+  Additions,
+  Completion,
+  ConsumerState,
+  Origin,
+  Request,
+  ThreadCall,
+} from "./protocol.ts";
 import { changesOf, headersText } from "./row.ts";
-import type { ThreadCall } from "./thread-call.ts";
 
 /** The parts of a delivery beside its {@link Origin}. */
 export interface Addition {

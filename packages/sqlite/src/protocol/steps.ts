@@ -39,3 +39,14 @@ export interface StepOfErase {
   readonly count: number;
   readonly last: ErasePosition | null;
 }
+
+/** Leases that were taken over from another process. */
+export interface Takeover {
+  /** Its number and its host. */
+  readonly process: string;
+  readonly deliveries: number;
+  readonly silentMs: number;
+}
+
+/** Texts to keep, by key; null deletes one. */
+export type KeptNotes = Readonly<Record<string, string | null>>;

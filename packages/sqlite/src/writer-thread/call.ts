@@ -1,18 +1,16 @@
 import { ReporthookError } from "@reporthook/core";
-import type { CallResult } from "../protocol/protocol.ts";
-import type { ThreadCall } from "../protocol/thread-call.ts";
-import { Acts } from "./admin/acts.ts";
-import { Admin } from "./admin/admin.ts";
-import { Eraser } from "./admin/erase.ts";
-import { Errors } from "./admin/errors.ts";
-import { StoredFacts } from "./admin/facts.ts";
+import type { CallResult, ThreadCall } from "../protocol/protocol.ts";
+import type { Acts } from "./admin/acts.ts";
+import type { Admin } from "./admin/admin.ts";
+import type { Eraser } from "./admin/erase.ts";
+import type { Errors } from "./admin/errors.ts";
+import type { StoredFacts } from "./admin/facts.ts";
 import type { Maintenance } from "./admin/maintenance.ts";
-import { Query } from "./admin/query.ts";
+import type { Query } from "./admin/query.ts";
 import type { Claimer } from "./claim/claimer.ts";
-import type { Deliveries } from "./deliveries.ts";
 import { failureOf } from "./errors.ts";
-import { Lived } from "./lived.ts";
-import { StoredNotes } from "./notes.ts";
+import type { Lived } from "./lived.ts";
+import type { StoredNotes } from "./notes.ts";
 import type { RequestTable } from "./request-table.ts";
 
 /** The parts of the writer that calls use. */
@@ -30,22 +28,6 @@ export interface Callees {
   readonly notes: StoredNotes;
   /** Checks that the file can be written. */
   probe(): void;
-}
-
-/** Makes the parts that calls use. */
-export function calleesOf(
-  deliveries: Deliveries,
-  given: Pick<Callees, "maintenance" | "claimer" | "requests" | "probe">,
-): Callees {
-  const lived = new Lived(deliveries.tables.database);
-  const query = new Query(deliveries, lived);
-  const acts = new Acts(deliveries.tables);
-  const errors = new Errors(deliveries.tables);
-  const eraser = new Eraser(deliveries, acts);
-  const admin = new Admin(deliveries, query, lived, acts);
-  const facts = new StoredFacts(deliveries, given.maintenance);
-  const notes = new StoredNotes(deliveries.tables.database);
-  return { ...given, lived, query, acts, errors, eraser, admin, facts, notes };
 }
 
 /** Carries out a call; returns its value, or its failure: a wrong request must not undo others. */

@@ -1,6 +1,6 @@
 import type { Notes } from "@reporthook/core";
 import type { Database, Statement } from "../database/driver.ts";
-import type { KeptNotes } from "../protocol/thread-call.ts";
+import type { KeptNotes } from "../protocol/steps.ts";
 
 /** The notes of receivers. */
 export class StoredNotes {

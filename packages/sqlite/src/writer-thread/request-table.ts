@@ -2,7 +2,7 @@ import type { RequestQuery, StoredRequest } from "@reporthook/core";
 import { type Retention, requestStates, unsettledKeptMs } from "@reporthook/core/store";
 import type { Database, Row, Statement, Value } from "../database/driver.ts";
 import { overdueKind, requestKinds } from "../protocol/counts.ts";
-import type { RequestCall } from "../protocol/thread-call.ts";
+import type { RequestCall } from "../protocol/protocol.ts";
 import type { Tables } from "./deliveries.ts";
 
 const columns = "receiver, id, key, state, due_at, settled_at, is_told, context, version, data";

@@ -16,8 +16,13 @@ import {
 } from "../protocol/protocol.ts";
 import { type Addition, eachAddition } from "../protocol/request-batch.ts";
 import { queuedAfter, retentionClassAfter } from "../protocol/row.ts";
+import { Acts } from "./admin/acts.ts";
+import { Admin } from "./admin/admin.ts";
+import { Eraser } from "./admin/erase.ts";
+import { readersOf } from "./admin/facts.ts";
 import { Maintenance } from "./admin/maintenance.ts";
-import { answerTo, type Callees, calleesOf } from "./call.ts";
+import { Query } from "./admin/query.ts";
+import { answerTo, type Callees } from "./call.ts";
 import { Claimer } from "./claim/claimer.ts";
 import { Leases } from "./claim/leases.ts";
 import { MainThreadPulse } from "./claim/main-thread-pulse.ts";
@@ -25,6 +30,7 @@ import { Queue } from "./claim/queue.ts";
 import { nothingRescued, rescue } from "./claim/rescue.ts";
 import { Deliveries } from "./deliveries.ts";
 import { failureOf, failureOfAll } from "./errors.ts";
+import { Lived } from "./lived.ts";
 import { RequestTable } from "./request-table.ts";
 import { Transactions } from "./transactions.ts";
 
@@ -67,8 +73,14 @@ export class Writer {
     this.#leases = leases;
     this.#claimer = claimer;
     this.#maintenance = maintenance;
-    const probe = (): void => this.#probe();
-    this.#callees = calleesOf(deliveries, { maintenance, claimer, requests, probe });
+    const lived = new Lived(database);
+    const query = new Query(deliveries, lived);
+    const acts = new Acts(deliveries.tables);
+    const eraser = new Eraser(deliveries, acts);
+    const admin = new Admin(deliveries, query, lived, acts);
+    const own = { admin, acts, eraser, query, maintenance, claimer, lived, requests };
+    const readers = readersOf(deliveries, maintenance);
+    this.#callees = { ...own, ...readers, probe: () => this.#probe() };
     this.#transactions = new Transactions(deliveries, leases, file, () =>
       claimer.consumers.invalidate(),
     );

@@ -1,4 +1,5 @@
 import { dayMs } from "../retention.ts";
+import type { StoredDelivery } from "../stored-delivery.ts";
 
 const keysMax = 200_000;
 // The oldest are dropped many at a time: to find the first of a map takes long when many before it were deleted.
@@ -10,6 +11,12 @@ export interface DedupeKey {
   readonly key: string;
   readonly id: string;
   readonly at: number;
+}
+
+/** A delivery in memory. */
+export interface MemoryDelivery extends StoredDelivery {
+  /** Its key in the window; unsigned deliveries have none. */
+  dedupeKey?: DedupeKey;
 }
 
 /** The keys of the last 24 hours, at most the last 200,000: tells duplicates, and signatures that come again. */

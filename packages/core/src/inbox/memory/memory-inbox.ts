@@ -12,16 +12,10 @@ import type { Consumer, Inbox } from "../inbox.ts";
 import { countStates, filterEntries, summarize } from "../query.ts";
 import { PruneCount, type Retention, type RetentionOptions, retentionOf } from "../retention.ts";
 import type { ActQuery, ActStep } from "../selection.ts";
-import {
-  detailsOf,
-  entryOf,
-  newStoredDelivery,
-  ShownChanges,
-  type StoredDelivery,
-} from "../stored-delivery.ts";
+import { detailsOf, entryOf, newStoredDelivery, ShownChanges } from "../stored-delivery.ts";
 import { applyOutcome, changeFor, dropContent } from "../transitions.ts";
 import { MemoryConsumer, type RecordOutcome } from "./consumer.ts";
-import { type DedupeKey, keyText, MemoryDedupeWindow } from "./dedupe-window.ts";
+import { keyText, MemoryDedupeWindow, type MemoryDelivery } from "./dedupe-window.ts";
 import { bytesOf, EndedDeliveries } from "./limits.ts";
 import { MemoryRequests } from "./memory-requests.ts";
 import { MemoryNotes } from "./notes.ts";
@@ -50,12 +44,6 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
 
 /** Milliseconds in which a receiver that begins asks about what waits. */
 const hastenedMs = 10_000;
-
-/** A delivery in memory. */
-interface MemoryDelivery extends StoredDelivery {
-  /** Its key in the window; unsigned deliveries have none. */
-  dedupeKey?: DedupeKey;
-}
 
 class MemoryInbox implements Inbox {
   readonly identity: unknown = this;
@@ -156,9 +144,8 @@ class MemoryInbox implements Inbox {
 
   readonly facts: Inbox["facts"] = async (receiver) =>
     factsOf(this.#stored.values(), receiver, this.#retention);
-  readonly notes: Inbox["notes"] = async (receiver, prefix) => this.#notes.find(receiver, prefix);
-  readonly keepNotes: Inbox["keepNotes"] = async (receiver, notes) =>
-    this.#notes.keep(receiver, notes);
+  readonly notes: Inbox["notes"] = async (...asked) => this.#notes.find(...asked);
+  readonly keepNotes: Inbox["keepNotes"] = async (...kept) => this.#notes.keep(...kept);
   readonly act: Inbox["act"] = (query) => this.#act(query);
 
   async *#act(query: ActQuery): AsyncGenerator<ActStep> {

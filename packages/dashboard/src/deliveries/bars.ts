@@ -1,0 +1,52 @@
+import type { Hour, Minute } from "@reporthook/core";
+import type { Source } from "./source.ts";
+import type { WireBar } from "./wire.ts";
+
+const minuteMs = 60_000;
+const weekMs = 604_800_000;
+
+/** The bars of the hours of the last week. */
+export async function hourBars(inbox: Source["inbox"]): Promise<WireBar[]> {
+  return (await inbox.hours(new Date(Date.now() - weekMs))).map(barOfHour);
+}
+
+/** Reads again once a minute: hours change slowly, and there are many. */
+export function eachMinute<T>(read: () => Promise<T>): () => Promise<T> {
+  let last: Promise<T> | undefined;
+  let until = 0;
+  return () => {
+    if (last === undefined || performance.now() >= until) {
+      until = performance.now() + minuteMs;
+      last = read();
+      last.catch(() => {
+        last = undefined;
+      });
+    }
+    return last;
+  };
+}
+
+/** The bar of a minute. */
+export function barOfMinute({ at, counts }: Minute): WireBar {
+  const { received, verified, handled, held, dead, rejected } = counts;
+  return {
+    at: at.toISOString(),
+    handled,
+    waiting: received + verified,
+    parked: held + dead,
+    rejected,
+  };
+}
+
+function barOfHour({ at, counts }: Hour): WireBar {
+  const sum = (pattern: RegExp): number =>
+    Object.entries(counts).reduce(
+      (all, [name, number]) => all + (pattern.test(name) ? number : 0),
+      0,
+    );
+  const [handled, parked, rejected] = [/^handled$/, /^(held|dead)\//, /^rejected\//].map(sum);
+  return {
+    ...{ at: at.toISOString(), waiting: 0 },
+    ...{ handled: handled ?? 0, parked: parked ?? 0, rejected: rejected ?? 0 },
+  };
+}
