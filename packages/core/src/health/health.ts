@@ -13,6 +13,7 @@ import type { NewsDesk } from "./news-desk.ts";
 import { type Problem, problemKey } from "./problem.ts";
 import { problemsOf } from "./problems.ts";
 import { type Look, lookAt } from "./reports.ts";
+import { SharedQuestion } from "./shared-question.ts";
 import { livingOf, type ProcessReport } from "./situation.ts";
 
 /** The health of a receiver. It names hosts and errors: show `ready` alone to the outside. */
@@ -54,7 +55,7 @@ const order: readonly InboxProcess["state"][] = ["running", "silent", "ended"];
 /** The key under which a receiver has its {@link Inside}: for the dashboard. */
 export const inside: unique symbol = Symbol.for("reporthook.inside");
 
-/** The part of a receiver, or of an inbox without one, that tools see beside its health. */
+/** The inside of a receiver, or of an inbox without one, as tools see it. */
 export interface Inside {
   readonly lookout: Pick<Lookout, "processes">;
   /** The numbers of the receiver's process; null without a receiver. */
@@ -153,7 +154,7 @@ export class Lookout {
     };
   }
 
-  /** Resolves once it has looked again, without a time limit. Never rejects. */
+  /** Resolves once it has looked again, also if that takes long. Never rejects. */
   readonly looked = (): Promise<void> => this.#lookNow();
 
   /** The processes on the inbox, those that speak first. */
@@ -187,6 +188,7 @@ export class Lookout {
     const known = {
       reports,
       facts: this.#inbox.ok ? (look?.facts ?? null) : null,
+      overdue: look?.overdue ?? 0,
       everValid: look?.everValid ?? false,
       watchedSince: desk?.awakeSince ?? Number.NEGATIVE_INFINITY,
     };
