@@ -9,7 +9,6 @@ import type {
   Job,
   NewDelivery,
   Outcome,
-  ReasonCode,
   Stage,
   State,
 } from "./delivery.ts";
