@@ -18,7 +18,7 @@ const root = resolve(import.meta.dirname, "..");
 const { node } = JSON.parse(readFileSync(join(root, "package.json"))).engines;
 const wanted = process.argv.slice(2);
 const folder = mkdtempSync(join(tmpdir(), "reporthook-"));
-const maxKbOfCore = 300;
+const maxKbOfCore = 330;
 
 function write(name, content) {
   writeFileSync(join(folder, name), JSON.stringify(content));

@@ -112,6 +112,7 @@ export const groups: readonly Group[] = [
       page("exactly-once", "Effects exactly once", "docs/exactly-once.md"),
       page("options", "Options and responses", "docs/options.md"),
       page("requests", "Requesting reports", "docs/requests.md"),
+      page("reports", "Reports, followed to the end", "docs/reports.md"),
       page("callback-urls", "Signed callback URLs", "docs/callback-urls.md"),
     ],
   },

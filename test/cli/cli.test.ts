@@ -13,6 +13,7 @@ import "./inbox/inbox.ts";
 import "./inbox/many.ts";
 import "./inbox/receivers.ts";
 import "./inbox/retry.ts";
+import "./reports.ts";
 import "./service.ts";
 import "./story.ts";
 import "./usage.ts";

@@ -22,10 +22,10 @@ const maxAdapterLines = 60;
 const maxFunctionLines = 70;
 /** All that a reader has to read: a feature that raises one of these does so where everybody sees it. */
 const maxLines = {
-  "core/src": 14_800,
-  "core/src/inbox/memory": 840,
+  "core/src": 14_500,
+  "core/src/inbox/memory": 830,
   "sqlite/src": 7_200,
-  "cli/src": 4_760,
+  "cli/src": 4_970,
   "dashboard/src": 1_590,
 };
 

@@ -49,7 +49,12 @@ export function testStages(
     instrument: undefined,
   });
   const desk = new NewsDesk(seen.clock, false);
-  const lookout = { health: () => Promise.reject(new Error("unused")), look: null, reports: [] };
+  const lookout = {
+    health: () => Promise.reject(new Error("unused")),
+    look: null,
+    reports: [],
+    wallOffset: 0,
+  };
   const numbers = () => new EventCounters().numbers;
   reporter.instrument({ lookout, numbers }, [desk]);
   const options: VerifyOptions & HandleOptions = {

@@ -6,6 +6,7 @@ import { addDashboard } from "./commands/dashboard.ts";
 import { addDev } from "./commands/dev.ts";
 import { addDoctor } from "./commands/doctor.ts";
 import { addInbox } from "./commands/inbox.ts";
+import { addReports } from "./commands/reports.ts";
 import { addRequest, addTest } from "./commands/service-calls.ts";
 import { addTrigger } from "./commands/trigger.ts";
 import { assertValues, jsonOption, withExamples } from "./lib/options.ts";
@@ -38,6 +39,7 @@ export function createProgram(terminal: Terminal): Command {
   addCallbackUrl(program, terminal);
   addDoctor(program, terminal);
   addInbox(program, terminal);
+  addReports(program, terminal);
   addDashboard(program, terminal);
   addCompletion(program, terminal);
   withExamples(program, [

@@ -71,7 +71,8 @@ class OwnReceiver implements Receiver {
   readonly #reporter: Reporter;
   readonly #runner: Runner;
   readonly health: () => Promise<Health>;
-  readonly [inside]: Inside;
+  // No field: bundlers keep a class with a computed one, and all that it needs.
+  declare readonly [inside]: Inside;
   readonly inbox: ReceiverInbox;
   readonly reports: OwnReports;
   readonly #sweep: OverdueSweep;

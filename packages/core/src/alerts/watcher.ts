@@ -113,21 +113,21 @@ export class AlertWatcher implements Instrumentation {
   }
 
   async #begun(problem: Problem): Promise<void> {
-    const { name, clock } = this.#watched;
+    const { name, lookout } = this.#watched;
     const key = problemKey(problem);
     const known = this.#told[key];
     if (known !== undefined && (known.severity === "critical" || problem.severity === "warning"))
       return;
     if (!(await this.#send(firing(name, problem, this.#redact)))) return;
     const { code, severity, reason, count } = problem;
-    const since = problem.since.getTime() - clock.wallOffset;
+    const since = problem.since.getTime() - lookout.wallOffset;
     this.#told = { ...this.#told, [key]: { code, severity, reason, count, since } };
     await this.#keep();
   }
 
   async #over(key: string, told: Told): Promise<void> {
     const { name, clock, lookout } = this.#watched;
-    const alert = over(name, told, lookout.reports, clock.now(), clock.wallOffset);
+    const alert = over(name, told, lookout.reports, clock.now(), lookout.wallOffset);
     if (this.#options.on.includes(told.code) && !(await this.#send(alert))) return;
     const { [key]: _, ...others } = this.#told;
     this.#told = others;

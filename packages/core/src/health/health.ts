@@ -55,7 +55,7 @@ const order: readonly InboxProcess["state"][] = ["running", "silent", "ended"];
 /** The key under which a receiver has its {@link Inside}: for the dashboard. */
 export const inside: unique symbol = Symbol.for("reporthook.inside");
 
-/** The inside of a receiver, or of an inbox without one, as tools see it. */
+/** The part of a receiver, or of an inbox without one, that tools see beside its health. */
 export interface Inside {
   readonly lookout: Pick<Lookout, "processes">;
   /** The numbers of the receiver's process; null without a receiver. */
@@ -70,6 +70,8 @@ export interface Reporting {
 
 const answerMs = 400;
 const silentMs = 4_000;
+/** Milliseconds by which two clocks that are read one after the other may differ. */
+const jitterMs = 100;
 const url = "https://www.npmjs.com/package/@reporthook/core#problems";
 
 /** Looks at a receiver and its inbox: the only place that knows how it is. */
@@ -81,6 +83,7 @@ export class Lookout {
   /** Null of a tool, which has no receiver. */
   readonly #own: Reporting | null;
   #inbox: InboxHealth = { ok: true };
+  #wallOffset = 0;
   readonly #asking: SharedQuestion;
   readonly #looking: SharedQuestion;
 
@@ -92,6 +95,13 @@ export class Lookout {
     const running = (): number => time.clock.running();
     this.#asking = new SharedQuestion(running, () => this.#ask());
     this.#looking = new SharedQuestion(running, () => this.#look());
+  }
+
+  /** Milliseconds to add to lived time for people: the same until the clock is set, so that a date stays. */
+  get wallOffset(): number {
+    const { wallOffset } = this.#of.time.clock;
+    if (Math.abs(wallOffset - this.#wallOffset) > jitterMs) this.#wallOffset = wallOffset;
+    return this.#wallOffset;
   }
 
   /** Resolves within 500 ms, also if the inbox gives no answer. Never rejects. */
@@ -140,7 +150,7 @@ export class Lookout {
       fails === null || !this.#inbox.ok ? this.#inbox : { ok: false, error: fails.error };
     const { oldestWaiting = null, newest = null, counts = zeroCounts() } = look?.facts ?? {};
     const dateOf = (at: number | null): Date | null =>
-      at === null ? null : new Date(at + clock.wallOffset);
+      at === null ? null : new Date(at + this.wallOffset);
     return {
       ready: phase !== "closing" && !isClosed && inbox.ok,
       inbox,
@@ -154,14 +164,14 @@ export class Lookout {
     };
   }
 
-  /** Resolves once it has looked again, also if that takes long. Never rejects. */
+  /** Resolves once it has looked again, without a time limit. Never rejects. */
   readonly looked = (): Promise<void> => this.#lookNow();
 
   /** The processes on the inbox, those that speak first. */
   get processes(): InboxProcess[] {
     const { clock } = this.#of.time;
     const living = livingOf(this.reports, clock.now());
-    const dateOf = (at: number): Date => new Date(at + clock.wallOffset);
+    const dateOf = (at: number): Date => new Date(at + this.wallOffset);
     return this.reports
       .map((one): InboxProcess => {
         const { host, pid, version, since, at, hasEnded } = one;
@@ -201,7 +211,7 @@ export class Lookout {
     const of = name === "reports" ? "" : ` --receiver ${name}`;
     return found.map(({ since, command, ...rest }) => ({
       ...rest,
-      since: new Date(since + clock.wallOffset),
+      since: new Date(since + this.wallOffset),
       command: command === null ? null : `npx reporthook ${command}${of}`,
       url,
     }));

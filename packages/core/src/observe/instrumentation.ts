@@ -33,7 +33,7 @@ export interface Watched {
   /** Runs a function in the async context of `createReceiver`. */
   readonly bind: Bind;
   /** Knows how the receiver is. */
-  readonly lookout: Pick<Lookout, "health" | "look" | "reports">;
+  readonly lookout: Pick<Lookout, "health" | "look" | "reports" | "wallOffset">;
   /** The numbers of this process. */
   readonly numbers: () => Numbers;
 }

@@ -14,7 +14,7 @@ function reporterOf(outer: Instrumentation, inner: Instrumentation): Reporter {
   });
   const reporter = new Reporter(settings);
   const unreachable = (): never => expect.unreachable();
-  const lookout = { health: unreachable, look: null, reports: [] };
+  const lookout = { health: unreachable, look: null, reports: [], wallOffset: 0 };
   reporter.instrument({ lookout, numbers: unreachable }, []);
   return reporter;
 }

@@ -34,7 +34,7 @@ function isInbox(inbox: unknown): boolean {
   return typeof (inbox as { readonly list?: unknown } | null | undefined)?.list === "function";
 }
 
-/** The inside of a source; null of a receiver that is wrapped. */
+/** The {@link Inside} of a source; null of a receiver that is wrapped. */
 export function insideOf(source: Source): Inside | null {
   return (source as { readonly [inside]?: Inside })[inside] ?? null;
 }

@@ -1,0 +1,68 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createReceiver, type Receiver } from "@reporthook/core";
+import { sqliteInbox } from "@reporthook/sqlite";
+import { patient } from "@reporthook/test-support/patient";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { cli, cliJson } from "./process.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "reporthook-reports-"));
+const db = join(folder, "inbox.db");
+const seen: unknown[] = [];
+
+const receiver: Receiver = createReceiver({
+  client: { authorize: async () => "valid", requestReport: async () => ({ status: 202, body: 1 }) },
+  inbox: sqliteInbox(db),
+  callback: { secrets: ["0123456789abcdef0123456789abcdef"], url: "https://app.example/hook" },
+  ...{ logger: false, ...patient },
+});
+receiver.on("*", (event) => void seen.push(event));
+afterAll(async () => {
+  await receiver.close();
+  rmSync(folder, { recursive: true });
+});
+
+describe("reports that were asked for", () => {
+  let id: string;
+
+  beforeAll(async () => {
+    const options = { context: { customer: "c-1" }, idempotencyKey: "k-1", overdueMs: 1 };
+    ({ id } = await receiver.reports.request({ domains: ["example.com"] }, options));
+    await receiver.reports.request({ domains: ["b.example"] });
+    await receiver.start();
+    await receiver.idle({ timeoutMs: 60_000 });
+  });
+
+  it("reporthook reports list shows each with its state, and those that are overdue", async () => {
+    const { out } = await cli(["reports", "list", "--db", db]);
+    expect(out).toMatch(new RegExp(`${id} .* open +overdue .* k-1 +\\{"customer":"c-1"\\}`));
+    const { value } = await cliJson<{ requests: object[] }>([
+      ...["reports", "list", "--state", "overdue", "--db", db],
+    ]);
+    expect(value.requests).toMatchObject([{ id, state: "open", context: { customer: "c-1" } }]);
+  });
+
+  it("reporthook reports show prints a request with its deliveries, by the beginning of its id", async () => {
+    const { out } = await cli(["reports", "show", id.slice(0, 25), "--db", db]);
+    expect(out).toContain('"domains":["example.com"]');
+    expect(out).toContain("report.overdue");
+    const missing = await cli(["reports", "show", "nobody", "--db", db]);
+    expect([missing.code, missing.err]).toEqual([1, expect.stringContaining("No request")]);
+  });
+
+  it("reporthook reports settle has the handlers of the app run once", async () => {
+    const wrong = await cli(["reports", "settle", id, "done", "--db", db]);
+    expect([wrong.code, wrong.err]).toEqual([2, expect.stringContaining("complete or internal_")]);
+    const given = ["reports", "settle", id, "complete", "--body", '{"file":"r"}', "--db", db];
+    expect((await cli(given)).code).toBe(0);
+    await receiver.idle({ timeoutMs: 60_000 });
+    expect(seen.at(-1)).toMatchObject({
+      requestId: id,
+      verification: "settled",
+      body: { file: "r" },
+    });
+    const again = await cli(given);
+    expect([again.code, again.err]).toEqual([1, expect.stringContaining("is complete already")]);
+  });
+});
