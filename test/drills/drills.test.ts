@@ -245,7 +245,7 @@ describe("drills", () => {
     expect(log()).toContainEqual(expect.stringMatching(/^Notification not stored/));
   });
 
-  test("one of two processes hangs", async () => {
+  test("a process of two hangs", async () => {
     const { receiver, file, send, story } = begin((one) => {
       one.on("report.complete", () => {});
     }, systemClock);
