@@ -245,7 +245,7 @@ describe("drills", () => {
     expect(log()).toContainEqual(expect.stringMatching(/^Notification not stored/));
   });
 
-  test("a process hangs, and another one tells", async () => {
+  test("a process of two hangs", async () => {
     const { receiver, file, send, story } = begin((one) => {
       one.on("report.complete", () => {});
     }, systemClock);
