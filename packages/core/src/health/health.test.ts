@@ -110,7 +110,7 @@ describe("health", () => {
     }
   });
 
-  it("processes has this process among those that run", async () => {
+  it("the processes on an inbox have this one among those that run", async () => {
     const { receiver } = setUp();
     await receiver.start();
     await receiver.health();
