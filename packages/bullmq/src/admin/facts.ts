@@ -12,7 +12,7 @@ import { parkedPriorities } from "../queues/priority.ts";
 import { foundIn, parkedQueues, type ReceiverQueues } from "../queues/queues.ts";
 import type { Receivers } from "../queues/receivers.ts";
 import { idsFor } from "./parked.ts";
-import { indexIn, isNew, shelvesOf } from "./prune.ts";
+import { indexIn, isUnannounced, shelvesOf } from "./prune.ts";
 import { newestOf, oldestOf } from "./query.ts";
 
 /** The facts of a receiver. Of those whose handlers failed, it knows the ones that are not due yet. */
@@ -87,7 +87,7 @@ async function announcedOf(queues: ReceiverQueues): Promise<{
   for (const shelf of shelvesOf(queues)) {
     const stored = (await shelf.at(0))?.jobState.stored;
     if (stored === undefined || stored.announcedAt === null || isUnsigned(stored)) continue;
-    count += await indexIn(shelf, isNew);
+    count += await indexIn(shelf, isUnannounced);
     const { changedAt, announcedAt } = stored;
     if (first === null || changedAt < first.changedAt) first = { changedAt, announcedAt };
   }

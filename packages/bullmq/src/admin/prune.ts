@@ -41,7 +41,7 @@ export async function prune(queues: ReceiverQueues, pruning: Pruning): Promise<v
   for (const shelf of shelvesOf(queues)) {
     const waits = (await walk(shelf, 0, pruning)) === "announced";
     // Announced ones come first.
-    if (waits) await walk(shelf, await indexIn(shelf, isNew), pruning);
+    if (waits) await walk(shelf, await indexIn(shelf, isUnannounced), pruning);
   }
 }
 
@@ -86,8 +86,9 @@ export async function foresee(queues: ReceiverQueues, pruning: Pruning): Promise
     const stepOf = (stored: StoredDelivery) => retentionStep(stored, retention, now);
     const kept = await indexIn(shelf, (stored) => stepOf(stored) !== "delete");
     if (kept > 0) pruned.delete(first, !isUnsigned(first), kept);
-    const from = await indexIn(shelf, isNew);
-    const isLater = (stored: StoredDelivery): boolean => isNew(stored) && stepOf(stored) === "keep";
+    const from = await indexIn(shelf, isUnannounced);
+    const isLater = (stored: StoredDelivery): boolean =>
+      isUnannounced(stored) && stepOf(stored) === "keep";
     const number = (await indexIn(shelf, isLater)) - from;
     if (number > 0 && !isUnsigned(first)) pruned.announce(first, number);
   }
@@ -111,7 +112,7 @@ function endedKinds({ handledMs }: Retention) {
 type Kept = "new" | "announced";
 
 /** Whether its end was not announced. */
-export function isNew({ announcedAt }: Pick<StoredDelivery, "announcedAt">): boolean {
+export function isUnannounced({ announcedAt }: Pick<StoredDelivery, "announcedAt">): boolean {
   return announcedAt === null;
 }
 
@@ -184,7 +185,7 @@ async function step(
   const found = foundIn(place, job);
   const { stored } = found.jobState;
   const next = job.priority === priority ? retentionStep(stored, retention, now) : "keep";
-  if (next === "keep") return isNew(stored) ? "new" : "announced";
+  if (next === "keep") return isUnannounced(stored) ? "new" : "announced";
   if (next === "delete") {
     await forget(queues, found);
     pruned.delete(stored, stored.announcedAt !== null);

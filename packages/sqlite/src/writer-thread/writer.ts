@@ -79,8 +79,7 @@ export class Writer {
     const eraser = new Eraser(deliveries, acts);
     const admin = new Admin(deliveries, query, lived, acts);
     const own = { admin, acts, eraser, query, maintenance, claimer, lived, requests };
-    const readers = readersOf(deliveries, maintenance);
-    this.#callees = { ...own, ...readers, probe: () => this.#probe() };
+    this.#callees = { ...own, ...readersOf(deliveries, maintenance), probe: () => this.#probe() };
     this.#transactions = new Transactions(deliveries, leases, file, () =>
       claimer.consumers.invalidate(),
     );
