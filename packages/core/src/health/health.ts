@@ -202,7 +202,9 @@ export class Lookout {
       everValid: look?.everValid ?? false,
       watchedSince: desk?.awakeSince ?? Number.NEGATIVE_INFINITY,
     };
-    const found = problemsOf(known, clock.now());
+    // A tool knows the time from the wall clock and the inbox; those that give signs know it better.
+    const now = Math.max(clock.now(), ...reports.map(({ at }) => at));
+    const found = problemsOf(known, now);
     // Of an inbox that fails nothing else is known.
     if (desk !== undefined && known.facts !== null) {
       desk.open = Object.fromEntries(found.map((one) => [problemKey(one), one.since]));

@@ -138,7 +138,10 @@ export interface Guarantees {
   readonly order: "exact" | "roughly";
   /** Whether the app accepts the loss of acknowledged deliveries that are not handled yet. */
   readonly lossAccepted?: true;
-  /** Whether `list` finds events and reports in every state, or only among parked and rejected entries. */
+  /**
+   * Whether events, reports, requests and errors are found in every state, or only among parked and rejected entries: then nothing
+   * can be erased, and a rejected one keeps only a body of up to 16 KiB.
+   */
   readonly finds: "everything" | "parked";
 }
 

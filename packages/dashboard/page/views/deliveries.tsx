@@ -6,7 +6,7 @@ import {
   type WireEntry,
   type WireList,
 } from "../../src/deliveries/wire.ts";
-import { AllOf, AllOfReason } from "../actions.tsx";
+import { AllOf, AllOfReason } from "../all-of.tsx";
 import { Frame } from "../frame.tsx";
 import { count, eventLabel } from "../labels.ts";
 import { useLive } from "../live.ts";

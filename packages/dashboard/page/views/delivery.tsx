@@ -6,6 +6,7 @@ import { Frame } from "../frame.tsx";
 import { durationText, eventLabel, reasonHint, reasonName, stateLabels } from "../labels.ts";
 import { useLive } from "../live.ts";
 import { Ago, Code, Copy, Empty, Loading, Moment, StateBadge, To } from "../parts.tsx";
+import { ForWhom } from "./for-whom.tsx";
 import { timelineOf } from "./timeline.ts";
 
 /** One delivery: its state and reason, its history, and its body. */
@@ -138,49 +139,6 @@ function History({ delivery }: { readonly delivery: WireDelivery }): JSX.Element
           </li>
         ))}
       </ol>
-    </section>
-  );
-}
-
-/** The report, the request and the context: whom it concerns. */
-function ForWhom({ delivery }: { readonly delivery: WireDelivery }): JSX.Element {
-  const { reportId, requestId, context, url } = delivery;
-  const links = [
-    ["report", "Report", reportId],
-    ["request", "Request", requestId],
-  ] as const;
-  return (
-    <section aria-labelledby="whom">
-      <h2 id="whom">For whom</h2>
-      <dl>
-        {links.map(([filter, name, id]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>
-              {id === null ? (
-                "Not known"
-              ) : (
-                <To route={{ screen: "deliveries", filters: { [filter]: id } }}>
-                  <bdi>{id}</bdi>
-                </To>
-              )}
-            </dd>
-          </div>
-        ))}
-        <div>
-          <dt>Path</dt>
-          <dd>
-            <bdi>{url === "" ? "Not kept" : url}</bdi>
-          </dd>
-        </div>
-      </dl>
-      {context === null ? (
-        <p>No context: its callback URL had none.</p>
-      ) : (
-        <pre class="context">
-          <bdi>{context}</bdi>
-        </pre>
-      )}
     </section>
   );
 }

@@ -2,7 +2,7 @@ import type { Counts, ReasonCode, State } from "@reporthook/core";
 import { Fragment, type JSX } from "preact";
 import type { CommonError } from "../../src/deliveries/errors.ts";
 import type { WireEntry, WireOverview } from "../../src/deliveries/wire.ts";
-import { AllOfReason } from "../actions.tsx";
+import { AllOfReason } from "../all-of.tsx";
 import { Frame } from "../frame.tsx";
 import {
   count,

@@ -1,0 +1,127 @@
+import type { JSX } from "preact";
+import type { CommonError } from "../src/deliveries/errors.ts";
+import { useConfirm } from "./confirm.tsx";
+import { count, deliveries, reasonHint, reasonWithCode } from "./labels.ts";
+import { post } from "./live.ts";
+
+/** Releases or discards all that are parked for a reason, or with an error. */
+export function AllOf(all: OfKind): JSX.Element {
+  return (
+    <div class="buttons">
+      <ReleaseAll {...all} />
+      <DiscardAll {...all} />
+    </div>
+  );
+}
+
+/** The buttons of a reason. */
+export function AllOfReason({
+  reason,
+  ...all
+}: Omit<OfKind, "kind" | "name" | "hint"> & { readonly reason: string }): JSX.Element {
+  const name = `the reason ${reasonWithCode(reason)}`;
+  return <AllOf {...all} kind={{ reason }} name={name} hint={reasonHint(reason)} />;
+}
+
+interface OfKind {
+  readonly receiver: string;
+  /** The filter, as the address and the command line have it. */
+  readonly kind: Readonly<Record<string, string>>;
+  /** The kind in words: the reason, or the error. */
+  readonly name: string;
+  readonly hint: string;
+  readonly number: number;
+  /** When a parked one changed last, as they were counted. */
+  readonly changedAt: string | null;
+  readonly errors: readonly CommonError[];
+}
+
+/** The errors of a reason, if they differ: what is right for one may be wrong for another. */
+function Errors({ number, errors }: OfKind): JSX.Element | null {
+  const [first] = errors;
+  if (first === undefined || first.number === first.of) return null;
+  const others = errors.reduce((left, { number: alike }) => left - alike, first.of);
+  return (
+    <>
+      <p>{first.of < number ? `The newest ${count(first.of)}` : "They"} have different errors:</p>
+      <ul>
+        {errors.map(({ id, text, number: alike }) => (
+          <li key={id}>
+            {count(alike)} × <bdi class="failure">{text}</bdi>
+          </li>
+        ))}
+        {others > 0 && <li>{count(others)} × another error, or none</li>}
+      </ul>
+    </>
+  );
+}
+
+function ReleaseAll(all: OfKind): JSX.Element {
+  const { receiver, kind, name, number } = all;
+  const ask = useConfirm();
+  return (
+    <button
+      type="button"
+      onClick={() =>
+        ask({
+          title: `Release ${deliveries(number)}?`,
+          text: `All deliveries parked with ${name} run again. Attempts start from zero. ${all.hint}`,
+          more: <Errors {...all} />,
+          verb: `Release ${deliveries(number)}`,
+          command: `release ${optionOf(kind)} --receiver ${receiver}`,
+          run: () => runOnAll("release", "released", all),
+        })
+      }
+    >
+      {number > 1 ? `Release all ${count(number)}` : "Release it"}
+      <span class="unseen"> with {name}</span>
+    </button>
+  );
+}
+
+const forGood = "Its body and history can't be restored.";
+const allForGood = "Their bodies and histories can't be restored.";
+
+function DiscardAll(all: OfKind): JSX.Element {
+  const { receiver, kind, name, number } = all;
+  const ask = useConfirm();
+  return (
+    <button
+      type="button"
+      onClick={() =>
+        ask({
+          title: `Discard ${deliveries(number)}?`,
+          text: `This deletes ${number > 1 ? `all ${count(number)}` : "the one"} parked with ${name}. ${number > 1 ? allForGood : forGood}`,
+          more: <Errors {...all} />,
+          verb: `Discard ${deliveries(number)}`,
+          isFinal: true,
+          command: `discard ${optionOf(kind)} --receiver ${receiver}`,
+          run: () => runOnAll("discard", "discarded", all),
+        })
+      }
+    >
+      {number > 1 ? `Discard all ${count(number)}` : "Discard it"}
+      <span class="unseen"> with {name}</span>
+    </button>
+  );
+}
+
+function optionOf(kind: OfKind["kind"]): string {
+  return Object.entries(kind)
+    .map(([name, value]) => `--${name} ${value}`)
+    .join(" ");
+}
+
+/** Acts on those that are still as they were shown, and says how many have changed. */
+async function runOnAll(
+  act: "release" | "discard",
+  past: string,
+  { kind, number, changedAt }: OfKind,
+): Promise<string> {
+  const shown = new URLSearchParams({ ...kind, ...(changedAt && { unchangedSince: changedAt }) });
+  const done = await post(`api/${act}?${shown}`);
+  const changed = number - done;
+  const have = changed === 1 ? "has" : "have";
+  const rest = changed > 0 ? ` ${count(changed)} ${have} changed meanwhile: left alone.` : "";
+  return `${deliveries(done)} ${past}.${rest}`;
+}
