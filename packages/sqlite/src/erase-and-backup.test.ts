@@ -71,6 +71,27 @@ describe("erasing", () => {
     expect(states).toEqual(["dead", "received"]);
     await end();
   });
+
+  it("erase() removes the contexts of the requests, too, by request and by report", async () => {
+    const { inbox, put, work, clock, end } = fixture(sqliteInbox(newPath()));
+    const contexts = () =>
+      Promise.all(["q-7", "q-8"].map(async (id) => (await inbox.requests?.get(id))?.context));
+    for (const id of ["q-7", "q-8"]) {
+      await inbox.requests?.add({
+        ...{ id, receiver: "a", idempotencyKey: null, state: "open", dueAt: 1, settledAt: null },
+        ...{ isTold: false, context: told, version: 0, data: "{}" },
+      });
+      await put({ requestId: id });
+    }
+    await work("verify", valid, { ...valid, reportId: "r-8" });
+    await inbox.erase?.({ requestId: "q-7", now: clock.now(), by: null, dryRun: true });
+    expect(await contexts()).toEqual([told, told]);
+    await inbox.erase?.({ requestId: "q-7", now: clock.now(), by: null });
+    expect(await contexts()).toEqual([null, told]);
+    await inbox.erase?.({ reportId: "r-8", now: clock.now(), by: null });
+    expect(await contexts()).toEqual([null, null]);
+    await end();
+  });
 });
 
 describe("backups", () => {

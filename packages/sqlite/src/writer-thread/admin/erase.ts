@@ -17,6 +17,8 @@ export class Eraser {
   readonly #byReport: Statement;
   readonly #byRequest: Statement;
   readonly #byState: Statement;
+  readonly #ofRequest: Statement;
+  readonly #ofReport: Statement;
 
   constructor(deliveries: Deliveries, acts: Acts) {
     this.#deliveries = deliveries;
@@ -29,6 +31,12 @@ export class Eraser {
     this.#byReport = find("report");
     this.#byRequest = find("request");
     this.#byState = find("state", "AND report IS NULL");
+    const forget =
+      "UPDATE request SET context = NULL, version = version + 1 WHERE receiver = ?1 AND id";
+    this.#ofRequest = deliveries.tables.database.prepare(`${forget} = ?2`);
+    this.#ofReport = deliveries.tables.database.prepare(
+      `${forget} IN (SELECT request FROM delivery INDEXED BY delivery_report WHERE receiver = ?1 AND report = ?2)`,
+    );
   }
 
   /** The next step from a position on; null at first. */
@@ -38,6 +46,7 @@ export class Eraser {
     const { range, id, number } = from ?? { range: 0, id: "", number: null };
     const [statement, receiver, value, isRead] = ranges[range] ?? [];
     if (statement === undefined) return { count: 0, last: null };
+    if (from === null && !dryRun) this.#eraseRequests(query);
     const rows = statement.all(receiver as number, value as Value, id);
     const step = new ActCount();
     for (const row of rows) {
@@ -57,6 +66,14 @@ export class Eraser {
     const after = isOver ? "" : String((rows.at(-1) as Row)["id"]);
     const isEnd = next === ranges.length;
     return { count: step.total, last: isEnd ? null : { range: next, id: after, number: logged } };
+  }
+
+  /** Removes the contexts of the requests, which are kept with them. */
+  #eraseRequests({ receiver, reportId = "", requestId }: EraseQuery): void {
+    const statement = requestId === undefined ? this.#ofReport : this.#ofRequest;
+    for (const number of this.#deliveries.tables.receivers.select(receiver)) {
+      statement.run(number, requestId ?? reportId);
+    }
   }
 
   #rangesOf({ receiver, reportId, requestId }: EraseQuery) {
