@@ -266,8 +266,14 @@ test("the metrics say what was acknowledged, judged, handled, and what waits", a
 
   expect(await points("reporthook.deliveries")).toEqual({
     ...{ "reporthook.outcome=accepted": 4, "reporthook.outcome=verified": 3 },
-    ...{ "reporthook.outcome=handled": 1, "reporthook.outcome=dead": 2 },
-    ...{ "reporthook.outcome=held": 1, "reporthook.outcome=inbox_unavailable": 1 },
+    ...{
+      "reporthook.outcome=handled": 1,
+      "reporthook.outcome=dead,reporthook.reason=attempts_used_up": 2,
+    },
+    ...{
+      "reporthook.outcome=held,reporthook.reason=unsigned": 1,
+      "reporthook.outcome=inbox_unavailable": 1,
+    },
     "reporthook.outcome=method_not_allowed": 1,
   });
   expect(await points("reporthook.acknowledge.duration")).toEqual({

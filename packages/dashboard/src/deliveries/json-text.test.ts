@@ -1,4 +1,3 @@
-import { messages } from "@reporthook/core/internals";
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
 import { readableJson, redactText } from "./json-text.ts";
@@ -149,9 +148,8 @@ describe("text", () => {
   });
 });
 
-test("redactText() leaves every sentence of the library as it is", () => {
+test("redactText() leaves the sentences about a refused key as they are", () => {
   const sentences = [
-    ...Object.values(messages),
     "The signature expired while verification was paused, because the service refused the API key: check apiKey.",
     "The service refuses the API key: ServiceError: POST … answered 401: the API key is not accepted, check apiKey",
   ];

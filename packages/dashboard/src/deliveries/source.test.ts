@@ -12,6 +12,10 @@ it("ofInbox() tells that the service refuses the API key of the app", async () =
   expect((await source.health()).service).toBe("unknown");
   const notification = emulator.notification("report.complete");
   await receiver.fetch(new Request("https://app.example/hook", notification));
-  await vi.waitFor(async () => expect((await source.health()).service).toBe("refused"));
+  await vi.waitFor(async () => {
+    // The app tells it with its next sign of life.
+    emulator.clock.advance(5_000);
+    expect((await source.health()).service).toBe("refused");
+  });
   await receiver.close();
 });
