@@ -65,8 +65,24 @@ describe("erasing", () => {
   it("erase() finds the deliveries of a request by it alone", async () => {
     const { inbox, put, clock, end } = fixture(sqliteInbox(newPath()));
     const ids = [await put({ requestId: "q-7" }), await put({ requestId: "q-8" })];
+    const request = { id: "q-7", receiver: "a", idempotencyKey: "k", state: "open" } as const;
+    const kept = {
+      dueAt: clock.now(),
+      settledAt: null,
+      isTold: false,
+      context: '"Ada"',
+      version: 1,
+    };
+    const data = { report: { domains: ["ada.example"] }, reportId: null, answer: { status: 200 } };
+    await inbox.requests?.add({ ...request, ...kept, data: JSON.stringify(data) });
     const query = { requestId: "q-7", now: clock.now(), by: null };
-    expect(await inbox.erase?.(query)).toBe(1);
+    expect(await inbox.erase?.({ ...query, dryRun: true })).toBe(2);
+    expect(await inbox.erase?.(query)).toBe(2);
+    expect(await inbox.erase?.(query)).toBe(0);
+    expect(await inbox.requests?.get("q-7")).toMatchObject({
+      ...{ idempotencyKey: "k", context: null, version: 2 },
+      data: JSON.stringify({ report: {}, reportId: null, answer: null }),
+    });
     const states = await Promise.all(ids.map(async (id) => (await inbox.get(id))?.state));
     expect(states).toEqual(["dead", "received"]);
     await end();

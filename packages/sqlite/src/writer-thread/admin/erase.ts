@@ -17,6 +17,8 @@ export class Eraser {
   readonly #byReport: Statement;
   readonly #byRequest: Statement;
   readonly #byState: Statement;
+  readonly #findRequest: Statement;
+  readonly #eraseRequest: Statement;
 
   constructor(deliveries: Deliveries, acts: Acts) {
     this.#deliveries = deliveries;
@@ -26,6 +28,16 @@ export class Eraser {
         `SELECT * FROM delivery INDEXED BY delivery_${column}
          WHERE receiver = ? AND ${column} = ? AND id > ? ${rest} ORDER BY id LIMIT ${rowsPerEraseStep}`,
       );
+    const prepare = (sql: string): Statement => deliveries.tables.database.prepare(sql);
+    this.#findRequest = prepare(
+      `SELECT id FROM request WHERE receiver = ? AND id = ?
+         AND (context IS NOT NULL OR json_extract(data, '$.report') <> '{}')`,
+    );
+    this.#eraseRequest = prepare(
+      `UPDATE request SET context = NULL, version = version + 1,
+         data = json_set(data, '$.report', json('{}'), '$.answer', json('null'))
+       WHERE receiver = ? AND id = ?`,
+    );
     this.#byReport = find("report");
     this.#byRequest = find("request");
     this.#byState = find("state", "AND report IS NULL");
@@ -40,6 +52,10 @@ export class Eraser {
     if (statement === undefined) return { count: 0, last: null };
     const rows = statement.all(receiver as number, value as Value, id);
     const step = new ActCount();
+    let requests = 0;
+    if (from === null && requestId !== undefined) {
+      for (const [, of] of ranges) requests += this.#request(of, requestId, dryRun);
+    }
     for (const row of rows) {
       const stored = this.#deliveries.storedDeliveryOf(row);
       const isMeant = isRead !== true || isOfReport(stored.body, reportId ?? "");
@@ -47,16 +63,27 @@ export class Eraser {
       step.add(stored);
       if (!dryRun) this.#deliveries.edit(row, now, (one) => eraseContent(one, query));
       if (!dryRun) this.#deliveries.erase(row);
+      if (requestId === undefined) {
+        requests += this.#request(Number(row["receiver"]), stored.requestId, dryRun);
+      }
     }
+    const count = step.total + requests;
     const filters = { reportId, requestId };
     const logged = dryRun
       ? null
-      : this.#acts.add({ ...query, ...filters, act: "erase" }, step.total, number);
+      : this.#acts.add({ ...query, ...filters, act: "erase" }, count, number);
     const isOver = rows.length < rowsPerEraseStep;
     const next = isOver ? range + 1 : range;
     const after = isOver ? "" : String((rows.at(-1) as Row)["id"]);
     const isEnd = next === ranges.length;
-    return { count: step.total, last: isEnd ? null : { range: next, id: after, number: logged } };
+    return { count, last: isEnd ? null : { range: next, id: after, number: logged } };
+  }
+
+  /** Erases what is kept of a request; returns 1 if there was something. */
+  #request(receiver: number, id: string | null, dryRun: boolean): number {
+    if (id === null || this.#findRequest.get(receiver, id) === undefined) return 0;
+    if (!dryRun) this.#eraseRequest.run(receiver, id);
+    return 1;
   }
 
   #rangesOf({ receiver, reportId, requestId }: EraseQuery) {
