@@ -10,7 +10,7 @@ export const rows: Readonly<Record<string, readonly [what: string, command: stri
   world: ["simulated worlds: crashes, hangs, full disks, clocks that jump", "test:world"],
   faults: ["faults planted in the product, of which a world has to notice each", "test:world"],
   crash: ["an app on SQLite, killed at work", "test:crash"],
-  cluster: ["processes on Redis and PostgreSQL, killed at work", "test:cluster"],
+  cluster: ["processes on Redis and PostgreSQL, killed at work", "test:crash"],
   once: ["an app in its own transaction with `once`, killed at each step", "test:crash"],
   deployments: ["an app deployed again under load", "vitest run test/deployments"],
   inputs: ["random inputs of property tests", "test:all"],

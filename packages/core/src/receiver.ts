@@ -171,7 +171,7 @@ class OwnReceiver implements Receiver {
     const { clock, inbox } = this.#settings;
     const until = clock.now() + timeoutMs;
     await this.#runner.close(timeoutMs);
-    this.reports.wake();
+    this.reports.end();
     this.#reservation.release();
     const leftMs = Math.min(timeoutMs, until - clock.now());
     const ends = [referenceCountOf(inbox).release(clock, leftMs), this.#reporter.end()];

@@ -65,26 +65,31 @@ describe("erasing", () => {
   it("erase() finds the deliveries of a request by it alone", async () => {
     const { inbox, put, clock, end } = fixture(sqliteInbox(newPath()));
     const ids = [await put({ requestId: "q-7" }), await put({ requestId: "q-8" })];
-    const request = { id: "q-7", receiver: "a", idempotencyKey: "k", state: "open" } as const;
-    const kept = {
-      dueAt: clock.now(),
-      settledAt: null,
-      isTold: false,
-      context: '"Ada"',
-      version: 1,
-    };
-    const data = { report: { domains: ["ada.example"] }, reportId: null, answer: { status: 200 } };
-    await inbox.requests?.add({ ...request, ...kept, data: JSON.stringify(data) });
     const query = { requestId: "q-7", now: clock.now(), by: null };
-    expect(await inbox.erase?.({ ...query, dryRun: true })).toBe(2);
-    expect(await inbox.erase?.(query)).toBe(2);
-    expect(await inbox.erase?.(query)).toBe(0);
-    expect(await inbox.requests?.get("q-7")).toMatchObject({
-      ...{ idempotencyKey: "k", context: null, version: 2 },
-      data: JSON.stringify({ report: {}, reportId: null, answer: null }),
-    });
+    expect(await inbox.erase?.(query)).toBe(1);
     const states = await Promise.all(ids.map(async (id) => (await inbox.get(id))?.state));
     expect(states).toEqual(["dead", "received"]);
+    await end();
+  });
+
+  it("erase() removes the contexts of the requests, too, by request and by report", async () => {
+    const { inbox, put, work, clock, end } = fixture(sqliteInbox(newPath()));
+    const contexts = () =>
+      Promise.all(["q-7", "q-8"].map(async (id) => (await inbox.requests?.get(id))?.context));
+    for (const id of ["q-7", "q-8"]) {
+      await inbox.requests?.add({
+        ...{ id, receiver: "a", idempotencyKey: null, state: "open", dueAt: 1, settledAt: null },
+        ...{ isTold: false, context: told, version: 0, data: "{}" },
+      });
+      await put({ requestId: id });
+    }
+    await work("verify", valid, { ...valid, reportId: "r-8" });
+    await inbox.erase?.({ requestId: "q-7", now: clock.now(), by: null, dryRun: true });
+    expect(await contexts()).toEqual([told, told]);
+    await inbox.erase?.({ requestId: "q-7", now: clock.now(), by: null });
+    expect(await contexts()).toEqual([null, told]);
+    await inbox.erase?.({ reportId: "r-8", now: clock.now(), by: null });
+    expect(await contexts()).toEqual([null, null]);
     await end();
   });
 });

@@ -142,7 +142,7 @@ describe("the folder of an app", () => {
     const asked = await cli(erase, { cwd });
     expect([asked.code, asked.err]).toEqual([
       2,
-      expect.stringContaining("1 record would be erased: add --yes"),
+      expect.stringContaining("1 delivery would be erased: add --yes"),
     ]);
     expect(await cliJson([...erase, "--yes"], { cwd })).toEqual({ code: 0, value: { erased: 1 } });
     const shown = await cliJson<{ body: null; reason: object }>(["inbox", "show", ids.failed], {

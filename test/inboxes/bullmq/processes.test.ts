@@ -11,7 +11,7 @@ import { describe, expect, vi } from "vitest";
 import { Random } from "../crash/random.ts";
 import { Cluster } from "./cluster.ts";
 
-// The long run is `pnpm test:cluster`; a seed repeats the choices of a run, though not its timing.
+// The long run is `pnpm test:crash`; a seed repeats the choices of a run, though not its timing.
 const kills = Number(process.env["CLUSTER_KILLS"] ?? 6);
 const seed = Number(process.env["CLUSTER_SEED"] ?? Date.now() % 1_000_000);
 const senders = 6;

@@ -32,7 +32,7 @@ export async function runErase(
     const query = { ...what, now: clock.now(), wallOffset, by: nameOfUser() };
     const erase = (dryRun: boolean) => inbox.erase?.({ ...query, dryRun }) ?? Promise.resolve(0);
     const found = yes ? 1 : await terminal.during("Looking", () => erase(true));
-    const many = `${found} ${found === 1 ? "record" : "records"}`;
+    const many = `${found} ${found === 1 ? "delivery" : "deliveries"}`;
     const question = `Erase bodies, errors and contexts of ${many}? They are gone for good; backups keep theirs.`;
     if (!yes && found > 0) await confirm(terminal, question, { many, done: "erased" });
     const erased = found === 0 ? 0 : await terminal.during("Erasing", () => erase(false));

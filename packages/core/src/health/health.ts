@@ -170,9 +170,10 @@ export class Lookout {
   /** The processes on the inbox, those that speak first. */
   get processes(): InboxProcess[] {
     const { clock } = this.#of.time;
-    const living = livingOf(this.reports, clock.now());
+    const { reports } = this;
+    const living = livingOf(reports, clock.now());
     const dateOf = (at: number): Date => new Date(at + this.wallOffset);
-    return this.reports
+    return reports
       .map((one): InboxProcess => {
         const { host, pid, version, since, at, hasEnded } = one;
         const state = hasEnded ? "ended" : living.includes(one) ? "running" : "silent";
@@ -202,7 +203,9 @@ export class Lookout {
       everValid: look?.everValid ?? false,
       watchedSince: desk?.awakeSince ?? Number.NEGATIVE_INFINITY,
     };
-    const found = problemsOf(known, clock.now());
+    // A tool knows the time from the wall clock and the inbox; those that give signs know it better.
+    const now = Math.max(clock.now(), ...reports.map(({ at }) => at));
+    const found = problemsOf(known, now);
     // Of an inbox that fails nothing else is known.
     if (desk !== undefined && known.facts !== null) {
       desk.open = Object.fromEntries(found.map((one) => [problemKey(one), one.since]));

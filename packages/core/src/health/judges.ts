@@ -198,7 +198,8 @@ function processStalled(situation: Situation): FoundProblem[] {
       );
     }
     const { stoodStill } = news;
-    if (stoodStill === null || !situation.isSince(stoodStill.at, 10 * minuteMs)) return [];
+    if (stoodStill === null || !living.includes(report)) return [];
+    if (!situation.isSince(stoodStill.at, 10 * minuteMs)) return [];
     const { at: goneOnAt, ms } = stoodStill;
     return stalled(
       goneOnAt - ms,

@@ -188,7 +188,7 @@ export interface Inbox {
   /** Keeps requests for reports; without it `receiver.reports` says that this inbox can't. */
   readonly requests?: RequestStore | undefined;
   /**
-   * Removes bodies, errors and contexts of the entries of one report or request, in every state, and of that request, in steps; resolves to how many.
+   * Removes bodies, errors and contexts of the entries of one report or request, in every state, in steps; resolves to how many.
    * An entry whose report is not known is found by its body. Only a store that can look for a report in every state has it.
    */
   erase?(query: EraseQuery): Promise<number>;

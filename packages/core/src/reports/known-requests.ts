@@ -1,4 +1,5 @@
 import { withoutToken } from "../callback-urls/callback-url.ts";
+import { ReporthookError } from "../errors.ts";
 import type { EventType } from "../events/events.ts";
 import type { Job } from "../inbox/delivery.ts";
 import type { Inbox } from "../inbox/inbox.ts";
@@ -17,6 +18,7 @@ export interface Claim {
 
 /** The requests of one receiver in its inbox. */
 export class KnownRequests {
+  isClosed = false;
   /** Called when one has come to its end. */
   onSettled = (): void => {};
   readonly #inbox: Inbox;
@@ -29,8 +31,10 @@ export class KnownRequests {
     this.#clock = clock;
   }
 
+  /** @throws ReporthookError `closed` once the receiver is: the inbox would be opened again */
   get store(): RequestStore | undefined {
-    return this.#inbox.requests;
+    if (!this.isClosed) return this.#inbox.requests;
+    throw new ReporthookError("closed", `Receiver ${this.#receiver} is closed`);
   }
 
   /** Stores a new one and resolves to null; to the one that has its key, if there is one. */

@@ -27,13 +27,18 @@ export class OverdueSweep {
     const again = (): void => {
       if (!this.#isStopped) this.#timer = setUnrefTimeout(clock, look, pauseMs);
     };
-    const look = (): void => void this.tell().catch(onError).then(again);
+    const failed = (error: unknown): void => {
+      if (!this.#isStopped) onError(error);
+    };
+    const look = (): void => void this.tell().catch(failed).then(again);
     look();
   }
 
-  stop(): void {
+  /** Looks no more; resolves when the last look has ended. */
+  stop(): Promise<void> {
     this.#isStopped = true;
     this.#settings.clock.clearTimeout(this.#timer);
+    return this.#telling;
   }
 
   /** Has all told that are due now, one call after the other. */
@@ -47,7 +52,7 @@ export class OverdueSweep {
     const { clock, name, time } = this.#settings;
     const { store } = this.#requests;
     await time.join();
-    for (;;) {
+    while (!this.#isStopped) {
       const due = (await store?.due(name, clock.now(), atOnce)) ?? [];
       for (const one of due) await addOverdue(this.#settings, this.#requests, requestOf(one));
       if (due.length < atOnce) return;

@@ -360,6 +360,18 @@ describe("the end", () => {
     await expect(reports.request(report)).rejects.toMatchObject({ code: "closed" });
   });
 
+  it("reports.request() that is answered after close() opens the inbox no more, and says what stays unconfirmed", async () => {
+    const { receiver, reports, failWith } = make();
+    let answer = (_: Response): void => {};
+    failWith(() => new Promise((resolve) => (answer = resolve)));
+    const asking = reports.request(report);
+    await turns();
+    const [request] = await reports.list();
+    await receiver.close();
+    answer(Response.json({}));
+    await expect(asking).rejects.toMatchObject({ requestId: request?.id, retryable: false });
+  });
+
   it("a settled request is kept as long as handled deliveries, and its key with it", async () => {
     const { emulator, receiver, reports, notify } = make();
     const { id } = await reports.request(report, { idempotencyKey: "k" });

@@ -113,6 +113,12 @@ export class OwnReports implements ReportRequests {
       }
     });
 
+  /** The receiver is closed: nothing is recorded any more, and nobody waits. */
+  end(): void {
+    this.#requests.isClosed = true;
+    this.wake();
+  }
+
   /** Has all that wait look again. */
   readonly wake = (): void => {
     for (const look of [...this.#waiting]) look();

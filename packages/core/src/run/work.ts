@@ -183,10 +183,9 @@ export class Work {
       this.isStopped = true;
       this.#verify.stop();
       this.#handle.stop();
-      this.#sweep.stop();
       const { unexpected } = this.#reporter;
       const ending = this.#consumers.map((consumer) => consumer.stop().catch(unexpected));
-      this.#stopping = Promise.all([this.#opening?.catch(() => {}), ...ending]);
+      this.#stopping = Promise.all([this.#opening?.catch(() => {}), this.#sweep.stop(), ...ending]);
     }
     return this.#stopping;
   }

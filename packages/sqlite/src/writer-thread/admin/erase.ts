@@ -17,8 +17,8 @@ export class Eraser {
   readonly #byReport: Statement;
   readonly #byRequest: Statement;
   readonly #byState: Statement;
-  readonly #findRequest: Statement;
-  readonly #eraseRequest: Statement;
+  readonly #ofRequest: Statement;
+  readonly #ofReport: Statement;
 
   constructor(deliveries: Deliveries, acts: Acts) {
     this.#deliveries = deliveries;
@@ -28,19 +28,15 @@ export class Eraser {
         `SELECT * FROM delivery INDEXED BY delivery_${column}
          WHERE receiver = ? AND ${column} = ? AND id > ? ${rest} ORDER BY id LIMIT ${rowsPerEraseStep}`,
       );
-    const prepare = (sql: string): Statement => deliveries.tables.database.prepare(sql);
-    this.#findRequest = prepare(
-      `SELECT id FROM request WHERE receiver = ? AND id = ?
-         AND (context IS NOT NULL OR json_extract(data, '$.report') <> '{}')`,
-    );
-    this.#eraseRequest = prepare(
-      `UPDATE request SET context = NULL, version = version + 1,
-         data = json_set(data, '$.report', json('{}'), '$.answer', json('null'))
-       WHERE receiver = ? AND id = ?`,
-    );
     this.#byReport = find("report");
     this.#byRequest = find("request");
     this.#byState = find("state", "AND report IS NULL");
+    const forget =
+      "UPDATE request SET context = NULL, version = version + 1 WHERE receiver = ?1 AND id";
+    this.#ofRequest = deliveries.tables.database.prepare(`${forget} = ?2`);
+    this.#ofReport = deliveries.tables.database.prepare(
+      `${forget} IN (SELECT request FROM delivery INDEXED BY delivery_report WHERE receiver = ?1 AND report = ?2)`,
+    );
   }
 
   /** The next step from a position on; null at first. */
@@ -50,12 +46,9 @@ export class Eraser {
     const { range, id, number } = from ?? { range: 0, id: "", number: null };
     const [statement, receiver, value, isRead] = ranges[range] ?? [];
     if (statement === undefined) return { count: 0, last: null };
+    if (from === null && !dryRun) this.#eraseRequests(query);
     const rows = statement.all(receiver as number, value as Value, id);
     const step = new ActCount();
-    let requests = 0;
-    if (from === null && requestId !== undefined) {
-      for (const [, of] of ranges) requests += this.#request(of, requestId, dryRun);
-    }
     for (const row of rows) {
       const stored = this.#deliveries.storedDeliveryOf(row);
       const isMeant = isRead !== true || isOfReport(stored.body, reportId ?? "");
@@ -63,27 +56,24 @@ export class Eraser {
       step.add(stored);
       if (!dryRun) this.#deliveries.edit(row, now, (one) => eraseContent(one, query));
       if (!dryRun) this.#deliveries.erase(row);
-      if (requestId === undefined) {
-        requests += this.#request(Number(row["receiver"]), stored.requestId, dryRun);
-      }
     }
-    const count = step.total + requests;
     const filters = { reportId, requestId };
     const logged = dryRun
       ? null
-      : this.#acts.add({ ...query, ...filters, act: "erase" }, count, number);
+      : this.#acts.add({ ...query, ...filters, act: "erase" }, step.total, number);
     const isOver = rows.length < rowsPerEraseStep;
     const next = isOver ? range + 1 : range;
     const after = isOver ? "" : String((rows.at(-1) as Row)["id"]);
     const isEnd = next === ranges.length;
-    return { count, last: isEnd ? null : { range: next, id: after, number: logged } };
+    return { count: step.total, last: isEnd ? null : { range: next, id: after, number: logged } };
   }
 
-  /** Erases what is kept of a request; returns 1 if there was something. */
-  #request(receiver: number, id: string | null, dryRun: boolean): number {
-    if (id === null || this.#findRequest.get(receiver, id) === undefined) return 0;
-    if (!dryRun) this.#eraseRequest.run(receiver, id);
-    return 1;
+  /** Removes the contexts of the requests, which are kept with them. */
+  #eraseRequests({ receiver, reportId = "", requestId }: EraseQuery): void {
+    const statement = requestId === undefined ? this.#ofReport : this.#ofRequest;
+    for (const number of this.#deliveries.tables.receivers.select(receiver)) {
+      statement.run(number, requestId ?? reportId);
+    }
   }
 
   #rangesOf({ receiver, reportId, requestId }: EraseQuery) {
