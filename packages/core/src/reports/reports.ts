@@ -62,8 +62,7 @@ export function createReports(
     if (earlier !== null && !(resend && earlier.state === "unconfirmed")) {
       return { id: earlier.id, answer: earlier.answer };
     }
-    const sent = earlier ?? made;
-    const how = { ...settings, url };
+    const [sent, how] = [earlier ?? made, { ...settings, url }];
     const answer = await sendRequest(sent, earlier !== null, signal, how, callbacks, requests);
     return { id: sent.id, answer };
   };
