@@ -43,7 +43,7 @@ describe("access", () => {
         "Skip to content",
         "Overview",
         "Deliveries",
-        "3 of 3, see the newest with this error of the reason A handler gave up",
+        "Copy the command",
       ]);
       await page.getByRole("button", { name: "Release all 3" }).focus();
       await page.keyboard.press("Enter");

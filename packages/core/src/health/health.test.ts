@@ -4,6 +4,7 @@ import { describe, expect, it, vi } from "vitest";
 import type { Facts } from "../inbox/facts.ts";
 import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
 import { messages } from "../log-messages.ts";
+import { type Inside, inside } from "./health.ts";
 
 const never = (): Promise<never> => new Promise(() => {});
 
@@ -107,6 +108,14 @@ describe("health", () => {
       const inbox = { ok: false, error: "Error: full" };
       expect(await receiver.health()).toMatchObject({ ready: false, inbox });
     }
+  });
+
+  it("the processes on an inbox have this one among those that run", async () => {
+    const { receiver } = setUp();
+    await receiver.start();
+    await receiver.health();
+    const { lookout } = (receiver as unknown as Record<symbol, Inside>)[inside] as Inside;
+    expect(lookout.processes).toMatchObject([{ pid: process.pid, state: "running" }]);
   });
 
   it("health() is not ready for 30 seconds after one could not be stored, unless one was since", async () => {

@@ -170,9 +170,10 @@ export class Lookout {
   /** The processes on the inbox, those that speak first. */
   get processes(): InboxProcess[] {
     const { clock } = this.#of.time;
-    const living = livingOf(this.reports, clock.now());
+    const { reports } = this;
+    const living = livingOf(reports, clock.now());
     const dateOf = (at: number): Date => new Date(at + this.wallOffset);
-    return this.reports
+    return reports
       .map((one): InboxProcess => {
         const { host, pid, version, since, at, hasEnded } = one;
         const state = hasEnded ? "ended" : living.includes(one) ? "running" : "silent";

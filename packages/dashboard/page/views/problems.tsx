@@ -13,7 +13,7 @@ export function Problems({ problems }: Pick<WireOverview, "problems">): JSX.Elem
           <li key={`${code} ${reason}`} class={`is-${severity}`}>
             <p>
               <strong>{severity}</strong> <code class="code">{code}</code>
-              {reason !== null && <code class="code">{reason}</code>} since <Moment at={since} /> (
+              {reason !== null && <code class="code"> {reason}</code>} since <Moment at={since} /> (
               <Ago at={since} />)
             </p>
             <p>
