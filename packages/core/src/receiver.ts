@@ -36,7 +36,7 @@ import { Requests } from "./receive/requests.ts";
 import type { Receiver } from "./receiver-type.ts";
 import { KnownRequests } from "./reports/known-requests.ts";
 import { OverdueSweep } from "./reports/overdue-sweep.ts";
-import { OwnReports } from "./reports/reports.ts";
+import { createReports, type OwnReports } from "./reports/reports.ts";
 import { untilIdle } from "./run/idle.ts";
 import { Runner } from "./run/runner.ts";
 import { pruneForListsMs, Work } from "./run/work.ts";
@@ -74,7 +74,8 @@ class OwnReceiver implements Receiver {
   // No field: bundlers keep a class with a computed one, and all that it needs.
   declare readonly [inside]: Inside;
   readonly inbox: ReceiverInbox;
-  readonly reports: OwnReports;
+  readonly reports: Receiver["reports"];
+  readonly #reports: OwnReports;
   readonly #sweep: OverdueSweep;
   readonly #requests: Requests;
   #closing: Promise<void> | undefined;
@@ -113,7 +114,8 @@ class OwnReceiver implements Receiver {
     this[inside] = { lookout, numbers };
     reporter.instrument({ lookout, numbers }, [desk, counters]);
     this.inbox = receiverInbox(settings, () => work.prune(pruneForListsMs), runner);
-    this.reports = new OwnReports(settings, this.#callbacks, requests, runner);
+    this.#reports = createReports(settings, this.#callbacks, requests, runner);
+    this.reports = this.#reports.reports;
     const within = new InsideRequest(settings, verify, handle, reporter, runner.signal);
     const pipeline = new Pipeline(settings, this.#callbacks, within, runner, reporter);
     this.#requests = new Requests(settings, pipeline, runner, reporter, this.#connections);
@@ -171,7 +173,7 @@ class OwnReceiver implements Receiver {
     const { clock, inbox } = this.#settings;
     const until = clock.now() + timeoutMs;
     await this.#runner.close(timeoutMs);
-    this.reports.end();
+    this.#reports.end();
     this.#reservation.release();
     const leftMs = Math.min(timeoutMs, until - clock.now());
     const ends = [referenceCountOf(inbox).release(clock, leftMs), this.#reporter.end()];

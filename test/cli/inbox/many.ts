@@ -107,8 +107,8 @@ describe("the folder of an app", () => {
     expect(text).toBe("Error: connect ECONNREFUSED 10.0.0.7:5432\\u001b[31m");
     expect(err).toContain(`inbox release --error ${key} --db inbox.db`);
     const stats = await cli(["inbox", "stats"], { cwd });
-    expect(stats.err).toContain(`Errors:      2 × Error: connect`);
-    expect(stats.err).toContain(`(--error ${key})`);
+    expect(stats.out).toContain("Errors:      2 × Error: connect");
+    expect(stats.out).toContain(`(--error ${key})`);
     expect(await listed("--error", key)).toEqual([ids.failed, ids.forgotten]);
     const sure = ["inbox", "discard", "--error", key, "--yes"];
     expect(await cliJson(sure, { cwd })).toEqual({ code: 0, value: { discarded: 2 } });

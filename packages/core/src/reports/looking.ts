@@ -20,8 +20,10 @@ export function storedReports(
   { inbox, name, clock, time = new Timekeeper(new LivedClock(clock), inbox) }: OfReceiver,
   requests: KnownRequests = new KnownRequests(inbox, name, time.clock),
   life: Life = outside,
+  check: () => void = () => {},
 ): StoredReports {
   const ask = async <T>(query: (store: NonNullable<typeof inbox.requests>) => Promise<T>) => {
+    check();
     const store = inbox.requests;
     if (store === undefined) throw new TypeError(keepsNone);
     assertOpen(life, name);

@@ -10,166 +10,125 @@ import { assertKnownKeys, assertMs, assertOption } from "../lib/validate.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import { newRequest, sendRequest } from "./asking.ts";
 import type { KnownRequests } from "./known-requests.ts";
-import {
-  assertOpen,
-  checkId,
-  found,
-  keepsNone,
-  type StoredReports,
-  storedReports,
-} from "./looking.ts";
+import { assertOpen, checkId, found, keepsNone, storedReports } from "./looking.ts";
 import type { ReportRequests, RequestOptions } from "./reports-type.ts";
 import { isSettled, type KnownRequest, requestRecordOf } from "./request.ts";
 
 const known = ["context", "idempotencyKey", "overdueMs", "signal", "resend"];
 const [firstMs, lastMs] = [250, 5_000];
 
-/** The reports of a receiver: asks for them, and waits for their end. */
-export class OwnReports implements ReportRequests {
-  readonly get: StoredReports["get"];
-  readonly list: StoredReports["list"];
-  readonly counts: StoredReports["counts"];
-  readonly settle: StoredReports["settle"];
-  readonly #settings: ReceiverSettings;
-  readonly #callbacks: Callbacks | null;
-  readonly #requests: KnownRequests;
-  readonly #life: Life;
-  readonly #waiting = new Set<() => void>();
+/** The reports of a receiver, and what ends them. */
+export interface OwnReports {
+  readonly reports: ReportRequests;
+  /** The receiver is closed: nothing is recorded any more, and nobody waits. */
+  end(): void;
+}
 
-  constructor(
-    settings: ReceiverSettings,
-    callbacks: Callbacks | null,
-    requests: KnownRequests,
-    life: Life,
-  ) {
-    this.#settings = settings;
-    this.#callbacks = callbacks;
-    this.#requests = requests;
-    this.#life = life;
-    requests.onSettled = this.wake;
-    const stored = storedReports(settings, requests, life);
-    this.get = (id) => this.#kept(() => stored.get(id));
-    this.list = (query) => this.#kept(() => stored.list(query));
-    this.counts = () => this.#kept(stored.counts);
-    this.settle = (id, status, options) => this.#kept(() => stored.settle(id, status, options));
-  }
+/** Makes the reports of a receiver: it asks for them, and waits for their end. */
+export function createReports(
+  settings: ReceiverSettings,
+  callbacks: Callbacks | null,
+  requests: KnownRequests,
+  life: Life,
+): OwnReports {
+  const { ack, callback, client, clock, name, time } = settings;
+  const waiting = new Set<() => void>();
+  const wake = (): void => {
+    for (const look of [...waiting]) look();
+  };
+  requests.onSettled = wake;
+  const checkKept = (): void => {
+    if (ack === "handled") throw new TypeError(nothingKept);
+    if (requests.store === undefined) throw new TypeError(keepsNone);
+  };
 
-  readonly request = async (
-    report: RequestedReport,
-    options: RequestOptions = {},
-  ): ReturnType<ReportRequests["request"]> => {
-    const { callbacks, url } = this.#asked();
-    const { clock, name, time, callback } = this.#settings;
+  const request: ReportRequests["request"] = async (report, options = {}) => {
+    checkKept();
+    const url = callback?.url;
+    if (callbacks === null || url === undefined) throw new TypeError(noAddress);
+    if (typeof client.requestReport !== "function") throw new TypeError(cannotAsk);
     const { signal, idempotencyKey = null, resend = false, ...rest } = checked(options);
     const { overdueMs = callback?.overdueMs ?? 86_400_000 } = rest;
     const context = contextText(rest.context);
-    if (report?.webhook_url !== undefined) throw new InvalidReportRequestError([ownAddress]);
-    const body = JSON.parse(reportBody({ ...report, webhook_url: url })) as RequestedReport;
-    const { webhook_url: _, ...asked } = body;
+    const asked = checkedReport(report, url);
     signal?.throwIfAborted();
-    assertOpen(this.#life, name);
+    assertOpen(life, name);
     await time.join();
     const [now, wallNow] = [clock.now(), clock.wallNow()];
     const parts = { id: newId(wallNow), receiver: name, idempotencyKey, context };
     const made = newRequest(parts, asked, overdueMs, { now, wallNow });
-    const earlier = await this.#requests.add(made);
+    const earlier = await requests.add(made);
     if (earlier !== null && !isSame(earlier, made)) throw reused(earlier.id);
     if (earlier !== null && !(resend && earlier.state === "unconfirmed")) {
       return { id: earlier.id, answer: earlier.answer };
     }
-    const request = earlier ?? made;
-    const settings = { ...this.#settings, url };
-    const isSentBefore = earlier !== null;
-    const answer = await sendRequest(
-      request,
-      isSentBefore,
-      signal,
-      settings,
-      callbacks,
-      this.#requests,
-    );
-    return { id: request.id, answer };
+    const [sent, how] = [earlier ?? made, { ...settings, url }];
+    const answer = await sendRequest(sent, earlier !== null, signal, how, callbacks, requests);
+    return { id: sent.id, answer };
   };
 
-  readonly wait: ReportRequests["wait"] = (id, options = {}) =>
-    this.#kept(async () => {
-      checkId("wait", id);
-      assertKnownKeys("reports.wait", options, ["timeoutMs", "signal"]);
-      const { timeoutMs = Number.POSITIVE_INFINITY, signal } = options;
-      assertMs("reports.wait: timeoutMs", timeoutMs);
-      const { clock, name, time } = this.#settings;
-      await time.join();
-      // A virtual clock may stand still, or leap.
-      const [since, realSince] = [clock.now(), realClock.now()];
-      const left = (): number =>
-        timeoutMs - Math.max(clock.now() - since, realClock.now() - realSince);
-      for (let ms = firstMs; ; ms = Math.min(1.5 * ms, lastMs)) {
-        signal?.throwIfAborted();
-        assertOpen(this.#life, name);
-        const request = found(await this.#requests.find(id), id);
-        if (isSettled(request)) return requestRecordOf(request);
-        if (left() <= 0) throw waitedFor(request, timeoutMs);
-        await this.#pause(Math.min(ms, left()), signal);
-      }
-    });
-
-  /** The receiver is closed: nothing is recorded any more, and nobody waits. */
-  end(): void {
-    this.#requests.isClosed = true;
-    this.wake();
-  }
-
-  /** Has all that wait look again. */
-  readonly wake = (): void => {
-    for (const look of [...this.#waiting]) look();
+  const wait: ReportRequests["wait"] = async (id, options = {}) => {
+    checkKept();
+    checkId("wait", id);
+    assertKnownKeys("reports.wait", options, ["timeoutMs", "signal"]);
+    const { timeoutMs = Number.POSITIVE_INFINITY, signal } = options;
+    assertMs("reports.wait: timeoutMs", timeoutMs);
+    await time.join();
+    // A virtual clock may stand still, or leap.
+    const [since, realSince] = [clock.now(), realClock.now()];
+    const left = (): number =>
+      timeoutMs - Math.max(clock.now() - since, realClock.now() - realSince);
+    for (let ms = firstMs; ; ms = Math.min(1.5 * ms, lastMs)) {
+      signal?.throwIfAborted();
+      assertOpen(life, name);
+      const request = found(await requests.find(id), id);
+      if (isSettled(request)) return requestRecordOf(request);
+      if (left() <= 0) throw waitedFor(request, timeoutMs);
+      await pause(waiting, Math.min(ms, left()), signal);
+    }
   };
 
-  #pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
-    return new Promise((resolve) => {
-      const look = (): void => {
-        realClock.clearTimeout(timer);
-        signal?.removeEventListener("abort", look);
-        this.#waiting.delete(look);
-        resolve();
-      };
-      const timer = setUnrefTimeout(realClock, look, ms);
-      signal?.addEventListener("abort", look);
-      this.#waiting.add(look);
-    });
-  }
-
-  async #kept<T>(run: () => Promise<T>): Promise<T> {
-    if (this.#settings.ack === "handled") throw new TypeError(nothingKept);
-    if (this.#requests.store === undefined) throw new TypeError(keepsNone);
-    return run();
-  }
-
-  /** The callback URLs and the address that a request needs. */
-  #asked(): { readonly callbacks: Callbacks; readonly url: string } {
-    const { ack, callback, client } = this.#settings;
-    if (ack === "handled") throw new TypeError(nothingKept);
-    if (this.#requests.store === undefined) throw new TypeError(keepsNone);
-    const url = callback?.url;
-    if (this.#callbacks === null || url === undefined) {
-      throw new TypeError(
-        'receiver.reports.request needs the option callback with secrets and url, the public address of this receiver, like "https://app.example/webhooks/reports"',
-      );
-    }
-    if (typeof client.requestReport !== "function") {
-      throw new TypeError(
-        "receiver.reports.request needs a client with requestReport, such as createClient(…) makes",
-      );
-    }
-    return { callbacks: this.#callbacks, url };
-  }
+  const end = (): void => {
+    requests.isClosed = true;
+    wake();
+  };
+  const reports = { ...storedReports(settings, requests, life, checkKept), request, wait };
+  return { reports: Object.freeze(reports), end };
 }
 
+/** Resolves after so many milliseconds of real time, when the signal is aborted, or when all that wait are to look. */
+function pause(waiting: Set<() => void>, ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const look = (): void => {
+      realClock.clearTimeout(timer);
+      signal?.removeEventListener("abort", look);
+      waiting.delete(look);
+      resolve();
+    };
+    const timer = setUnrefTimeout(realClock, look, ms);
+    signal?.addEventListener("abort", look);
+    waiting.add(look);
+  });
+}
+
+const noAddress =
+  'receiver.reports.request needs the option callback with secrets and url, the public address of this receiver, like "https://app.example/webhooks/reports"';
+const cannotAsk =
+  "receiver.reports.request needs a client with requestReport, such as createClient(…) makes";
 const nothingKept =
   'receiver.reports needs ack: "stored", the default: with ack: "handled" nothing is kept of a request';
 const ownAddress = {
   field: "webhook_url",
   message: "must be left out: the receiver sets it, with a token of its own",
 };
+
+/** The report as it is sent, but for its address. */
+function checkedReport(report: RequestedReport, url: string): RequestedReport {
+  if (report?.webhook_url !== undefined) throw new InvalidReportRequestError([ownAddress]);
+  const body = JSON.parse(reportBody({ ...report, webhook_url: url })) as RequestedReport;
+  const { webhook_url: _, ...asked } = body;
+  return asked;
+}
 
 function checked(options: RequestOptions): RequestOptions {
   assertKnownKeys("reports.request", options, known);
