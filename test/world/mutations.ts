@@ -81,7 +81,7 @@ export const mutations: readonly Mutation[] = [
     file: `${core}/lib/time/timekeeper.ts`,
     of: "#join",
     becomes: "this.isJoined = true;",
-    seed: 206,
+    seed: 176,
   },
   {
     name: "leaves what it stores to the operating system",
@@ -127,6 +127,7 @@ export const mutations: readonly Mutation[] = [
     file: `${sqlite}/writer-thread/claim/consumers.ts`,
     of: "rollBack",
     becomes: "",
+    seed: 117,
   },
   {
     name: "keeps counting what was rolled back",

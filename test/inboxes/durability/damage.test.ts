@@ -55,6 +55,8 @@ const damages: Readonly<Record<string, Damage>> = {
     copyFileSync(copies[index] ?? "", `${file}-new`);
     renameSync(`${file}-new`, file);
   },
+  // In the index: how many frames of the log are in the file.
+  "has four bytes overwritten": (file) => write(file, 96, Buffer.alloc(4, 0xa5)),
   "has a hole at its beginning": (file) => punch(file, 0, page),
   "has a hole for the rest": (file) => punch(file, page, statSync(file).size),
 };

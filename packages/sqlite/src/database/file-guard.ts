@@ -97,7 +97,8 @@ export class FileGuard {
   prepareCommit(): void {
     this.#content?.file.raise();
     this.check();
-    if (this.#content?.log.look() === false) throw this.#latchLog();
+    const damaged = this.#content?.log.look() ?? null;
+    if (damaged !== null) throw this.#latchLog(damaged);
   }
 
   /** Checks again after a commit; `hasWritten` if it has certainly written something. */
@@ -117,6 +118,11 @@ export class FileGuard {
   checkpointed(): void {
     const now = this.#seen(this.#path)[0];
     if (now !== undefined) this.#assertWritten(this.#path, this.#content?.file.checkpointed(now));
+  }
+
+  /** Ends the use of the log; the file and its index stay open. */
+  close(): void {
+    this.#content?.log.close();
   }
 
   /** Notes that a transaction has failed, and with it what was raised. */
@@ -144,8 +150,8 @@ export class FileGuard {
     return this.latch(`${this.#path} is damaged (${describe(error)})`);
   }
 
-  #latchLog(): ReporthookError {
-    return this.latch(`${this.#path}-wal was overwritten or cut off while it was open`);
+  #latchLog(end = "-wal"): ReporthookError {
+    return this.latch(`${this.#path}${end} was overwritten or cut off while it was open`);
   }
 
   #assertWritten(path: string, problem: string | null | undefined): void {

@@ -7,7 +7,10 @@ const frameHeaderBytes = 24;
 /** Both spellings of the magic number: without its last bit, which tells the order of bytes in checksums. */
 const magic = 0x377f0682;
 const saltAt = 16;
-/** The header of the index: among others the last frame (16), its checksum (24) and the salts (32), see sqlite.org/walformat.html. */
+/**
+ * The header of the index: among others whether it was written (12), the last frame (16), its checksum (24) and the salts (32). It
+ * stands there twice; then comes the number of frames that are in the file. See sqlite.org/walformat.html.
+ */
 const indexHeaderBytes = 48;
 
 /** The descriptor of a log; null if there is none. Unlike those of the other two files it may be closed: SQLite locks no log. */
@@ -81,6 +84,8 @@ export class LogContent {
   readonly #path: string;
   readonly #descriptor: number | null;
   #index: number | undefined;
+  /** The salts and the last frame, as the index had them at the last look. */
+  #indexed: { readonly salts: Buffer; readonly last: number } | null = null;
   #header: Buffer = Buffer.alloc(0);
   /** The number of frames in a row that belong to the header. */
   #frames = 0;
@@ -97,17 +102,23 @@ export class LogContent {
     this.#descriptor = openLog(path);
   }
 
-  /** Notes how long it is, in a transaction, before its commit; returns false if it has become shorter. */
-  look(): boolean {
+  /** Notes how long it is, in a transaction, before its commit; returns the end of the name of a damaged file, or null. */
+  look(): "-wal" | "-shm" | null {
     this.#readHeader();
-    if (this.#frames > 0 && !this.#has(this.#frames)) return false;
+    if (this.#frames > 0 && !this.#has(this.#frames)) return "-wal";
+    if (!this.#isIndexSound()) return "-shm";
     let step = 1;
     while (this.#has(this.#frames + step)) {
       this.#frames += step;
       step *= 2;
     }
     for (; step >= 1; step /= 2) if (this.#has(this.#frames + step)) this.#frames += step;
-    return true;
+    return null;
+  }
+
+  /** Ends the use of the log. */
+  close(): void {
+    if (this.#descriptor !== null) closeSync(this.#descriptor);
   }
 
   /** Whether a commit that wrote something has followed what was there before. */
@@ -135,15 +146,43 @@ export class LogContent {
   }
 
   /**
+   * Whether the index can be one of this log, in a transaction: nobody else changes it then. SQLite trusts the number of frames
+   * that it says are in the file: it would delete the log with the others.
+   */
+  #isIndexSound(): boolean {
+    if (this.#descriptor === null || !isLog(this.#header)) return true;
+    const { bytes, number } = this.#readIndex();
+    if (bytes.length <= 2 * indexHeaderBytes) return false;
+    const before = this.#indexed;
+    const [salts, last] = [bytes.subarray(32, 40), number(16)];
+    this.#indexed = { salts, last };
+    const isOne = bytes
+      .subarray(0, indexHeaderBytes)
+      .equals(bytes.subarray(indexHeaderBytes, 2 * indexHeaderBytes));
+    // This transaction may have started the log over: then it has no frames yet.
+    const belongs = last === 0 || salts.equals(this.#header.subarray(saltAt, saltAt + 8));
+    const isOlder = before !== null && salts.equals(before.salts) && last < before.last;
+    const isWritten = bytes[12] === 1;
+    return isWritten && isOne && belongs && !isOlder && number(2 * indexHeaderBytes) <= last;
+  }
+
+  /** The descriptor of the index stays open: closing it drops SQLite's locks. */
+  #readIndex(): { readonly bytes: Buffer; readonly number: (at: number) => number } {
+    this.#index ??= openSync(`${this.#path}-shm`, "r");
+    const bytes = readLog(this.#index, 0, 2 * indexHeaderBytes + 4);
+    const isLittle = endianness() === "LE";
+    return {
+      bytes,
+      number: (at) => (isLittle ? bytes.readUInt32LE(at) : bytes.readUInt32BE(at)),
+    };
+  }
+
+  /**
    * Whether its last frame is the one that its index says: a transaction that was rolled back may leave frames that belong to the
-   * header, and the next commit overwrites them. The descriptor of the index stays open: closing it drops SQLite's locks.
+   * header, and the next commit overwrites them.
    */
   #endsAsIndexed(): boolean {
-    this.#index ??= openSync(`${this.#path}-shm`, "r");
-    const index = readLog(this.#index, 0, indexHeaderBytes);
-    const isLittle = endianness() === "LE";
-    const number = (at: number): number =>
-      isLittle ? index.readUInt32LE(at) : index.readUInt32BE(at);
+    const { bytes: index, number } = this.#readIndex();
     const last = readLog(
       this.#descriptor ?? -1,
       frameAt(this.#header, number(16)),

@@ -11,6 +11,8 @@ export function startThread(workerData: ThreadOptions): Worker {
     name: "reporthook-sqlite",
     eval: true,
     workerData,
+    // Node would close the descriptors of a thread that ends, and drop the locks of other inboxes on the file.
+    trackUnmanagedFds: false,
     ...surroundings(),
   });
 }

@@ -149,19 +149,19 @@ export class Writer {
     }
   }
 
-  /** Requeues leases, and closes the file, which is set aside if it is damaged. */
+  /** Requeues leases, and closes the file, which is set aside if it is damaged: SQLite would delete its log. */
   close(): void {
     try {
-      const { workerId } = this.#leases;
-      // Now, not while it is closed.
-      this.#file.isSound();
-      if (workerId === null || this.#file.damage !== null) return;
+      if (!this.#file.isSound() && this.#file.damage !== null) return;
       this.#transactions.run(() => {
+        const { workerId } = this.#leases;
+        if (workerId === null) return;
         this.#maintenance.requeue(workerId, this.#claimer.consumers.momentOf);
         this.#leases.unregister(workerId);
       });
     } finally {
       this.#database.close();
+      this.#file.close();
     }
   }
 
