@@ -17,7 +17,7 @@ const folder = mkdtempSync(join(tmpdir(), "reporthook-dev-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 async function startDev(...args: string[]): Promise<{ dev: Running; url: string }> {
-  const dev = startCli(["dev", "--port", "0", ...args], { cwd: folder });
+  const dev = startCli(["dev", "--port", "0", ...args], { cwd: folder, env: { COLUMNS: "80" } });
   const text = await dev.printed("quit\n");
   return { dev, url: /service +(\S+)/.exec(text)?.[1] ?? "" };
 }
@@ -50,7 +50,7 @@ describe("the command dev", () => {
     expect(scripts).toHaveProperty("reporthook");
     const dev = startCli(["dev", "--port", "0", "--db", "a clone.db"], {
       cwd: folder,
-      env: { npm_package_name: name },
+      env: { npm_package_name: name, COLUMNS: "80" },
     });
     const inClone = "npx --yes pnpm@10 -s reporthook";
     const text = await dev.printed("quit\n");

@@ -133,7 +133,7 @@ describe("the command doctor", () => {
 
   it("reporthook doctor says before it starts what it sends, in 80 columns", async () => {
     const args = ["doctor", "--requests", "2", "--to", `${base}/parser`];
-    const { code, out } = await cli(args);
+    const { code, out } = await cli(args, { env: { COLUMNS: "80" } });
     expect(code).toBe(0);
     expect(out.replaceAll("\n", " ")).toMatch(
       /^Sends 3 unsigned test notifications, .* a few malformed requests .* nothing signed/,
@@ -207,7 +207,7 @@ describe("the command doctor", () => {
     ["/moved", "npx reporthook doctor --to "],
     ["/eaten", 'app.post("/eaten", reporthook(receiver));'],
   ])("reporthook doctor says what to type about %s, in 80 columns", async (path, line) => {
-    const { code, out } = await cli(["doctor", "--to", base + path]);
+    const { code, out } = await cli(["doctor", "--to", base + path], { env: { COLUMNS: "80" } });
     expect([code, out]).toEqual([1, expect.stringContaining(`\n               › ${line}`)]);
     expect(widest(out)).toBeLessThanOrEqual(80);
   });

@@ -42,7 +42,7 @@ describe("the five minutes of a delivery", () => {
 
         isMended = true;
         await page.getByRole("link", { name: "Overview" }).click();
-        await page.getByRole("heading", { name: "1 delivery needs a person" }).waitFor();
+        await page.getByRole("heading", { name: "Why they are parked" }).waitFor();
         await page.locator(".stuck").getByRole("link").click();
         await page.getByText("2 attempts failed.", { exact: true }).waitFor();
         const verdict = page.getByRole("region", { name: "State" });
@@ -83,7 +83,7 @@ describe("releasing", () => {
       const said = page.getByText("3 deliveries released.").waitFor();
       await page.getByRole("button", { name: "Release 3 deliveries" }).click();
       await said;
-      await page.getByRole("heading", { name: "2 deliveries need a person" }).waitFor();
+      await page.getByRole("heading", { name: "Why they are parked" }).waitFor();
       const handledNow = async () => (await stage.receiver.inbox.counts()).handled;
       await expect.poll(handledNow).toBeGreaterThanOrEqual(handled + 3);
       const reason: ReasonCode = "do_not_retry";
@@ -260,7 +260,7 @@ describe("changes outside", () => {
         await page.getByText(/^Handled at attempt/).waitFor();
         expect(await again.count()).toBe(buttons);
       }
-      await page.getByText("Not kept: the body of a rejected").waitFor();
+      await page.getByText("Not kept: of a rejected").waitFor();
     }),
   );
 

@@ -69,7 +69,7 @@ describe("the page", () => {
         has: page.getByRole("heading", { name: "For whom" }),
       });
       await section.getByText(entry?.reportId ?? "none").waitFor();
-      expect(await section.textContent()).toMatch(/Path\s+\/\S*/);
+      expect(await section.textContent()).toMatch(/Path\s*\/\S*/);
     }),
   );
 });

@@ -122,7 +122,7 @@ describe("the way of a delivery", () => {
         silent(3, "Error: timeout"),
         verified,
       ];
-      const [first, second, third, ...rest] = timelineOf({ ...delivery, history }).slice(2);
+      const [first, second, third, ...rest] = timelineOf({ ...delivery, history }).slice(1);
       expect(first).toMatchObject({
         ...{ title: "Asked the service: no verdict", at: "2026-01-01T00:01:00Z" },
         ...{ alike: 2, until: "2026-01-01T00:02:00Z", detail: "Error: 503\n    at a.js:2" },

@@ -159,6 +159,6 @@ export const mutations: readonly Mutation[] = [
     file: `${sqlite}/main-thread/thread-client.ts`,
     of: "holdsLeases",
     becomes: "return true;",
-    seed: 373,
+    seed: 1096,
   },
 ];

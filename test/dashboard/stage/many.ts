@@ -1,14 +1,15 @@
 import { idAt } from "@reporthook/core/internals";
+import { states } from "@reporthook/core/store";
 import { sqliteInbox } from "@reporthook/sqlite";
-import { loadDriver } from "@reporthook/sqlite/internals";
+import { kindOf, loadDriver } from "@reporthook/sqlite/internals";
 
 // Per thousand: how many are in each state, by the number of the state.
 const shares = [
-  { state: 2, kind: 2, share: 970, type: "report.complete", reason: null },
-  { state: 3, kind: 3, share: 8, type: "unknown", reason: "no_handler" },
-  { state: 5, kind: 5, share: 12, type: "report.complete", reason: "attempts_used_up" },
-  { state: 5, kind: 5, share: 2, type: "report.processing", reason: "do_not_retry" },
-  { state: 4, kind: 4, share: 8, type: null, reason: "invalid_signature" },
+  { state: 2, share: 970, type: "report.complete", reason: null },
+  { state: 3, share: 8, type: "unknown", reason: "no_handler" },
+  { state: 5, share: 12, type: "report.complete", reason: "attempts_used_up" },
+  { state: 5, share: 2, type: "report.processing", reason: "do_not_retry" },
+  { state: 4, share: 8, type: null, reason: "invalid_signature" },
 ] as const;
 const types = ["report.complete", "report.processing", "report.internal_error"];
 
@@ -41,7 +42,11 @@ export async function fill(path: string, number: number): Promise<string> {
         .replace(/[ilou]/g, "z")
         .padStart(16, "0");
     const chosen = shareOf((seq * 7_919) % 1_000);
-    const { state, kind, reason } = chosen;
+    const { state, reason } = chosen;
+    const kind = kindOf({
+      ...{ state: states[state] ?? "handled", lowPriority: false, verification: "valid" },
+      ...{ context: null, attempts: 1, reason: reason && { code: reason, message: "" } },
+    });
     const type = state === 2 ? (types[seq % 3] ?? null) : chosen.type;
     const error = reason === "attempts_used_up" ? "Error: ENOSPC: no space left on device" : null;
     insert.run(

@@ -107,7 +107,7 @@ onEachServer((server, { kind }) => {
       const { ready, inbox: told } = await receiver.health();
       expect([ready, told.error]).toEqual([false, expect.stringMatching(full)]);
       tell("config", "set", "maxmemory", "0");
-      expect((await receiver.health()).ready).toBe(true);
+      expect([await send(), (await receiver.health()).ready]).toEqual([200, true]);
       tell("flushall");
       expect(await send()).toBe(200);
       await inbox.prune(new Date());

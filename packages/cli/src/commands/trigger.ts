@@ -63,7 +63,7 @@ export function addTrigger(program: Command, terminal: Terminal): void {
     ["a recorded one", "reporthook trigger --from fixture.json --to http://127.0.0.1:3000/hook"],
     [
       "with a context, signed with REPORTS_CALLBACK_SECRET",
-      `reporthook trigger report --context '{"customer":"c-1"}' --to http://127.0.0.1:3000/hook`,
+      `reporthook trigger report --context '{"id":1}' --to http://127.0.0.1:3000/`,
     ],
     ["a forged one", "reporthook trigger report --signature invalid"],
   ]);

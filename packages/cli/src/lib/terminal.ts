@@ -64,7 +64,10 @@ export function createTerminal(
       stdout.columns > 0 &&
       env["TERM"] !== "dumb",
     footer: (line) => footer.set(line),
-    columns: stdout.isTTY && stdout.columns > 0 ? Math.max(minColumns, stdout.columns) : Infinity,
+    columns: Math.max(
+      minColumns,
+      (stdout.isTTY && stdout.columns) || Number(env["COLUMNS"]) || Infinity,
+    ),
     print: (text = "") => json || write(stdout, text),
     emit(value) {
       if (!json) return;
