@@ -51,6 +51,7 @@ function open(): Opened {
   const descriptor = preparePlace(options, driver);
   const database = driver.open(options.path);
   let log: WalFile | undefined;
+  let guard: FileGuard | undefined;
   try {
     database.exec("PRAGMA busy_timeout = 3000");
     hasSchema(database, options.path, options.migrate);
@@ -58,11 +59,12 @@ function open(): Opened {
     log = new WalFile(database, driver, options.path);
     prepareSchema(database, options.path, options.migrate);
     if (options.migrate) checkWritable(database);
-    const guard = guardOf(database, log, descriptor);
+    guard = guardOf(database, log, descriptor);
     return { writer: new Writer(database, guard, options), log, guard };
   } catch (error) {
     log?.close();
     database.close();
+    guard?.close();
     throw error;
   }
 }
@@ -73,7 +75,8 @@ function guardOf(database: Database, wal: WalFile, descriptor: number | null): F
     isWhole: () => wal.isFileWhole(),
     raises: migrate,
   });
-  return new FileGuard(path, { file, log: new LogContent(path) });
+  const opened = (index: number) => void Atomics.store(new Int32Array(options.pulse), 1, index + 1);
+  return new FileGuard(path, { file, log: new LogContent(path, opened) });
 }
 
 /** Fails if SQLite has opened the file read-only: it stays read-only even if write access is granted later. */

@@ -120,7 +120,7 @@ export class FileGuard {
     if (now !== undefined) this.#assertWritten(this.#path, this.#content?.file.checkpointed(now));
   }
 
-  /** Ends the use of the log; the file and its index stay open. */
+  /** Ends the use of the log, once SQLite has closed the file. */
   close(): void {
     this.#content?.log.close();
   }

@@ -82,6 +82,7 @@ export function logMarksOf(path: string): LogMarks {
 /** The log of an open inbox: a restart finds in it only what stands before the first frame that is damaged. */
 export class LogContent {
   readonly #path: string;
+  readonly #opened: (index: number) => void;
   readonly #descriptor: number | null;
   #index: number | undefined;
   /** The salts and the last frame, as the index had them at the last look. */
@@ -96,9 +97,10 @@ export class LogContent {
     readonly log: Stats;
   } | null = null;
 
-  /** Make it after the first write. */
-  constructor(path: string) {
+  /** Make it after the first write; `opened` is told the descriptor of the index, which outlives this. */
+  constructor(path: string, opened: (index: number) => void = () => {}) {
     this.#path = path;
+    this.#opened = opened;
     this.#descriptor = openLog(path);
   }
 
@@ -116,7 +118,7 @@ export class LogContent {
     return null;
   }
 
-  /** Ends the use of the log. */
+  /** Ends the use of the log, once SQLite has closed the file. */
   close(): void {
     if (this.#descriptor !== null) closeSync(this.#descriptor);
   }
@@ -166,9 +168,12 @@ export class LogContent {
     return isWritten && isOne && belongs && !isOlder && number(2 * indexHeaderBytes) <= last;
   }
 
-  /** The descriptor of the index stays open: closing it drops SQLite's locks. */
+  /** The descriptor of the index stays open while the index is there: closing it drops SQLite's locks. */
   #readIndex(): { readonly bytes: Buffer; readonly number: (at: number) => number } {
-    this.#index ??= openSync(`${this.#path}-shm`, "r");
+    if (this.#index === undefined) {
+      this.#index = openSync(`${this.#path}-shm`, "r");
+      this.#opened(this.#index);
+    }
     const bytes = readLog(this.#index, 0, 2 * indexHeaderBytes + 4);
     const isLittle = endianness() === "LE";
     return {

@@ -1,11 +1,12 @@
+import { closeSync, fstatSync } from "node:fs";
 import { clearInterval, setInterval } from "node:timers";
 import { Standstill, signMs } from "@reporthook/core/store";
 import type { ConsumerGroup } from "./consumer-group.ts";
 
 /** Shows the writer's thread that the event loop of this one turns. */
 export class Pulse {
-  /** A 32-bit number, counted up each second. */
-  readonly memory: SharedArrayBuffer = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
+  /** Two 32-bit numbers: the first is counted up each second; the second is the thread's descriptor of the log's index, plus 1. */
+  readonly memory: SharedArrayBuffer = new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT);
   readonly #standstill: Standstill;
   readonly #timer: ReturnType<typeof setInterval>;
 
@@ -26,7 +27,11 @@ export class Pulse {
     return this.#standstill.handedOn();
   }
 
+  /** Call it when the thread has ended. */
   end(): void {
     clearInterval(this.#timer);
+    const index = Atomics.load(new Int32Array(this.memory), 1) - 1;
+    // Nobody has locks on an index that was deleted; of another one, closing it would drop those of this process.
+    if (index >= 0 && fstatSync(index).nlink === 0) closeSync(index);
   }
 }
