@@ -1,4 +1,5 @@
 import { type Entry, isParked, isWaiting, type ReasonCode } from "./delivery.ts";
+import { errorKeyOf } from "./error-groups.ts";
 import type { Facts } from "./facts.ts";
 import { zeroCounts } from "./query.ts";
 import { isUnsigned, noticeMsOf, type Retention } from "./retention.ts";
@@ -65,7 +66,7 @@ export function mostFrequent(errors: readonly string[]): string | null {
   const kinds = new Map<string, { readonly text: string; number: number }>();
   for (const error of errors) {
     const [text = ""] = error.split("\n", 1);
-    const kind = text.replaceAll(/[\w-]*\d[\w-]*/g, "#");
+    const kind = errorKeyOf(text);
     const known = kinds.get(kind) ?? { text, number: 0 };
     known.number++;
     if (text !== "") kinds.set(kind, known);
