@@ -35,8 +35,11 @@ export async function addSettled(
   const delivery = await ownDelivery(origin, request, type, body);
   const recognized = { type, reportId };
   const arrival = { to: "verified", verification: "settled", ...recognized } as const;
-  const { id } = await origin.inbox.add(delivery, arrival);
-  return (await requests.claim(request.id, type, id, reportId))?.isNew === true;
+  const { id, status: added } = await origin.inbox.add(delivery, arrival);
+  const claim = await requests.claim(request.id, type, id, reportId);
+  if (claim === null || claim.repeats !== null) return false;
+  // Its handlers may run by now.
+  return claim.isNew || added === "added";
 }
 
 /** Stores that a request is overdue, once, then notes in the request that it was told. */

@@ -116,8 +116,29 @@ describe("asking", () => {
     expect(new Set(ids).size).toBe(2);
     expect(new Set(ids)).toEqual(new Set((await reports.list()).map(({ id }) => id)));
     const { signal } = controller;
-    await expect(reports.request(report, { signal })).rejects.toThrow("the user left");
+    const error = await reports.request(report, { signal }).catch((given) => given);
+    expect(String(error)).toContain("the user left");
+    expect(error.requestId).toBeUndefined();
     expect(await reports.list()).toHaveLength(2);
+  });
+
+  it("reports.request() leaves the error of the inbox as it is, for it may be that of other calls", async () => {
+    const inbox = memoryInbox();
+    const away = new Error("The thread has ended");
+    const { reports, failWith } = make({ inbox });
+    const { requests } = inbox;
+    const replace = requests?.replace;
+    for (const how of [null, statusOf(400)]) {
+      failWith(how);
+      Object.assign(requests ?? {}, { replace: () => Promise.reject(away) });
+      const idempotencyKey = `k ${how === null}`;
+      const error = await reports.request(report, { idempotencyKey }).catch((given) => given);
+      Object.assign(requests ?? {}, { replace });
+      const { id } = await reports.request(report, { idempotencyKey });
+      expect(error).toMatchObject({ requestId: id, retryable: false, cause: away });
+      expect(await reports.get(id)).toMatchObject({ state: "unconfirmed" });
+      expect(away).not.toHaveProperty("requestId");
+    }
   });
 
   it("reports.request() compares report and context by value, and refuses a key with others", async () => {
@@ -334,6 +355,24 @@ describe("the end", () => {
     ]);
     await expect(reports.settle("other", "complete")).rejects.toMatchObject({ code: "not_found" });
     await expect(reports.settle(id, "open" as "complete")).rejects.toThrow(TypeError);
+  });
+
+  it("reports.settle() resolves to true when its handlers have run before it could look", async () => {
+    const inbox = memoryInbox();
+    const { receiver, reports, seen } = make({ inbox });
+    const { add } = inbox;
+    Object.assign(inbox, {
+      add: async (...given: Parameters<typeof add>) => {
+        const added = await add(...given);
+        await turnUntil(() => seen.length > 0);
+        return added;
+      },
+    });
+    await receiver.start();
+    const { id } = await reports.request(report);
+    expect(await reports.settle(id, "complete")).toBe(true);
+    expect(await reports.settle(id, "complete")).toBe(false);
+    expect(seen).toHaveLength(1);
   });
 
   it("reports.wait() resolves once the request is settled, and rejects otherwise with a reason", async () => {

@@ -4,6 +4,8 @@ import { reportBody } from "../client/report-request.ts";
 import { InvalidReportRequestError, ReporthookError } from "../errors.ts";
 import { newId } from "../inbox/id.ts";
 import type { Life } from "../inbox/receivers.ts";
+import { describe } from "../lib/describe.ts";
+import { safeGet } from "../lib/safe-get.ts";
 import { setUnrefTimeout } from "../lib/time/clock.ts";
 import { realClock } from "../lib/time/real-timers.ts";
 import { assertKnownKeys, assertMs, assertOption } from "../lib/validate.ts";
@@ -51,7 +53,7 @@ export function createReports(
     const { overdueMs = callback?.overdueMs ?? 86_400_000 } = rest;
     const context = contextText(rest.context);
     const asked = checkedReport(report, url);
-    signal?.throwIfAborted();
+    assertNotAborted(signal);
     assertOpen(life, name);
     await time.join();
     const [now, wallNow] = [clock.now(), clock.wallNow()];
@@ -143,6 +145,14 @@ function checked(options: RequestOptions): RequestOptions {
   assertOption("reports.request: resend", "true or false", resend, typeof resend === "boolean");
   if (resend) assertOption("reports.request: idempotencyKey, with resend,", expected, key, isKey);
   return options;
+}
+
+/** Throws the reason of an aborted signal, without the id of a request that it has ended before. */
+function assertNotAborted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted !== true) return;
+  const { reason } = signal;
+  if (safeGet(reason, "requestId") === undefined) throw reason;
+  throw new DOMException(`${describe(reason)}; nothing was sent`, "AbortError");
 }
 
 function contextText(context: unknown): string | null {
