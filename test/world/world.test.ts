@@ -13,7 +13,7 @@ const firstOnes = Array.from({ length: 50 }, (_, index) => index + 1);
 const limitMs = 300_000;
 const kinds = [
   { name: "promises", asksForReports: false, gate: 150, quick: 30 },
-  { name: "reports", asksForReports: true, gate: 30, quick: 8 },
+  { name: "reports", asksForReports: true, gate: 25, quick: 8 },
 ] as const;
 
 /** How to repeat a world, what is broken in it, and what happened. */
