@@ -90,4 +90,5 @@ export { Standstill, signMs, standstillMs } from "./lib/time/standstill.ts";
 export { laterMark, noMark, Timekeeper } from "./lib/time/timekeeper.ts";
 export { settlesWithin } from "./lib/time/timeout.ts";
 export { assertKnownKeys } from "./lib/validate.ts";
+export { type Erased, eraseReport } from "./reports/erasing.ts";
 export { type StoredReports, storedReports } from "./reports/looking.ts";

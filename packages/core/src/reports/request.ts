@@ -24,6 +24,8 @@ interface RequestData {
   readonly claims: {
     readonly [Type in EventType]?: { readonly by: string; readonly done: boolean };
   };
+  /** A person erased it: what was asked for, for whom, and the answers are gone. */
+  readonly isErased?: true | undefined;
 }
 
 /** A request, as `receiver.reports` shows it. */
@@ -56,8 +58,14 @@ export function requestOf({ data, ...stored }: StoredRequest): KnownRequest {
 
 /** The form in which a request is stored. */
 export function storedOf(request: KnownRequest): StoredRequest {
-  const { report, reportId, answer, dates, claims, ...stored } = request;
-  return { ...stored, data: JSON.stringify({ report, reportId, answer, dates, claims }) };
+  const { report, reportId, answer, dates, claims, isErased, ...stored } = request;
+  return { ...stored, data: JSON.stringify({ report, reportId, answer, dates, claims, isErased }) };
+}
+
+/** The request without what it tells: its id, state and dates stay. Its idempotency key may name a person, and is free again. */
+export function erasedRequest(request: KnownRequest): KnownRequest {
+  const nothing = { report: {}, reportId: null, answer: null, context: null, idempotencyKey: null };
+  return { ...request, ...nothing, isErased: true };
 }
 
 /** Shows a request. */
