@@ -34,14 +34,13 @@ export {
 } from "./inbox/finding-facts.ts";
 export { idAt, newId, timeOf } from "./inbox/id.ts";
 export {
-  backlogShareOf,
+  countInBacklog,
   countStates,
   filterEntries,
   idRange,
   minuteMs,
   noBacklog,
   summarize,
-  sumOfBacklogs,
   zeroCounts,
 } from "./inbox/query.ts";
 export { type OfReceiver, receiverInbox } from "./inbox/receiver-inbox.ts";
