@@ -75,8 +75,11 @@ export const requests: readonly InboxCase[] = [
       same(await store.replace(last, null), true, "Deleted");
       same(await store.get("1"), null, "What was deleted");
       same(await store.replace(last, next(last, {})), false, "What is no more");
-      same(await store.add(made("2", { idempotencyKey: "k" })), null, "The key is free");
-      same(await store.counts("a"), { ...none, unconfirmed: 1 }, "The counts");
+      const second = made("2", { idempotencyKey: "k" });
+      same(await store.add(second), null, "The key is free");
+      same(await store.replace(second, next(second, { idempotencyKey: null })), true, "No key");
+      same(await store.add(made("3", { idempotencyKey: "k" })), null, "The key is free again");
+      same(await store.counts("a"), { ...none, unconfirmed: 2 }, "The counts");
     },
   },
   {

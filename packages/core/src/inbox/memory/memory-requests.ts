@@ -27,8 +27,8 @@ export class MemoryRequests implements RequestStore {
 
   readonly replace: RequestStore["replace"] = async (read, next) => {
     if (this.#all.get(read.id)?.version !== read.version) return false;
-    if (next === null) this.#delete(read);
-    else this.#put(next);
+    this.#delete(read);
+    if (next !== null) this.#put(next);
     return true;
   };
 
