@@ -1,5 +1,5 @@
 import type { JSX } from "preact";
-import type { CommonError } from "../src/deliveries/errors.ts";
+import type { WireGroup } from "../src/deliveries/wire.ts";
 import { ActionButton } from "./confirm.tsx";
 import { count, deliveries, reasonHint, reasonWithCode } from "./labels.ts";
 import { post } from "./live.ts";
@@ -35,20 +35,19 @@ interface OfKind {
   readonly number: number;
   /** When a parked one changed last, as they were counted. */
   readonly changedAt: string | null;
-  readonly errors: readonly CommonError[];
+  readonly errors: readonly WireGroup[];
 }
 
 /** The errors of a reason, if they differ: what is right for one may be wrong for another. */
 function Errors({ number, errors }: OfKind): JSX.Element | null {
-  const [first] = errors;
-  if (first === undefined || first.number === first.of) return null;
-  const others = errors.reduce((left, { number: alike }) => left - alike, first.of);
+  if (errors.length === 0 || errors[0]?.count === number) return null;
+  const others = errors.reduce((left, { count: alike }) => left - alike, number);
   return (
     <>
-      <p>{first.of < number ? `The newest ${count(first.of)}` : "They"} have different errors:</p>
+      <p>They have different errors:</p>
       <ul>
-        {errors.map(({ id, text, number: alike }) => (
-          <li key={id}>
+        {errors.map(({ error, text, count: alike }) => (
+          <li key={error}>
             {count(alike)} × <bdi class="failure">{text}</bdi>
           </li>
         ))}

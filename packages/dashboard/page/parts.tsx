@@ -92,11 +92,6 @@ export function utcTime(at: Date): string {
   return at.toISOString().slice(11, 19);
 }
 
-/** How long ago, of today; the day and time of any other. */
-export function When({ at }: { readonly at: string }): JSX.Element {
-  return isToday(new Date(at)) ? <Ago at={at} /> : <Moment at={at} />;
-}
-
 function isToday(date: Date): boolean {
   return date.toISOString().slice(0, 10) === new Date().toISOString().slice(0, 10);
 }
@@ -184,12 +179,37 @@ export function Empty({
   );
 }
 
+/** The screen of something that is gone; its children say how long such are kept. */
+export function Missing({
+  what,
+  id,
+  to,
+  children,
+}: {
+  readonly what: string;
+  readonly id: string;
+  readonly to: Route;
+  readonly children: ComponentChildren;
+}): JSX.Element {
+  return (
+    <>
+      <h1>No such {what}</h1>
+      <Empty title="It was deleted, or never there">
+        <p>
+          {children} The id was <code>{id}</code>.
+        </p>
+        <To route={to}>See those that are</To>
+      </Empty>
+    </>
+  );
+}
+
 /** A placeholder while loading. */
-export function Loading({ lines }: { readonly lines: number }): JSX.Element {
+export function Loading(): JSX.Element {
   return (
     <div class="pending" role="status">
       <span class="unseen">Loading</span>
-      {Array.from({ length: lines }, (_, line) => (
+      {Array.from({ length: 12 }, (_, line) => (
         <span key={line} class="pending-line" />
       ))}
     </div>

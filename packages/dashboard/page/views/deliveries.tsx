@@ -22,7 +22,7 @@ export function DeliveriesScreen({ filters }: { readonly filters: Filters }): JS
       <h1>Deliveries</h1>
       {filtering}
       {told.data === null ? (
-        <Loading lines={12} />
+        <Loading />
       ) : (
         <Found key={subject} list={told.data} paging={paging} filters={filters} />
       )}
@@ -39,7 +39,7 @@ function Found({
   readonly paging: Paging;
   readonly filters: Filters;
 }): JSX.Element {
-  const { viewer, receiver, total, parkedChangedAt: changedAt, errors } = list;
+  const { viewer, receiver, total, parkedChangedAt: changedAt, groups } = list;
   const { state, reason = "", ...rest } = filters;
   // Only when the list shows all deliveries parked for the reason, and no others: those are released or discarded.
   const areAll = state === "parked" && reason !== "" && Object.keys(rest).length === 0;
@@ -57,10 +57,14 @@ function Found({
         viewer.may === "act" &&
         areAll &&
         total !== null &&
-        total > 0 && <AllOfReason {...{ receiver, reason, number: total, changedAt, errors }} />
+        total > 0 && (
+          <AllOfReason {...{ receiver, reason, number: total, changedAt, errors: groups }} />
+        )
       }
     >
-      {Object.keys(rest).every((name) => name === "error") && <Groups list={list} />}
+      {reason === "" && Object.keys(rest).every((name) => name === "error") && (
+        <Groups list={list} />
+      )}
     </Listing>
   );
 }

@@ -5,7 +5,7 @@ import { Actions } from "../actions.tsx";
 import { Frame } from "../frame.tsx";
 import { eventLabel, reasonHint, reasonName, stateLabels } from "../labels.ts";
 import { useLive } from "../live.ts";
-import { Ago, Code, Copy, Empty, Loading, Moment, StateBadge, To } from "../parts.tsx";
+import { Ago, Code, Copy, Loading, Missing, Moment, StateBadge, To } from "../parts.tsx";
 import { ForWhom } from "./for-whom.tsx";
 import { timelineOf } from "./timeline.ts";
 import { Way } from "./way.tsx";
@@ -17,27 +17,15 @@ export function DeliveryScreen({ id }: { readonly id: string }): JSX.Element {
   return (
     <Frame title={`Delivery ${id}`} screen="delivery" told={told}>
       {data === null ? (
-        <Loading lines={12} />
+        <Loading />
       ) : data.delivery === null ? (
-        <Missing id={id} />
+        <Missing what="delivery" id={id} to={{ screen: "deliveries", filters: {} }}>
+          Handled deliveries are kept for 7 days, parked ones for 30.
+        </Missing>
       ) : (
         <Whole {...data} delivery={data.delivery} />
       )}
     </Frame>
-  );
-}
-
-function Missing({ id }: { readonly id: string }): JSX.Element {
-  return (
-    <>
-      <h1>No such delivery</h1>
-      <Empty title="It was deleted, or never arrived">
-        <p>
-          Handled deliveries are kept for 7 days, parked ones for 30. The id was <code>{id}</code>.
-        </p>
-        <To route={{ screen: "deliveries", filters: {} }}>All deliveries</To>
-      </Empty>
-    </>
   );
 }
 

@@ -4,7 +4,7 @@ import { ActionButton, Command } from "../confirm.tsx";
 import { Frame } from "../frame.tsx";
 import { reportLabels, reportState } from "../labels.ts";
 import { post, useLive } from "../live.ts";
-import { Ago, Copy, Empty, Loading, Moment, Quoted, StateBadge, To } from "../parts.tsx";
+import { Ago, Copy, Loading, Missing, Moment, Quoted, StateBadge, To } from "../parts.tsx";
 import { DeliveryRow } from "./deliveries.tsx";
 import type { TimelineStep } from "./timeline.ts";
 import { Way } from "./way.tsx";
@@ -16,28 +16,16 @@ export function ReportScreen({ id }: { readonly id: string }): JSX.Element {
   return (
     <Frame title={`Request ${id}`} screen="report" told={told}>
       {data === null ? (
-        <Loading lines={12} />
+        <Loading />
       ) : data.report === null ? (
-        <Missing id={id} />
+        <Missing what="request" id={id} to={{ screen: "reports", of: "open" }}>
+          Settled ones are kept as long as handled deliveries, others for 30 days after they are
+          due.
+        </Missing>
       ) : (
         <Whole {...data} report={data.report} />
       )}
     </Frame>
-  );
-}
-
-function Missing({ id }: { readonly id: string }): JSX.Element {
-  return (
-    <>
-      <h1>No such request</h1>
-      <Empty title="It was deleted, or never made">
-        <p>
-          Settled requests are kept as long as handled deliveries, others for 30 days after they are
-          due. The id was <code>{id}</code>.
-        </p>
-        <To route={{ screen: "reports", of: "open" }}>Open reports</To>
-      </Empty>
-    </>
   );
 }
 

@@ -33,7 +33,7 @@ export function ReportsScreen({
         ))}
       </nav>
       {told.data === null ? (
-        <Loading lines={12} />
+        <Loading />
       ) : (
         <Listing
           key={subject}

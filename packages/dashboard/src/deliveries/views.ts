@@ -8,8 +8,7 @@ import type {
   SummaryQuery,
 } from "@reporthook/core";
 import { states } from "@reporthook/core/store";
-import { barOfMinute, eachMinute, hourBars } from "./bars.ts";
-import { commonErrorsOf } from "./errors.ts";
+import { barOfMinute, hourBars } from "./bars.ts";
 import { readableJson, redactText } from "./json-text.ts";
 import { throttle, type View } from "./shared-views.ts";
 import { redactEntry, shownBody, shownDelivery } from "./shown.ts";
@@ -23,11 +22,11 @@ import {
   type WireOverview,
 } from "./wire.ts";
 
+const minuteMs = 60_000;
 const hourMs = 3_600_000;
 const stuckLength = 5;
 const mostGroups = 5;
-/** The number of deliveries of a reason that are searched for the most frequent error. */
-const sampled = 100;
+const mostOfReason = 3;
 /** A time without deliveries, for summaries that count no minutes. */
 export const noTime: Omit<SummaryQuery, "receiver"> = { from: new Date(0), until: new Date(0) };
 
@@ -45,13 +44,13 @@ export interface Views {
 /** Makes the views of a source's deliveries. */
 export function createViews(source: Source, tell: TellView): Views {
   const { inbox, health } = source;
-  const hoursNow = eachMinute(() => hourBars(inbox));
+  // They change slowly, and there are many.
+  const hoursNow = throttle(() => hourBars(inbox), minuteMs);
   const summed = throttle(() =>
     inbox.summary({ from: new Date(Date.now() - hourMs), until: new Date() }),
   );
   const parkedNow = throttle(() => inbox.summary(noTime));
   const totalOf = createTotals(inbox, parkedNow);
-  const errorsNow = throttle(() => frequentErrors(inbox, summed));
   const groupsNow = throttle(() => inbox.errors());
   return {
     async overview() {
@@ -61,10 +60,10 @@ export function createViews(source: Source, tell: TellView): Views {
       );
       const judged = { inbox: state, service, problems, processes };
       if (!state.ok) return tell({ ...nothing, ...judged }, false);
-      const [sum, hours, errors, stuck, ...waiting] = await Promise.all([
+      const [sum, hours, groups, stuck, ...waiting] = await Promise.all([
         summed(),
         hoursNow(),
-        errorsNow(),
+        groupsNow(),
         inbox.list({ state: "parked", newestFirst: true, limit: stuckLength }),
         inbox.list({ state: "verified", limit: 4 * stuckLength }),
         inbox.list({ state: "received", limit: 4 * stuckLength }),
@@ -74,6 +73,7 @@ export function createViews(source: Source, tell: TellView): Views {
       );
       const shown = [...stuck, ...failing];
       const minutes = sum.minutes.map(barOfMinute);
+      const errors = errorsOf(groups, sum.parked);
       const numbers = { ready, ...judged, counts, ...sum, minutes, hours, errors };
       return tell({ ...numbers, stuck: shown.map(redactEntry) });
     },
@@ -85,12 +85,11 @@ export function createViews(source: Source, tell: TellView): Views {
         const total = await totalOf(asked);
         const { parkedChangedAt } = await parkedNow();
         const { reason, error, state } = asked;
-        const isGrouped = state === "parked" && reason === undefined;
-        const groups = isGrouped ? groupsOf(await groupsNow(), error) : [];
-        const isCounted = reason !== undefined && total !== null;
-        const errors = isCounted ? ((await errorsNow())[reason] ?? []) : [];
+        const most = reason === undefined ? mostGroups : mostOfReason;
+        const isGrouped = state === "parked";
+        const groups = isGrouped ? groupsOf(await groupsNow(), most, { reason, error }) : [];
         const entries = found.slice(0, length).map(redactEntry);
-        const numbers = { total, parkedChangedAt, errors, groups };
+        const numbers = { total, parkedChangedAt, groups };
         return tell({ entries, more: found.length > length, ...numbers });
       };
     },
@@ -112,25 +111,35 @@ export function createViews(source: Source, tell: TellView): Views {
   };
 }
 
-/** The most frequent errors of each reason. */
-async function frequentErrors(
-  inbox: Source["inbox"],
-  summed: () => Promise<Summary>,
-): Promise<WireOverview["errors"]> {
-  const reasons = Object.keys((await summed()).parked) as ReasonCode[];
-  const found = reasons.map(async (reason) => {
-    const newest = { state: "parked", reason, newestFirst: true, limit: sampled } as const;
-    return [reason, commonErrorsOf((await inbox.list(newest)).map(redactEntry))] as const;
-  });
-  return Object.fromEntries(await Promise.all(found));
+/** The largest groups of errors of each reason. */
+function errorsOf(
+  groups: readonly ErrorGroup[],
+  parked: Summary["parked"],
+): WireOverview["errors"] {
+  const reasons = Object.keys(parked);
+  return Object.fromEntries(
+    reasons.map((reason) => [reason, groupsOf(groups, mostOfReason, { reason })]),
+  );
 }
 
-/** The largest groups of errors, or that with a key. */
-function groupsOf(groups: readonly ErrorGroup[], key: string | undefined): WireGroup[] {
-  const shown = groups
+/** The largest groups of errors; of one reason, or with one key. */
+function groupsOf(
+  groups: readonly ErrorGroup[],
+  most: number,
+  {
+    reason,
+    error: key,
+  }: { readonly reason?: string | undefined; readonly error?: string | undefined },
+): WireGroup[] {
+  return groups
     .filter(({ error }) => key === undefined || key === error)
-    .slice(0, mostGroups);
-  return shown.map(({ error, text, count }) => ({ error, count, text: redactText(text) }));
+    .map(({ error, text, count, reasons }) => ({
+      ...{ error, text: redactText(text) },
+      count: reason === undefined ? count : (reasons[reason as ReasonCode] ?? 0),
+    }))
+    .filter(({ count }) => count > 0)
+    .sort((one, other) => other.count - one.count)
+    .slice(0, most);
 }
 
 /** Makes what tells how many fit a query; null where the inbox does not count that. */

@@ -11,7 +11,6 @@ import type {
   State,
 } from "@reporthook/core";
 import type { InboxProcess } from "@reporthook/core/store";
-import type { CommonError } from "./errors.ts";
 
 // The data of the page, as JSON: times are texts.
 
@@ -72,9 +71,7 @@ export interface WireList extends WireView {
   readonly total: number | null;
   /** When a parked one changed last, as they were counted; null without any. */
   readonly parkedChangedAt: string | null;
-  /** The three most frequent errors of all that are parked for the reason asked for. */
-  readonly errors: readonly CommonError[];
-  /** Of parked ones, without a reason: the largest groups of equal errors, or the one that is asked for. */
+  /** Of parked ones: the largest groups of equal errors, or the one that is asked for. */
   readonly groups: readonly WireGroup[];
 }
 
@@ -141,8 +138,8 @@ export interface WireOverview extends WireView {
   readonly parked: Readonly<Partial<Record<ReasonCode, number>>>;
   /** When a parked one changed last, as they were counted; null without any. */
   readonly parkedChangedAt: string | null;
-  /** The three most frequent errors of each reason, among the newest that are parked for it. */
-  readonly errors: Readonly<Partial<Record<ReasonCode, readonly CommonError[]>>>;
+  /** The largest groups of equal errors of each reason. */
+  readonly errors: Readonly<Partial<Record<ReasonCode, readonly WireGroup[]>>>;
   /** The newest that are parked, and the oldest of those whose last try failed. */
   readonly stuck: readonly WireEntry[];
   /** The notifications received in each of the last 60 minutes, those with nothing left out. */
