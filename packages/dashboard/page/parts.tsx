@@ -3,7 +3,7 @@ import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { errorOf } from "../src/deliveries/errors.ts";
 import type { WireEntry } from "../src/deliveries/wire.ts";
-import { durationText, reasonName, stateLabels } from "./labels.ts";
+import { durationText, type ReportState, reasonName, reportLabels, stateLabels } from "./labels.ts";
 import { addressOf, go, type Route } from "./route.ts";
 
 /** A link to a screen, which a click follows without loading the page again. */
@@ -33,8 +33,8 @@ export function To({
 }
 
 /** A state as sign, word and colour. */
-export function StateBadge({ state }: { readonly state: State }): JSX.Element {
-  const { name, sign } = stateLabels[state];
+export function StateBadge({ state }: { readonly state: State | ReportState }): JSX.Element {
+  const { name, sign } = { ...stateLabels, ...reportLabels }[state];
   return (
     <span class={`badge is-${state}`}>
       <span aria-hidden="true">{sign}</span> {name}
@@ -149,6 +149,22 @@ export function Copy({
     <button type="button" class="quiet" onClick={() => void copy()}>
       <span aria-live="polite">{said ?? children}</span>
     </button>
+  );
+}
+
+/** Text from outside, or what is said in its place. */
+export function Quoted({
+  text,
+  none,
+}: {
+  readonly text: string | null;
+  readonly none: string;
+}): JSX.Element {
+  if (text === null) return <p>{none}</p>;
+  return (
+    <pre class="context">
+      <bdi>{text}</bdi>
+    </pre>
   );
 }
 

@@ -1,5 +1,4 @@
 import type {
-  EntryDetails,
   ErrorGroup,
   EventType,
   InboxQuery,
@@ -8,16 +7,16 @@ import type {
   Summary,
   SummaryQuery,
 } from "@reporthook/core";
-import { isAttempt, states } from "@reporthook/core/store";
+import { states } from "@reporthook/core/store";
 import { barOfMinute, eachMinute, hourBars } from "./bars.ts";
 import { commonErrorsOf } from "./errors.ts";
-import { cutMark, readableJson, redactText } from "./json-text.ts";
+import { readableJson, redactText } from "./json-text.ts";
 import { throttle, type View } from "./shared-views.ts";
+import { redactEntry, shownBody, shownDelivery } from "./shown.ts";
 import { insideOf, type Source } from "./source.ts";
+import type { TellView } from "./telling.ts";
 import {
-  maxBodyLength,
   maxListLength,
-  type Person,
   pageLength,
   type WireDelivery,
   type WireGroup,
@@ -43,21 +42,15 @@ export interface Views {
   body(id: string): Promise<string | null>;
 }
 
-/** Adds the viewer to the data. */
-export function withViewer(viewer: Person, seen: string): string {
-  return `{"viewer":${JSON.stringify(viewer)},${seen.slice(1)}`;
-}
-
-/** Makes the views of a source. */
-export function createViews(source: Source): Views {
-  const { inbox, health, name: receiver = "reports" } = source;
+/** Makes the views of a source's deliveries. */
+export function createViews(source: Source, tell: TellView): Views {
+  const { inbox, health } = source;
   const hoursNow = eachMinute(() => hourBars(inbox));
   const summed = throttle(() =>
     inbox.summary({ from: new Date(Date.now() - hourMs), until: new Date() }),
   );
   const parkedNow = throttle(() => inbox.summary(noTime));
   const totalOf = createTotals(inbox, parkedNow);
-  const told = (view: object): string => JSON.stringify({ receiver, ...view });
   const errorsNow = throttle(() => frequentErrors(inbox, summed));
   const groupsNow = throttle(() => inbox.errors());
   return {
@@ -67,7 +60,7 @@ export function createViews(source: Source): Views {
         ({ seenAt: _, ...process }) => process,
       );
       const judged = { inbox: state, service, problems, processes };
-      if (!state.ok) return told({ ...nothing, ...judged });
+      if (!state.ok) return tell({ ...nothing, ...judged }, false);
       const [sum, hours, errors, stuck, ...waiting] = await Promise.all([
         summed(),
         hoursNow(),
@@ -82,7 +75,7 @@ export function createViews(source: Source): Views {
       const shown = [...stuck, ...failing];
       const minutes = sum.minutes.map(barOfMinute);
       const numbers = { ready, ...judged, counts, ...sum, minutes, hours, errors };
-      return told({ ...numbers, stuck: shown.map(redactEntry) });
+      return tell({ ...numbers, stuck: shown.map(redactEntry) });
     },
     list(query) {
       const length = lengthOf(query);
@@ -98,7 +91,7 @@ export function createViews(source: Source): Views {
         const errors = isCounted ? ((await errorsNow())[reason] ?? []) : [];
         const entries = found.slice(0, length).map(redactEntry);
         const numbers = { total, parkedChangedAt, errors, groups };
-        return told({ entries, more: found.length > length, ...numbers });
+        return tell({ entries, more: found.length > length, ...numbers });
       };
     },
     one(id) {
@@ -106,10 +99,10 @@ export function createViews(source: Source): Views {
       let laidOut: { readonly of: string | null; readonly body: WireDelivery["body"] } | undefined;
       return async () => {
         const details = await inbox.get(id);
-        if (details === null) return told({ delivery: null });
+        if (details === null) return tell({ delivery: null });
         const { body } = details;
-        if (laidOut?.of !== body) laidOut = { of: body, body: bodyOf(body) };
-        return told({ delivery: deliveryOf(details, laidOut.body) });
+        if (laidOut?.of !== body) laidOut = { of: body, body: shownBody(body) };
+        return tell({ delivery: shownDelivery(details, laidOut.body) });
       };
     },
     async body(id) {
@@ -160,7 +153,7 @@ function createTotals(
 
 const nothing: Omit<
   WireOverview,
-  "viewer" | "receiver" | "inbox" | "service" | "problems" | "processes"
+  "viewer" | "receiver" | "reports" | "inbox" | "service" | "problems" | "processes"
 > = {
   ready: false,
   counts: { received: 0, verified: 0, handled: 0, held: 0, rejected: 0, dead: 0 },
@@ -194,7 +187,8 @@ function inboxQuery(query: URLSearchParams): ListQuery {
   };
 }
 
-function lengthOf(query: URLSearchParams): number {
+/** How many a list shows. */
+export function lengthOf(query: URLSearchParams): number {
   const asked = Math.floor(Number(query.get("limit"))) || pageLength;
   return Math.min(Math.max(asked, pageLength), maxListLength);
 }
@@ -202,44 +196,4 @@ function lengthOf(query: URLSearchParams): number {
 function dateOf(text: string | undefined): Date | undefined {
   const date = new Date(text ?? Number.NaN);
   return Number.isNaN(date.getTime()) ? undefined : date;
-}
-
-/** A body as the page shows it. */
-function bodyOf(body: string | null): WireDelivery["body"] {
-  if (body === null) return null;
-  const json = readableJson(body, maxBodyLength);
-  if (json !== null) return { text: json, isJson: true, isCut: json.endsWith(cutMark) };
-  // A secret at the cut must not show its beginning.
-  const text = redactText(body.slice(0, 2 * maxBodyLength)).slice(0, maxBodyLength);
-  return { text, isJson: false, isCut: body.length > maxBodyLength };
-}
-
-function deliveryOf(details: EntryDetails, body: WireDelivery["body"]): unknown {
-  const { headers, history, context, url, ...entry } = details;
-  return {
-    ...redactEntry(entry),
-    context: context === null ? null : readableJson(JSON.stringify(context)),
-    url: redactText(url),
-    headers: Object.fromEntries(
-      Object.entries(headers).map(([name, value]) => [name, redactText(value)]),
-    ),
-    history: history.map((item) =>
-      isAttempt(item) ? { ...item, error: redactError(item.error) } : item,
-    ),
-    body,
-  };
-}
-
-/** Redacts what an error may have quoted. */
-function redactEntry<T extends Pick<EntryDetails, "lastError" | "reason">>(entry: T): T {
-  const { lastError, reason } = entry;
-  return {
-    ...entry,
-    lastError: redactError(lastError),
-    reason: reason === null ? null : { ...reason, message: redactText(reason.message) },
-  };
-}
-
-function redactError(text: string | null): string | null {
-  return text === null ? null : redactText(text);
 }

@@ -6,6 +6,8 @@ import type {
   Health,
   Problem,
   ReasonCode,
+  RequestCounts,
+  RequestRecord,
   State,
 } from "@reporthook/core";
 import type { InboxProcess } from "@reporthook/core/store";
@@ -53,10 +55,12 @@ export const maxListLength = 200;
 export const stillHere = "still-here";
 
 /** Every view has these. */
-interface WireView {
+export interface WireView {
   readonly viewer: Person;
   /** The name of the receiver. */
   readonly receiver: string;
+  /** How many requests for reports the inbox keeps; null if it keeps none. */
+  readonly reports: RequestCounts | null;
 }
 
 /** `api/deliveries`; `limit` says how many. */
@@ -81,6 +85,36 @@ export type WireGroup = Pick<ErrorGroup, "error" | "text" | "count">;
 export interface WireOne extends WireView {
   /** Null when there is none with this id. */
   readonly delivery: WireDelivery | null;
+}
+
+/** A request for a report; in a list only the beginnings of its three texts. */
+export interface WireReport extends Wire<Omit<RequestRecord, "report" | "context" | "answer">> {
+  /** As JSON text, without secrets, like the next two. */
+  readonly report: string | null;
+  readonly context: string | null;
+  readonly answer: string | null;
+}
+
+/** Which requests `api/reports` lists with `of`: those in these states. */
+export const reportLists = {
+  open: ["unconfirmed", "open"],
+  overdue: ["overdue"],
+  done: ["complete", "internal_error"],
+} as const;
+
+/** `api/reports`; `limit` says how many, `after` the id beyond which. */
+export interface WireReports extends WireView {
+  readonly entries: readonly WireReport[];
+  /** Whether there are more. */
+  readonly more: boolean;
+}
+
+/** `api/reports/ID`. */
+export interface WireReportOne extends WireView {
+  /** Null when there is none with this id. */
+  readonly report: WireReport | null;
+  /** The first of its deliveries; null where the inbox can't look for them. */
+  readonly deliveries: readonly WireEntry[] | null;
 }
 
 /** The notifications of a minute, or the events of an hour, by outcome. */
@@ -119,6 +153,6 @@ export interface WireOverview extends WireView {
 
 /** The answer to an action. */
 export interface WireDone {
-  /** The number of deliveries that were released, discarded or retried: those that were as they had been shown. */
+  /** The number of deliveries that were released, discarded or retried, or of reports that were settled: those that were as they had been shown. */
   readonly done: number;
 }
