@@ -46,11 +46,8 @@ test("a forged notification is rejected", async (t) => {
   const { emulator, receiver, app } = open(t);
   await request(app).post("/reports").send({}).expect(202);
   const url = emulator.reports.list()[0]?.webhookUrl ?? "";
-  const { path, headers, body } = emulator.notification("report.complete", {
-    url,
-    signature: "invalid",
-  });
-  await request(app).post(path).set(headers).send(body).expect(200);
+  const forged = emulator.notification("report.complete", { url, signature: "invalid" });
+  await request(app).post(forged.path).set(forged.headers).send(forged.body).expect(200);
   await receiver.idle();
   const { rejected } = await receiver.inbox.counts();
   assert.equal(rejected, 1);

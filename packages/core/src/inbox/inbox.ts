@@ -169,6 +169,8 @@ export interface Inbox {
   /** Summarizes the whole inbox, and the notifications received in a span of time. */
   summary(query: SummaryQuery): Promise<Summary>;
   counts(receiver?: string): Promise<Counts>;
+  /** The names of the receivers that have used the store: one that tools open has it. */
+  receivers?(): Promise<readonly string[]>;
   /** The backlog of a receiver, synchronously: read before every body. */
   backlog(receiver: string): Backlog;
   /** The facts from which a receiver's problems follow. Asked each few seconds: a million deliveries must not take long. */
