@@ -2,7 +2,7 @@
 import { mkdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { missingForBrowser, openBrowser } from "../test/dashboard/stage/browser.ts";
-import { failingHandlers, passAnHour, play } from "../test/dashboard/stage/scene.ts";
+import { askForReports, failingHandlers, passAnHour, play } from "../test/dashboard/stage/scene.ts";
 import { startStage } from "../test/dashboard/stage/stage.ts";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
@@ -16,11 +16,14 @@ const browser = await openBrowser();
 try {
   await passAnHour(stage);
   await play(stage);
+  const { overdue } = await askForReports(stage);
   const [stuck] = await stage.receiver.inbox.list({ state: "dead", newestFirst: true });
   const screens = {
     overview: "",
     deliveries: "?show=deliveries",
     delivery: `?delivery=${stuck?.id}`,
+    reports: "?show=reports",
+    report: `?request=${overdue}`,
   };
   const looks = [
     { name: "light", colorScheme: "light", width: 1_280 },

@@ -3,9 +3,10 @@ import { shutdown } from "@reporthook/core/node";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { createApp, createReports } from "./app.ts";
 
-const { PORT = "3000", REPORTS_URL = "", REPORTS_API_KEY = "" } = process.env;
+const { PORT = "3000", APP_URL = `http://127.0.0.1:${PORT}` } = process.env;
+const { REPORTS_URL = "", REPORTS_API_KEY = "", REPORTS_CALLBACK_SECRET = "" } = process.env;
 const client = createClient({ baseUrl: REPORTS_URL, apiKey: REPORTS_API_KEY });
-const receiver = createReports(client, sqliteInbox("inbox.db"));
+const receiver = createReports(client, sqliteInbox("inbox.db"), REPORTS_CALLBACK_SECRET, APP_URL);
 const server = createApp(receiver).listen(Number(PORT), () => {
   console.log(`Listening on port ${PORT}`);
 });

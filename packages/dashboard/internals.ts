@@ -3,5 +3,10 @@
 export { reasonHint, reasonName, reasons } from "./page/labels.ts";
 export { timelineOf } from "./page/views/timeline.ts";
 export { doneToAll, doneToOne } from "./src/actions.ts";
-export { maxListLength, type WireOne } from "./src/deliveries/wire.ts";
+export {
+  maxListLength,
+  type WireOne,
+  type WireReportOne,
+  type WireReports,
+} from "./src/deliveries/wire.ts";
 export { dashboardMessages } from "./src/log-messages.ts";

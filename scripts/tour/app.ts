@@ -1,10 +1,12 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
+import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import {
   type Client,
   createReceiver,
   type Entry,
+  type EventOf,
   type Inbox,
   type Receiver,
 } from "@reporthook/core";
@@ -27,14 +29,19 @@ export interface Context {
   readonly customer: string;
 }
 
+/** An event about a report. */
+export type ReportEvent = EventOf<"report", Context>;
+
 /** The app of the tour. */
 export interface App {
   readonly url: string;
   /** Where a browser shows what became of each delivery. */
   readonly dashboard: string;
   readonly receiver: Receiver<Context>;
-  /** What the last event about a report was asked for with. */
-  readonly context: Context | undefined;
+  /** Whether the inbox keeps requests for reports. */
+  readonly keepsRequests: boolean;
+  /** The last event about a report. */
+  readonly event: ReportEvent | undefined;
   /** By delivery id, in order of receipt. */
   readonly deliveries: ReadonlyMap<string, Steps>;
   /** Called after each step of a delivery. */
@@ -50,10 +57,16 @@ export async function startApp(client: Client, inbox: Inbox, port: number): Prom
     deliveries.set(entry.id, steps);
     app.onStep(steps);
   };
+  const web = express();
+  // Listens first: the address is known then, which any port may have.
+  const server = createServer(web).listen(port, "127.0.0.1");
+  await once(server, "listening");
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const url = `${origin}/webhooks/reports`;
   const receiver = createReceiver<Context>({
     client,
     inbox,
-    callback: { secrets: [randomBytes(32).toString("base64")] },
+    callback: { secrets: [randomBytes(32).toString("base64")], url },
     logger: false,
     observe: {
       acknowledged: note("acknowledged"),
@@ -62,27 +75,21 @@ export async function startApp(client: Client, inbox: Inbox, port: number): Prom
     },
   });
   receiver.on("test_webhook_endpoint", () => {});
-  let context: Context | undefined;
-  receiver.on("report", (event) => {
-    context = event.context;
+  let event: ReportEvent | undefined;
+  receiver.on("report", (given) => {
+    event = given;
   });
 
-  const web = express();
   web.post("/webhooks/reports", reporthook(receiver));
   web.use("/inbox", onNode(dashboard(receiver)));
-  const server = web.listen(port, "127.0.0.1");
-  await once(server, "listening").catch(async (error: unknown) => {
-    await receiver.close();
-    throw error;
-  });
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const app: App = {
-    url: `${origin}/webhooks/reports`,
+    url,
     dashboard: `${origin}/inbox/`,
     receiver,
+    keepsRequests: inbox.requests !== undefined,
     deliveries,
-    get context() {
-      return context;
+    get event() {
+      return event;
     },
     onStep() {},
     async close() {

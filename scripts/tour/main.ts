@@ -25,6 +25,7 @@ Usage: npx --yes pnpm@10 start [--exit] [--port PORT]
   --help       this text
 `;
 
+const customer = "c-1";
 const stepMs = 30_000;
 // What a process that was killed had begun is taken back after some seconds.
 const finishMs = 60_000;
@@ -142,27 +143,21 @@ async function tour(client: Client, service: ChildProcess, app: App): Promise<vo
       note: times(await handled(app, "test_webhook_endpoint", from), from),
     };
   });
-  const context = { customer: "c-1" };
-  const webhook_url = await app.receiver.callbackUrl(app.url, { context });
-  await step("A report is requested: report.processing", async (from) => {
-    await client.requestReport({
-      webhook_url,
-      domains: ["example.com"],
-      metrics: ["category_sales_performance_revenue"],
-      start_date: "2026-01",
-      end_date: "2026-03",
-      granularity: "monthly",
-      response_format: "csv",
-    });
-    return { value: undefined, note: times(await handled(app, "report.processing", from), from) };
-  });
+  const id = await step(
+    "A report is requested for customer c-1: report.processing",
+    async (from) => {
+      const value = await request(client, app);
+      return { value, note: times(await handled(app, "report.processing", from), from) };
+    },
+  );
   await step("The report is ready: report.complete", async (from) => {
     service.send({ setStatus: "complete" } satisfies ServiceRequest);
     return { value: undefined, note: times(await handled(app, "report.complete", from), from) };
   });
-  await step("The event tells whose report it is: its callback URL is signed", async () => {
-    const note = `event.context is ${JSON.stringify(app.context)}`;
-    if (app.context?.customer !== context.customer) throw new Error(note);
+  await step("The event tells who asked: its callback URL is signed", async () => {
+    const { context = null, requestId = null } = app.event ?? {};
+    const note = `event.context is ${JSON.stringify(context)}, event.requestId ${requestId}`;
+    if (context?.customer !== customer || requestId !== id) throw new Error(note);
     return { value: undefined, note };
   });
   await step("A forged notification reaches no handler", async () => {
@@ -176,6 +171,21 @@ async function tour(client: Client, service: ChildProcess, app: App): Promise<vo
     if (!answer.ok || !isRejected) throw new Error("It was not rejected");
     return { value: undefined, note: "acknowledged, then rejected by the service's verdict" };
   });
+}
+
+/** Asks for a report as the app would; resolves to the id of the request, null where the inbox keeps none. */
+async function request(client: Client, { receiver, url, keepsRequests }: App) {
+  const report = {
+    domains: ["example.com"],
+    metrics: ["category_sales_performance_revenue"],
+    ...{ start_date: "2026-01", end_date: "2026-03", granularity: "monthly" },
+    response_format: "csv",
+  };
+  const context = { customer };
+  if (keepsRequests) return (await receiver.reports.request(report, { context })).id;
+  const webhook_url = await receiver.callbackUrl(url, { context });
+  await client.requestReport({ ...report, webhook_url });
+  return null;
 }
 
 /** Runs one step, with its progress on the terminal. */

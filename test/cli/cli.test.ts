@@ -16,6 +16,7 @@ import "./inbox/retry.ts";
 import "./reports.ts";
 import "./service.ts";
 import "./story.ts";
+import "./untrusted.ts";
 import "./usage.ts";
 
 // The command line as it is installed from its packed tarball, in one file: it is built, packed and installed once.

@@ -11,27 +11,31 @@ const folder = mkdtempSync(join(tmpdir(), "reporthook-reports-"));
 const db = join(folder, "inbox.db");
 const seen: unknown[] = [];
 
-const receiver: Receiver = createReceiver({
-  client: { authorize: async () => "valid", requestReport: async () => ({ status: 202, body: 1 }) },
-  inbox: sqliteInbox(db),
-  callback: { secrets: ["0123456789abcdef0123456789abcdef"], url: "https://app.example/hook" },
-  ...{ logger: false, ...patient },
-});
-receiver.on("*", (event) => void seen.push(event));
-afterAll(async () => {
-  await receiver.close();
-  rmSync(folder, { recursive: true });
-});
+const report = { domains: ["example.com"] };
 
 describe("reports that were asked for", () => {
   let id: string;
+  let receiver: Receiver;
 
   beforeAll(async () => {
+    const requestReport = async () => ({ status: 202, body: 1 });
+    receiver = createReceiver({
+      client: { authorize: async () => "valid", requestReport },
+      inbox: sqliteInbox(db),
+      callback: { secrets: ["0123456789abcdef0123456789abcdef"], url: "https://app.example/hook" },
+      ...{ logger: false, ...patient },
+    });
+    receiver.on("*", (event) => void seen.push(event));
     const options = { context: { customer: "c-1" }, idempotencyKey: "k-1", overdueMs: 1 };
-    ({ id } = await receiver.reports.request({ domains: ["example.com"] }, options));
+    ({ id } = await receiver.reports.request(report, options));
     await receiver.reports.request({ domains: ["b.example"] });
     await receiver.start();
     await receiver.idle({ timeoutMs: 60_000 });
+  });
+
+  afterAll(async () => {
+    await receiver.close();
+    rmSync(folder, { recursive: true });
   });
 
   it("reporthook reports list shows each with its state, and those that are overdue", async () => {
@@ -64,5 +68,20 @@ describe("reports that were asked for", () => {
     });
     const again = await cli(given);
     expect([again.code, again.err]).toEqual([1, expect.stringContaining("is complete already")]);
+  });
+
+  it("reporthook inbox erase removes what is told of a request, too, and the request stays", async () => {
+    const erase = ["inbox", "erase", "--request-id", id, "--db", db];
+    const asked = await cli(erase);
+    const question = "2 deliveries and 1 request would be erased: add --yes";
+    expect([asked.code, asked.err]).toEqual([2, expect.stringContaining(question)]);
+    const erased = await cli([...erase, "--yes"]);
+    expect([erased.code, erased.out]).toEqual([0, "Erased 2 deliveries and 1 request.\n"]);
+    const none = await cliJson([...erase, "--yes"]);
+    expect(none).toEqual({ code: 0, value: { erased: 0, requests: 0 } });
+    const { value } = await cliJson(["reports", "show", id, "--db", db]);
+    const nothing = { report: {}, context: null, idempotencyKey: null, answer: null };
+    expect(value).toMatchObject({ id, state: "complete", ...nothing });
+    expect(JSON.stringify(value)).not.toMatch(/c-1|example\.com|k-1/);
   });
 });

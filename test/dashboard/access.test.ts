@@ -3,7 +3,7 @@ import { describe, expect } from "vitest";
 import { missingForBrowser } from "./stage/browser.ts";
 import { focused, settled } from "./stage/look.ts";
 import { onStage } from "./stage/on-stage.ts";
-import { failingHandlers, play } from "./stage/scene.ts";
+import { askForReports, failingHandlers, play } from "./stage/scene.ts";
 
 const testInBrowser = testWith(missingForBrowser());
 
@@ -14,9 +14,12 @@ describe("access", () => {
         await play(stage);
         await page.emulateMedia({ colorScheme });
         const [dead] = await stage.receiver.inbox.list({ state: "dead" });
+        const { complete, overdue } = await askForReports(stage);
         const [waiting] = await stage.receiver.inbox.list({ state: "verified" });
         const screens = ["", "?show=deliveries", "?show=deliveries&state=held&reason=expired"];
-        for (const query of [...screens, `?delivery=${dead?.id}`, `?delivery=${waiting?.id}`]) {
+        const reports = ["?show=reports", `?request=${complete}`, `?request=${overdue}`];
+        const deliveries = [`?delivery=${dead?.id}`, `?delivery=${waiting?.id}`];
+        for (const query of [...screens, ...deliveries, ...reports]) {
           await page.goto(stage.url + query);
           await settled(page);
         }
@@ -39,10 +42,11 @@ describe("access", () => {
         expect([name, outline]).toEqual([name, "solid"]);
         seen.push(name);
       }
-      expect(seen.slice(0, 4)).toEqual([
+      expect(seen.slice(0, 5)).toEqual([
         "Skip to content",
         "Overview",
         "Deliveries",
+        "Reports",
         "Copy the command",
       ]);
       await page.getByRole("button", { name: "Release all 3" }).focus();

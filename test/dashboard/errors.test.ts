@@ -92,15 +92,15 @@ describe("handlers", () => {
 
 describe("errors", () => {
   testInBrowser(
-    "an error that most of a reason share stands with the reason, and leads to the newest that has it",
+    "an error that most of a reason share stands with the reason, and leads to all that have it",
     () =>
       onStage({ handlers }, async (page, stage) => {
         await sendNine(stage);
         await page.goto(stage.url);
         const group = page.locator(".parked li");
-        await group.getByText("DoNotRetry: No account for report q1-sales").waitFor();
-        await group.getByRole("link", { name: "4 of 10, see the newest" }).click();
-        await page.getByRole("heading", { name: "report.complete q1-sales" }).waitFor();
+        await group.getByRole("link", { name: "4 × DoNotRetry: No account for report q1" }).click();
+        await page.getByRole("heading", { name: "Deliveries" }).waitFor();
+        await rows(page, 4);
         await settled(page);
       }),
   );
@@ -132,7 +132,7 @@ describe("errors", () => {
       await page.goto(stage.url);
       await expect.poll(() => page.locator(".stuck li").count()).toBe(5);
       await settled(page);
-      await page.getByRole("link", { name: "all 10 parked" }).click();
+      await page.getByRole("link", { name: "All parked deliveries" }).click();
       await rows(page, 10);
       await page.getByText("Newest first, 10 shown").waitFor();
     }),

@@ -32,10 +32,13 @@ function samplesOf(metrics: string): Record<string, number> {
   );
 }
 
-const staged: StageOptions = { handlers: failingHandlers, receiver: { name: "billing" } };
+const secrets = ["0123456789abcdef0123456789abcdef"];
+const callback = { secrets, url: "https://app.example/webhooks/reports" };
+const staged: StageOptions = { handlers: failingHandlers, receiver: { name: "billing", callback } };
 
 test("the metrics tell what the inbox holds and how the receiver fares", () =>
   withStage(staged, async (stage) => {
+    await stage.receiver.reports.request({ domains: ["example.com"] });
     await play(stage);
     const answer = await fetch(`${stage.url}metrics`);
     expect(answer.headers.get("content-type")).toMatch(/^text\/plain; version=0\.0\.4/);
@@ -60,6 +63,8 @@ test("the metrics tell what the inbox holds and how the receiver fares", () =>
       'reporthook_deliveries_parked{reporthook_reason="poison"}': 0,
       'reporthook_deliveries_total{reporthook_outcome="handled"}': counts.handled,
       'reporthook_verdicts_total{reporthook_verdict="invalid"}': 1,
+      'reporthook_report_requests{reporthook_state="open"}': 1,
+      'reporthook_report_requests{reporthook_state="overdue"}': 0,
       'reporthook_problem{code="parked",severity="warning"}': 1,
       'reporthook_problem{code="key_refused",severity="critical"}': 0,
     });
@@ -87,6 +92,7 @@ test("the metrics that OpenTelemetry measures too have the same names, labels an
   const measuring = new MeterProvider({ readers: [reader] });
   const both = { ...staged.receiver, ...telemetry({ meter: measuring.getMeter("test") }) };
   await withStage({ ...staged, receiver: both }, async (stage) => {
+    await stage.receiver.reports.request({ domains: ["example.com"] }, { overdueMs: 1 });
     await play(stage);
     const { resourceMetrics } = await reader.collect();
     const theirs = samplesOf(withUnits(new PrometheusSerializer().serialize(resourceMetrics)));
@@ -95,6 +101,9 @@ test("the metrics that OpenTelemetry measures too have the same names, labels an
     const states = ["received", "verified"].map(
       (state) => `reporthook_deliveries_waiting{reporthook_state="${state}"}`,
     );
+    for (const state of ["unconfirmed", "open", "complete", "internal_error", "overdue"]) {
+      states.push(`reporthook_report_requests{reporthook_state="${state}"}`);
+    }
     const counted = common.filter((name) => /_total\{/.test(name));
     expect(common).toEqual(
       expect.arrayContaining(["reporthook_deliveries_oldest_seconds", ...states]),
@@ -122,7 +131,7 @@ async function metricsOf(inbox: Inbox): Promise<Record<string, number>> {
   return samplesOf(await answer.text());
 }
 
-test("the metrics leave out what is not known of an inbox that fails, or takes long to count", async () => {
+test("the metrics leave out what is not known of an inbox that fails, or takes long to count, or keeps no requests", async () => {
   const error = "The disk is full";
   const failing = Object.assign(memoryInbox(), { health: async () => ({ ok: false, error }) });
   const samples = await metricsOf(failing);
@@ -132,7 +141,13 @@ test("the metrics leave out what is not known of an inbox that fails, or takes l
   for (const shown of [samples, await metricsOf(slow)]) {
     expect(Object.keys(shown).filter((name) => name.includes("deliveries"))).toEqual([]);
   }
-  expect(Object.keys(await metricsOf(memoryInbox())).length).toBeGreaterThan(20);
+  const all = Object.keys(await metricsOf(memoryInbox()));
+  const without = Object.keys(
+    await metricsOf(Object.assign(memoryInbox(), { requests: undefined })),
+  );
+  const isOfRequests = (name: string) => name.startsWith("reporthook_report_requests{");
+  expect([all.filter(isOfRequests).length, without.filter(isOfRequests).length]).toEqual([5, 0]);
+  expect(without.length).toBe(all.length - 5);
 });
 
 test("the metrics are answered 503 once the receiver is closed, which Prometheus takes as down", () =>

@@ -101,7 +101,7 @@ describe("what comes first", () => {
         await page.goto(url);
         const stuck = page.locator(".stuck li", { hasText: "RetryAfter: " });
         await stuck.getByText("1 tried, next in 59 min").waitFor();
-        await stuck.getByText("ago").waitFor();
+        await stuck.getByText("UTC").waitFor();
         const at = (await receiver.inbox.get(id))?.receivedAt ?? new Date();
         await page.clock.setFixedTime(Date.now() + 48 * 60 * minuteMs);
         await page.reload();

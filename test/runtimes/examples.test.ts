@@ -39,7 +39,8 @@ beforeAll(async () => {
   await writeFile(join(folder, "pnpm-workspace.yaml"), JSON.stringify(workspace));
   await pnpm(["install", "--prefer-offline", "--ignore-scripts", "--no-frozen-lockfile"], folder);
   const { url } = await emulator.listen();
-  env = { REPORTS_URL: url, REPORTS_API_KEY: emulator.clientOptions.apiKey };
+  const key = { REPORTS_API_KEY: emulator.clientOptions.apiKey };
+  env = { REPORTS_URL: url, ...key, REPORTS_CALLBACK_SECRET: "0123456789abcdef0123456789abcdef" };
 });
 afterEach(async () => {
   for (const ended of ending.splice(0)) await ended();
@@ -90,7 +91,7 @@ async function serve(
 ): Promise<Started & { url: string }> {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
-  const started = start(example, command, { PORT: String(port) });
+  const started = start(example, command, { PORT: String(port), APP_URL: url });
   for (;;) {
     if (started.child.exitCode !== null) throw new Error(started.output.text);
     if (
@@ -129,12 +130,19 @@ async function expectHandled(url: string, output: Output): Promise<void> {
 }
 
 test.each(["express", "koa", "hono"])(
-  "an example with %s passes its test, stores what comes, and ends at SIGTERM",
+  "an example with %s passes its test, brings a report to who asked for it, and ends at SIGTERM",
   async (name) => {
     await pnpm(["--silent", "test"], join(folder, name));
     const command = [process.execPath, "--import", "tsx", "server.ts"];
     const { url, output, child } = await serve(name, command);
-    await expectStored(url + path, output);
+    const headers = { "content-type": "application/json", "x-user": "ada" };
+    const body = JSON.stringify({ domains: ["example.com"] });
+    const asked = await fetch(`${url}/reports`, { method: "POST", headers, body });
+    expect(asked.status).toBe(202);
+    const report = emulator.reports.list().at(-1);
+    await emulator.reports.setStatus(report?.id ?? "", "complete");
+    await output.says(`Report ${report?.id} is ready: tell ada`);
+    expect(await post(url + path, forged())).toEqual([200, undefined]);
     const health = await fetch(`${url}/health`);
     expect([health.status, await health.json()]).toEqual([200, { ready: true }]);
     const ended = once(child, "exit");

@@ -81,6 +81,7 @@ class BullmqInbox implements Inbox {
   readonly #notices = new Notices();
   readonly #consumers = new Set<Consumer>();
   readonly #shown = new ShownChanges();
+  readonly receivers = (): Promise<string[]> => this.#session.ask((open) => open.receivers.names());
   #closing: Promise<void> | null = null;
 
   constructor(settings: BullmqSettings) {

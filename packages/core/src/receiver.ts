@@ -114,7 +114,7 @@ class OwnReceiver implements Receiver {
     this[inside] = { lookout, numbers };
     reporter.instrument({ lookout, numbers }, [desk, counters]);
     this.inbox = receiverInbox(settings, () => work.prune(pruneForListsMs), runner);
-    this.#reports = createReports(settings, this.#callbacks, requests, runner);
+    this.#reports = createReports(settings, this.#callbacks, requests, runner, reporter);
     this.reports = this.#reports.reports;
     const within = new InsideRequest(settings, verify, handle, reporter, runner.signal);
     const pipeline = new Pipeline(settings, this.#callbacks, within, runner, reporter);

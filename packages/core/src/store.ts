@@ -34,14 +34,13 @@ export {
 } from "./inbox/finding-facts.ts";
 export { idAt, newId, timeOf } from "./inbox/id.ts";
 export {
-  backlogShareOf,
+  countInBacklog,
   countStates,
   filterEntries,
   idRange,
   minuteMs,
   noBacklog,
   summarize,
-  sumOfBacklogs,
   zeroCounts,
 } from "./inbox/query.ts";
 export { type OfReceiver, receiverInbox } from "./inbox/receiver-inbox.ts";
@@ -90,4 +89,5 @@ export { Standstill, signMs, standstillMs } from "./lib/time/standstill.ts";
 export { laterMark, noMark, Timekeeper } from "./lib/time/timekeeper.ts";
 export { settlesWithin } from "./lib/time/timeout.ts";
 export { assertKnownKeys } from "./lib/validate.ts";
+export { type Erased, eraseReport } from "./reports/erasing.ts";
 export { type StoredReports, storedReports } from "./reports/looking.ts";

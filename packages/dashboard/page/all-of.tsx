@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
-import type { CommonError } from "../src/deliveries/errors.ts";
-import { useConfirm } from "./confirm.tsx";
+import type { WireGroup } from "../src/deliveries/wire.ts";
+import { ActionButton } from "./confirm.tsx";
 import { count, deliveries, reasonHint, reasonWithCode } from "./labels.ts";
 import { post } from "./live.ts";
 
@@ -8,8 +8,8 @@ import { post } from "./live.ts";
 export function AllOf(all: OfKind): JSX.Element {
   return (
     <div class="buttons">
-      <ReleaseAll {...all} />
-      <DiscardAll {...all} />
+      <ActOnAll {...all} act="release" />
+      <ActOnAll {...all} act="discard" />
     </div>
   );
 }
@@ -23,6 +23,8 @@ export function AllOfReason({
   return <AllOf {...all} kind={{ reason }} name={name} hint={reasonHint(reason)} />;
 }
 
+type Verb = "release" | "discard";
+
 interface OfKind {
   readonly receiver: string;
   /** The filter, as the address and the command line have it. */
@@ -33,20 +35,19 @@ interface OfKind {
   readonly number: number;
   /** When a parked one changed last, as they were counted. */
   readonly changedAt: string | null;
-  readonly errors: readonly CommonError[];
+  readonly errors: readonly WireGroup[];
 }
 
 /** The errors of a reason, if they differ: what is right for one may be wrong for another. */
 function Errors({ number, errors }: OfKind): JSX.Element | null {
-  const [first] = errors;
-  if (first === undefined || first.number === first.of) return null;
-  const others = errors.reduce((left, { number: alike }) => left - alike, first.of);
+  if (errors.length === 0 || errors[0]?.count === number) return null;
+  const others = errors.reduce((left, { count: alike }) => left - alike, number);
   return (
     <>
-      <p>{first.of < number ? `The newest ${count(first.of)}` : "They"} have different errors:</p>
+      <p>They have different errors:</p>
       <ul>
-        {errors.map(({ id, text, number: alike }) => (
-          <li key={id}>
+        {errors.map(({ error, text, count: alike }) => (
+          <li key={error}>
             {count(alike)} × <bdi class="failure">{text}</bdi>
           </li>
         ))}
@@ -56,53 +57,29 @@ function Errors({ number, errors }: OfKind): JSX.Element | null {
   );
 }
 
-function ReleaseAll(all: OfKind): JSX.Element {
-  const { receiver, kind, name, number } = all;
-  const ask = useConfirm();
+function ActOnAll({ act, ...all }: OfKind & { readonly act: Verb }): JSX.Element {
+  const { receiver, kind, name, number, hint } = all;
+  const verb = act === "release" ? "Release" : "Discard";
+  const which = number > 1 ? `all ${count(number)}` : "the one";
+  const whose = number > 1 ? "Their bodies and histories" : "Its body and history";
+  const text = {
+    release: `All deliveries parked with ${name} run again. Attempts start from zero. ${hint}`,
+    discard: `This deletes ${which} parked with ${name}. ${whose} can't be restored.`,
+  };
   return (
-    <button
-      type="button"
-      onClick={() =>
-        ask({
-          title: `Release ${deliveries(number)}?`,
-          text: `All deliveries parked with ${name} run again. Attempts start from zero. ${all.hint}`,
-          more: <Errors {...all} />,
-          verb: `Release ${deliveries(number)}`,
-          command: `release ${optionOf(kind)} --receiver ${receiver}`,
-          run: () => runOnAll("release", "released", all),
-        })
-      }
+    <ActionButton
+      question={{
+        verb: `${verb} ${deliveries(number)}`,
+        text: text[act],
+        more: <Errors {...all} />,
+        isFinal: act === "discard",
+        command: `inbox ${act} ${optionOf(kind)} --receiver ${receiver}`,
+        run: () => runOnAll(act, all),
+      }}
     >
-      {number > 1 ? `Release all ${count(number)}` : "Release it"}
+      {number > 1 ? `${verb} all ${count(number)}` : `${verb} it`}
       <span class="unseen"> with {name}</span>
-    </button>
-  );
-}
-
-const forGood = "Its body and history can't be restored.";
-const allForGood = "Their bodies and histories can't be restored.";
-
-function DiscardAll(all: OfKind): JSX.Element {
-  const { receiver, kind, name, number } = all;
-  const ask = useConfirm();
-  return (
-    <button
-      type="button"
-      onClick={() =>
-        ask({
-          title: `Discard ${deliveries(number)}?`,
-          text: `This deletes ${number > 1 ? `all ${count(number)}` : "the one"} parked with ${name}. ${number > 1 ? allForGood : forGood}`,
-          more: <Errors {...all} />,
-          verb: `Discard ${deliveries(number)}`,
-          isFinal: true,
-          command: `discard ${optionOf(kind)} --receiver ${receiver}`,
-          run: () => runOnAll("discard", "discarded", all),
-        })
-      }
-    >
-      {number > 1 ? `Discard all ${count(number)}` : "Discard it"}
-      <span class="unseen"> with {name}</span>
-    </button>
+    </ActionButton>
   );
 }
 
@@ -113,15 +90,11 @@ function optionOf(kind: OfKind["kind"]): string {
 }
 
 /** Acts on those that are still as they were shown, and says how many have changed. */
-async function runOnAll(
-  act: "release" | "discard",
-  past: string,
-  { kind, number, changedAt }: OfKind,
-): Promise<string> {
+async function runOnAll(act: Verb, { kind, number, changedAt }: OfKind): Promise<string> {
   const shown = new URLSearchParams({ ...kind, ...(changedAt && { unchangedSince: changedAt }) });
   const done = await post(`api/${act}?${shown}`);
   const changed = number - done;
   const have = changed === 1 ? "has" : "have";
   const rest = changed > 0 ? ` ${count(changed)} ${have} changed meanwhile: left alone.` : "";
-  return `${deliveries(done)} ${past}.${rest}`;
+  return `${deliveries(done)} ${act === "release" ? "released" : "discarded"}.${rest}`;
 }

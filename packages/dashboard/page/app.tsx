@@ -6,12 +6,14 @@ import { useRoute } from "./route.ts";
 import { DeliveriesScreen } from "./views/deliveries.tsx";
 import { DeliveryScreen } from "./views/delivery.tsx";
 import { Overview } from "./views/overview.tsx";
+import { ReportScreen } from "./views/report.tsx";
+import { ReportsScreen } from "./views/reports.tsx";
 
 /** The dashboard: the screen that the address names. */
 export function App(): JSX.Element {
   const route = useRoute();
   const { screen } = route;
-  const place = screen === "delivery" ? route.id : screen;
+  const place = "id" in route ? route.id : screen;
   const before = useRef(place);
   useFocus();
   useEffect(() => {
@@ -25,6 +27,10 @@ export function App(): JSX.Element {
         <Overview />
       ) : screen === "deliveries" ? (
         <DeliveriesScreen filters={route.filters} />
+      ) : screen === "reports" ? (
+        <ReportsScreen of={route.of} after={route.after} />
+      ) : screen === "report" ? (
+        <ReportScreen key={route.id} id={route.id} />
       ) : (
         <DeliveryScreen key={route.id} id={route.id} />
       )}

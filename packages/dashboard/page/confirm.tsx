@@ -1,20 +1,19 @@
-import { createContext, type JSX } from "preact";
+import { type ComponentChildren, createContext, type JSX } from "preact";
 import { useContext, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { focusMain } from "./frame.tsx";
 import { Copy } from "./parts.tsx";
 
 /** Something to be done once a person has agreed. */
 export interface Question {
-  readonly title: string;
+  /** What is done, as the title asks and the button says. */
+  readonly verb: string;
   readonly text: string;
   /** What stands below the text. */
   readonly more?: JSX.Element;
-  /** The label of the button. */
-  readonly verb: string;
   /** Whether the action can't be undone. */
   readonly isFinal?: boolean;
-  /** How the command line does the same, after `npx reporthook inbox`. */
-  readonly command?: string;
+  /** How the command line does the same, after `npx reporthook`. */
+  readonly command: string;
   /** Does it; resolves to what to say about it. */
   readonly run: () => Promise<string>;
 }
@@ -23,9 +22,22 @@ type Ask = (question: Question) => void;
 
 const Asking = createContext<Ask>(() => {});
 
-/** Asks before something is done. */
-export function useConfirm(): Ask {
-  return useContext(Asking);
+/** A button that asks before it acts. */
+export function ActionButton({
+  question,
+  isPrimary = false,
+  children,
+}: {
+  readonly question: Question;
+  readonly isPrimary?: boolean | undefined;
+  readonly children: ComponentChildren;
+}): JSX.Element {
+  const ask = useContext(Asking);
+  return (
+    <button type="button" class={isPrimary ? "primary" : undefined} onClick={() => ask(question)}>
+      {children}
+    </button>
+  );
 }
 
 /** Shows questions and the results of actions. A question of another place is dropped. */
@@ -82,7 +94,7 @@ export function Confirming({
 }
 
 function Dialog({
-  question: { title, text, more, verb, isFinal = false, command },
+  question: { verb, text, more, isFinal = false, command },
   run,
   close,
 }: {
@@ -112,7 +124,7 @@ function Dialog({
       onCancel={(event) => busy && event.preventDefault()}
       onClose={close}
     >
-      <h2 id="question">{title}</h2>
+      <h2 id="question">{verb}?</h2>
       <div id="consequence">
         <p>{text}</p>
         {more}
@@ -130,12 +142,14 @@ function Dialog({
           {verb}
         </button>
       </div>
-      {command !== undefined && <Command line={`npx reporthook inbox ${command} --db inbox.db`} />}
+      <Command does={command} />
     </dialog>
   );
 }
 
-function Command({ line }: { readonly line: string }): JSX.Element {
+/** The command line that does the same, to be copied. */
+export function Command({ does }: { readonly does: string }): JSX.Element {
+  const line = `npx reporthook ${does} --db inbox.db`;
   return (
     <p class="command">
       On the command line, with your inbox’s file: <code>{line}</code>

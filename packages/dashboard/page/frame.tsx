@@ -1,6 +1,6 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect } from "preact/hooks";
-import type { Person } from "../src/deliveries/wire.ts";
+import type { WireView } from "../src/deliveries/wire.ts";
 import type { Link, LiveData } from "./live.ts";
 import { To } from "./parts.tsx";
 import type { Route } from "./route.ts";
@@ -51,6 +51,9 @@ export function useFocus(): void {
   }, []);
 }
 
+// A screen that loads does not know it yet.
+let hasReports = false;
+
 /** The frame around each screen. */
 export function Frame({
   title,
@@ -60,10 +63,11 @@ export function Frame({
 }: {
   readonly title: string;
   readonly screen: Route["screen"];
-  readonly told: LiveData<{ readonly viewer: Person }>;
+  readonly told: LiveData<WireView>;
   readonly children: ComponentChildren;
 }): JSX.Element {
   const { link, problem, data } = told;
+  if (data !== null) hasReports = data.reports !== null;
   useEffect(() => {
     document.title = `${title} · reporthook`;
   }, [title]);
@@ -81,6 +85,11 @@ export function Frame({
           <To route={{ screen: "deliveries", filters: {} }} isCurrent={screen === "deliveries"}>
             Deliveries
           </To>
+          {hasReports && (
+            <To route={{ screen: "reports", of: "open" }} isCurrent={screen === "reports"}>
+              Reports
+            </To>
+          )}
         </nav>
         <span class={`link is-${link}`} role="status">
           {problem === null || data === null ? links[link] : `${problem.detail} Trying again…`}

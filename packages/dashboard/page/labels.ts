@@ -1,9 +1,14 @@
-import type { Counts, Entry, ReasonCode, State } from "@reporthook/core";
+import type { Counts, Entry, ReasonCode, RequestState, State } from "@reporthook/core";
+import type { WireReport } from "../src/deliveries/wire.ts";
+
+interface StateLabel {
+  readonly name: string;
+  readonly meaning: string;
+  readonly sign: string;
+}
 
 /** The name and meaning of each state. */
-export const stateLabels: Readonly<
-  Record<State, { readonly name: string; readonly meaning: string; readonly sign: string }>
-> = {
+export const stateLabels: Readonly<Record<State, StateLabel>> = {
   received: { name: "Received", meaning: "waits for the service’s verdict", sign: "○" },
   verified: { name: "Verified", meaning: "waits for your handlers", sign: "◐" },
   handled: { name: "Handled", meaning: "your handlers succeeded", sign: "✓" },
@@ -11,6 +16,36 @@ export const stateLabels: Readonly<
   dead: { name: "Dead", meaning: "not retried until released", sign: "✕" },
   rejected: { name: "Rejected", meaning: "not from the service", sign: "⊘" },
 };
+
+/** The state of a report: that of its request, or overdue. */
+export type ReportState = RequestState | "overdue";
+
+/** The name and meaning of each state of a report. */
+export const reportLabels: Readonly<Record<ReportState, StateLabel>> = {
+  unconfirmed: {
+    name: "Unconfirmed",
+    meaning: "the service may have the request, or not: look there",
+    sign: "?",
+  },
+  open: { name: "Open", meaning: "the service has the request", sign: "○" },
+  overdue: {
+    name: "Overdue",
+    meaning:
+      "no final notification came in time. Look the report up at the service, then settle it",
+    sign: "!",
+  },
+  complete: { name: "Complete", meaning: "the report is there", sign: "✓" },
+  internal_error: { name: "Error", meaning: "the service failed: internal_error", sign: "✕" },
+};
+
+/** The state of a report, as people call it. */
+export function reportState({
+  state,
+  settledAt,
+  overdueAt,
+}: Pick<WireReport, "state" | "settledAt" | "overdueAt">): ReportState {
+  return settledAt === null && overdueAt !== null ? "overdue" : state;
+}
 
 /** The name of each reason, and what to do about it. */
 export const reasons: Readonly<
@@ -72,6 +107,7 @@ export const events: readonly string[] = [
   "report.complete",
   "report.processing",
   "report.internal_error",
+  "report.overdue",
   "test_webhook_endpoint",
   "unknown",
 ];

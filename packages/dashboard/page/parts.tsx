@@ -3,7 +3,7 @@ import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { errorOf } from "../src/deliveries/errors.ts";
 import type { WireEntry } from "../src/deliveries/wire.ts";
-import { durationText, reasonName, stateLabels } from "./labels.ts";
+import { durationText, type ReportState, reasonName, reportLabels, stateLabels } from "./labels.ts";
 import { addressOf, go, type Route } from "./route.ts";
 
 /** A link to a screen, which a click follows without loading the page again. */
@@ -33,8 +33,8 @@ export function To({
 }
 
 /** A state as sign, word and colour. */
-export function StateBadge({ state }: { readonly state: State }): JSX.Element {
-  const { name, sign } = stateLabels[state];
+export function StateBadge({ state }: { readonly state: State | ReportState }): JSX.Element {
+  const { name, sign } = { ...stateLabels, ...reportLabels }[state];
   return (
     <span class={`badge is-${state}`}>
       <span aria-hidden="true">{sign}</span> {name}
@@ -92,11 +92,6 @@ export function utcTime(at: Date): string {
   return at.toISOString().slice(11, 19);
 }
 
-/** How long ago, of today; the day and time of any other. */
-export function When({ at }: { readonly at: string }): JSX.Element {
-  return isToday(new Date(at)) ? <Ago at={at} /> : <Moment at={at} />;
-}
-
 function isToday(date: Date): boolean {
   return date.toISOString().slice(0, 10) === new Date().toISOString().slice(0, 10);
 }
@@ -152,6 +147,22 @@ export function Copy({
   );
 }
 
+/** Text from outside, or what is said in its place. */
+export function Quoted({
+  text,
+  none,
+}: {
+  readonly text: string | null;
+  readonly none: string;
+}): JSX.Element {
+  if (text === null) return <p>{none}</p>;
+  return (
+    <pre class="context">
+      <bdi>{text}</bdi>
+    </pre>
+  );
+}
+
 /** A placeholder for an empty list. */
 export function Empty({
   title,
@@ -168,12 +179,37 @@ export function Empty({
   );
 }
 
+/** The screen of something that is gone; its children say how long such are kept. */
+export function Missing({
+  what,
+  id,
+  to,
+  children,
+}: {
+  readonly what: string;
+  readonly id: string;
+  readonly to: Route;
+  readonly children: ComponentChildren;
+}): JSX.Element {
+  return (
+    <>
+      <h1>No such {what}</h1>
+      <Empty title="It was deleted, or never there">
+        <p>
+          {children} The id was <code>{id}</code>.
+        </p>
+        <To route={to}>See those that are</To>
+      </Empty>
+    </>
+  );
+}
+
 /** A placeholder while loading. */
-export function Loading({ lines }: { readonly lines: number }): JSX.Element {
+export function Loading(): JSX.Element {
   return (
     <div class="pending" role="status">
       <span class="unseen">Loading</span>
-      {Array.from({ length: lines }, (_, line) => (
+      {Array.from({ length: 12 }, (_, line) => (
         <span key={line} class="pending-line" />
       ))}
     </div>

@@ -13,11 +13,15 @@ export interface Filters {
   readonly until?: string;
 }
 
-/** Which of the three screens. */
+/** Which of the screens. */
 export type Route =
   | { readonly screen: "overview" }
   | { readonly screen: "deliveries"; readonly filters: Filters }
-  | { readonly screen: "delivery"; readonly id: string };
+  | { readonly screen: "delivery"; readonly id: string }
+  /** Those beyond an id, if there is one. */
+  | { readonly screen: "reports"; readonly of: string; readonly after?: string }
+  /** By the id of its request. */
+  | { readonly screen: "report"; readonly id: string };
 
 const names = [
   "state",
@@ -35,14 +39,23 @@ const names = [
 export function addressOf(route: Route): string {
   if (route.screen === "overview") return "./";
   if (route.screen === "delivery") return `?${new URLSearchParams({ delivery: route.id })}`;
-  return `?${new URLSearchParams({ show: "deliveries", ...route.filters })}`;
+  if (route.screen === "report") return `?${new URLSearchParams({ request: route.id })}`;
+  const { screen: show, ...rest } = route;
+  const given = "filters" in rest ? rest.filters : rest;
+  return `?${new URLSearchParams({ show, ...given })}`;
 }
 
 function routeOf(search: string): Route {
   const query = new URLSearchParams(search);
   const id = query.get("delivery");
   if (id !== null) return { screen: "delivery", id };
-  if (query.get("show") !== "deliveries") return { screen: "overview" };
+  const show = query.get("show");
+  const [request, after] = [query.get("request"), query.get("after")];
+  if (show === "reports") {
+    return { screen: "reports", of: query.get("of") ?? "open", ...(after !== null && { after }) };
+  }
+  if (show === null && request !== null) return { screen: "report", id: request };
+  if (show !== "deliveries") return { screen: "overview" };
   const filters = Object.fromEntries(
     names.flatMap((name) => {
       const value = query.get(name);

@@ -2,9 +2,11 @@ import { type Logger, ReporthookError } from "@reporthook/core";
 import { assertKnownKeys, describe, loggerOf } from "@reporthook/core/store";
 import { createActions } from "./actions.ts";
 import { createSourceMetrics } from "./deliveries/metrics.ts";
+import { createReportViews, type ReportViews } from "./deliveries/reports.ts";
 import type { View } from "./deliveries/shared-views.ts";
 import { checkSource, type Source } from "./deliveries/source.ts";
-import { createViews, withViewer } from "./deliveries/views.ts";
+import { createTell, withViewer } from "./deliveries/telling.ts";
+import { createViews, type Views } from "./deliveries/views.ts";
 import type { Person } from "./deliveries/wire.ts";
 import { answer, json, problem } from "./http/answer.ts";
 import { assetOf, pageOf } from "./http/assets.ts";
@@ -30,7 +32,10 @@ export interface DashboardOptions {
  */
 export type Dashboard = (request: Request, context?: unknown) => Promise<Response>;
 
-type Shown = Extract<RouteMatch, { readonly view: string }>;
+type Shown = Extract<
+  RouteMatch,
+  { readonly overview: true } | { readonly listOf: string } | { readonly oneOf: string }
+>;
 
 const onlyHere: Person = { name: "local", may: "act" };
 
@@ -60,7 +65,7 @@ class Answering {
   readonly #source: Source;
   readonly #authorize: Authorize | undefined;
   readonly #logger: Logger;
-  readonly #views: ReturnType<typeof createViews>;
+  readonly #views: { readonly deliveries: Views; readonly reports: ReportViews };
   readonly #measure: ReturnType<typeof createSourceMetrics>;
   readonly #act: ReturnType<typeof createActions>;
   readonly #live: ReturnType<typeof createLive>;
@@ -69,7 +74,9 @@ class Answering {
     this.#source = source;
     this.#authorize = authorize;
     this.#logger = logger;
-    this.#views = createViews(source);
+    const tell = createTell(source);
+    const deliveries = createViews(source, tell);
+    this.#views = { deliveries, reports: createReportViews(source, tell) };
     this.#measure = createSourceMetrics(source);
     this.#act = createActions(source, logger);
     this.#live = createLive(() => this.#isOver());
@@ -155,13 +162,17 @@ class Answering {
 
   /** The view that is asked for, and the key by which several pages share it. */
   #viewOf(asked: Shown): readonly [key: string, View] {
-    if (asked.view === "overview") return ["overview", this.#views.overview];
-    if (asked.view === "one") return [`one ${asked.id}`, this.#views.one(asked.id)];
-    return [`list ${asked.query}`, this.#views.list(asked.query)];
+    if ("overview" in asked) return ["overview", this.#views.deliveries.overview];
+    if ("oneOf" in asked) {
+      const { oneOf, id } = asked;
+      return [`${oneOf} ${id}`, this.#views[oneOf].one(id)];
+    }
+    const { listOf, query } = asked;
+    return [`${listOf}?${query}`, this.#views[listOf].list(query)];
   }
 
   async #bodyOf(id: string): Promise<Response> {
-    const text = await this.#views.body(id);
+    const text = await this.#views.deliveries.body(id);
     if (text === null) return problem(404, "not_found", "The body is not stored.");
     return answer(200, text, { "Content-Type": "text/plain; charset=utf-8" });
   }

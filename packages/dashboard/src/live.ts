@@ -1,6 +1,6 @@
 import { setUnrefTimeout, systemClock } from "@reporthook/core/store";
 import { SharedViews, type View } from "./deliveries/shared-views.ts";
-import { withViewer } from "./deliveries/views.ts";
+import { withViewer } from "./deliveries/telling.ts";
 import { type Person, stillHere } from "./deliveries/wire.ts";
 import { answer } from "./http/answer.ts";
 

@@ -14,6 +14,8 @@ export const dashboardMessages = {
   discarded: "Delivery discarded.",
   /** (info) `by` deleted deliveries parked for `reason`: `done` of them. */
   discardedAll: "Deliveries parked for a reason or an error were discarded.",
+  /** (info) `by` told that the report of request `id` has come to its end, with this `status`. */
+  settled: "Report settled by hand.",
   /** (error) The inbox failed, or `authorize` threw, or returned neither a user nor null: see `error`. */
   failed: "Dashboard failed to answer.",
 } as const;

@@ -19,10 +19,10 @@ const seconds = {
 
 /** Creates the metrics of one receiver. */
 export function createMetrics(meter: Meter, receiver: Parameters<Instrument>[0]): Measured {
-  const { acknowledge, authorize, process, counters, waiting, oldest, problem } =
+  const { acknowledge, authorize, process, counters, waiting, oldest, problem, requests } =
     instrumentsOf(meter);
   const base: Attributes = { [names.system]: "reporthook", [names.receiver]: receiver.name };
-  const observed = [waiting, oldest, problem];
+  const observed = [waiting, oldest, problem, requests];
 
   const attributesOfOutcome = cached((outcome) => ({ ...base, [names.outcome]: outcome }));
   const attributesOfVerdict = cached((verdict) => ({ ...base, [names.verdict]: verdict }));
@@ -51,6 +51,9 @@ export function createMetrics(meter: Meter, receiver: Parameters<Instrument>[0])
       result.observe(waiting, counts[state], { ...base, [names.state]: state });
     }
     result.observe(oldest, (oldestWaitingMs ?? 0) / 1_000, base);
+    for (const [state, count] of Object.entries(receiver.lookout.look?.requests ?? {})) {
+      result.observe(requests, count, { ...base, [names.state]: state });
+    }
   };
   meter.addBatchObservableCallback(observe, observed);
 
@@ -114,6 +117,10 @@ function instrumentsOf(meter: Meter) {
       "reporthook.deliveries.waiting",
       deliveryCount("Deliveries neither handled nor parked"),
     ),
+    requests: meter.createObservableGauge("reporthook.report_requests", {
+      unit: "{request}",
+      description: "Requests for reports by state; overdue ones are counted twice",
+    }),
     oldest: meter.createObservableGauge("reporthook.deliveries.oldest", {
       unit: "s",
       description: "Age of the oldest waiting delivery",

@@ -8,6 +8,8 @@ export const names = {
   operation: "messaging.operation.name",
   operationType: "messaging.operation.type",
   id: "messaging.message.id",
+  /** The request for the report. */
+  requestId: "messaging.message.conversation_id",
   error: "error.type",
   /** `accepted`, `duplicate` or the code of the answer; for work, the new state. */
   outcome: "reporthook.outcome",
@@ -20,12 +22,12 @@ export const names = {
   attempt: "reporthook.attempt",
 } as const;
 
-/** The attributes of every span. Written out: an object with computed keys is far slower. */
+/** The attributes of every span; `id` is that of a delivery. Written out: an object with computed keys is far slower. */
 export function spanAttributes(
   receiver: string,
   operation: string,
   type: string,
-  id: string,
+  id?: string,
 ): Attributes {
   return {
     "messaging.system": "reporthook",

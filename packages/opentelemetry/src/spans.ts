@@ -2,7 +2,7 @@ import {
   type Context,
   context,
   type Exception,
-  isSpanContextValid,
+  type Link,
   ROOT_CONTEXT,
   type Span,
   type SpanContext,
@@ -14,6 +14,7 @@ import {
 import type { Incoming, Job } from "@reporthook/core";
 import {
   type Authorization,
+  createTextRedactor,
   describe,
   headerOf,
   type Instrument,
@@ -23,10 +24,7 @@ import {
   safeGet,
 } from "@reporthook/core/telemetry";
 import { errorType, names, spanAttributes } from "./names.ts";
-
-/** A header whose ids are zeros is invalid. */
-const traceparentPattern =
-  /^[\da-f]{2}-(?!0{32})([\da-f]{32})-(?!0{16})([\da-f]{16})-([\da-f]{2})(?:-.*)?$/;
+import { spanContextOf, traceparentOf } from "./traceparent.ts";
 
 /** A span of a step, and the context in which the step runs. */
 export interface Begun {
@@ -41,7 +39,8 @@ export interface Spans {
   received(span: Span, id: string, result: ReceiveResult): void;
   verify(job: Job): Begun;
   verified(span: Span, job: Job, answer: Authorization): void;
-  handle(job: Job): Begun;
+  /** `traceparent` is that of the request for the report. */
+  handle(job: Job, traceparent?: string): Begun;
   handled(span: Span, failures: readonly unknown[]): void;
   /** The step threw. */
   threw(span: Span, error: unknown): void;
@@ -50,16 +49,19 @@ export interface Spans {
 /** Creates the spans of one receiver. */
 export function createSpans(
   tracer: Tracer,
-  { name: receiver, redact }: Pick<Parameters<Instrument>[0], "name" | "redact">,
+  { name: receiver, redact: withoutKey }: Pick<Parameters<Instrument>[0], "name" | "redact">,
 ): Spans {
-  /** Makes a function that starts a span in a new trace, linked to the request that brought the delivery. */
-  function linked(operation: string, type: string, kind: SpanKind): (job: Job) => Begun {
+  const withoutTokens = createTextRedactor();
+  const redact = (text: string): string => withoutTokens(withoutKey(text));
+
+  /** Makes a function that starts a span in a new trace, linked to what brought the delivery, and to who asked for the report. */
+  function linked(operation: string, type: string, kind: SpanKind) {
     const name = `${operation} ${receiver}`;
-    return ({ id, attempts, headers }) => {
+    return ({ id, requestId, attempts, headers }: Job, asked?: string): Begun => {
       const attributes = spanAttributes(receiver, operation, type, id);
       attributes[names.attempt] = attempts + 1;
-      const sender = spanContextOf(headers["traceparent"]);
-      const links = sender === null ? [] : [{ context: sender }];
+      if (requestId !== null) attributes[names.requestId] = requestId;
+      const links = linksTo(headers["traceparent"], asked);
       const options = { kind, attributes, links, root: true };
       const span = tracer.startSpan(name, options, ROOT_CONTEXT);
       return { span, context: trace.setSpan(ROOT_CONTEXT, span) };
@@ -115,6 +117,13 @@ export function createSpans(
   };
 }
 
+function linksTo(...traceparents: readonly (string | undefined)[]): Link[] {
+  return traceparents.flatMap((traceparent) => {
+    const linkedTo = spanContextOf(traceparent);
+    return linkedTo === null ? [] : { context: linkedTo };
+  });
+}
+
 function failed(span: Span, type: string, message: string | null): void {
   span.setAttribute(names.error, type);
   span.setStatus({ code: SpanStatusCode.ERROR, ...(message !== null && { message }) });
@@ -134,18 +143,10 @@ function exceptionOf(failure: unknown, redact: (text: string) => string): Except
 
 /** Adds the `traceparent` that the delivery will keep. */
 function withTraceparent(incoming: Incoming, context: SpanContext): Incoming {
-  if (!isSpanContextValid(context)) return incoming;
-  const { traceId, spanId, traceFlags } = context;
-  const traceparent = `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, "0")}`;
+  const traceparent = traceparentOf(context);
+  if (traceparent === undefined) return incoming;
   const { method, url } = incoming;
   const headers = plainHeaders(incoming.headers);
   headers["traceparent"] = traceparent;
   return { method, url, headers, readBody: (limit) => incoming.readBody(limit) };
-}
-
-function spanContextOf(traceparent: string | null | undefined): SpanContext | null {
-  const parts = traceparent ? traceparentPattern.exec(traceparent) : null;
-  if (parts === null) return null;
-  const [, traceId = "", spanId = "", flags = "0"] = parts;
-  return { traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true };
 }

@@ -14,6 +14,7 @@ import {
   instrumentation,
 } from "@reporthook/core/telemetry";
 import { createMetrics } from "./metrics.ts";
+import { createRequestSpans } from "./request-spans.ts";
 import { type Begun, createSpans, type Spans } from "./spans.ts";
 
 /** Options of {@link telemetry}. */
@@ -39,7 +40,9 @@ const scope = "@reporthook/opentelemetry";
 export function telemetry(options: TelemetryOptions = {}): Telemetry {
   return {
     [instrumentation](receiver): Instrumentation {
-      const spans = createSpans(options.tracer ?? trace.getTracer(scope), receiver);
+      const tracer = options.tracer ?? trace.getTracer(scope);
+      const spans = createSpans(tracer, receiver);
+      const requests = createRequestSpans(tracer, receiver.name);
       const measured = createMetrics(options.meter ?? metrics.getMeter(scope), receiver);
       const { guarded, within } = createSteps(receiver, spans);
       return {
@@ -63,14 +66,21 @@ export function telemetry(options: TelemetryOptions = {}): Telemetry {
             threw: (startedAt) => measured.verified(startedAt, null),
           });
         },
-        handle(job, run) {
-          const begun = guarded(() => spans.handle(job));
+        handle(job, run, traceparent) {
+          const begun = guarded(() => spans.handle(job, traceparent));
           return within(begun, run, {
             ended(span, startedAt, failures) {
               measured.handled(startedAt, failures);
               spans.handled(span, failures);
             },
             threw: (startedAt) => measured.handled(startedAt, null),
+          });
+        },
+        request(run) {
+          const begun = guarded(requests.begin);
+          return within(begun, () => run(begun?.traceparent), {
+            ended: (span, _, { id }) => requests.ended(span, id),
+            threw: (_, span, error) => requests.failed(span, error),
           });
         },
         end: measured.end,
@@ -82,7 +92,7 @@ export function telemetry(options: TelemetryOptions = {}): Telemetry {
 /** The reports at the end of a step. */
 interface Told<T> {
   ended(span: Span, startedAt: number, result: T): void;
-  threw(startedAt: number): void;
+  threw(startedAt: number, span: Span, error: unknown): void;
 }
 
 function createSteps({ redact }: Parameters<Instrument>[0], spans: Spans) {
@@ -108,7 +118,7 @@ function createSteps({ redact }: Parameters<Instrument>[0], spans: Spans) {
       },
       (error: unknown) => {
         guarded(() => {
-          told.threw(startedAt);
+          told.threw(startedAt, span, error);
           spans.threw(span, error);
         });
         throw error;

@@ -72,24 +72,22 @@ describe("erasing", () => {
     await end();
   });
 
-  it("erase() removes the contexts of the requests, too, by request and by report", async () => {
+  it("erase() of a report finds the other deliveries of its requests, and counts each once", async () => {
     const { inbox, put, work, clock, end } = fixture(sqliteInbox(newPath()));
-    const contexts = () =>
-      Promise.all(["q-7", "q-8"].map(async (id) => (await inbox.requests?.get(id))?.context));
-    for (const id of ["q-7", "q-8"]) {
-      await inbox.requests?.add({
-        ...{ id, receiver: "a", idempotencyKey: null, state: "open", dueAt: 1, settledAt: null },
-        ...{ isTold: false, context: told, version: 0, data: "{}" },
-      });
-      await put({ requestId: id });
-    }
-    await work("verify", valid, { ...valid, reportId: "r-8" });
-    await inbox.erase?.({ requestId: "q-7", now: clock.now(), by: null, dryRun: true });
-    expect(await contexts()).toEqual([told, told]);
-    await inbox.erase?.({ requestId: "q-7", now: clock.now(), by: null });
-    expect(await contexts()).toEqual([null, told]);
-    await inbox.erase?.({ reportId: "r-8", now: clock.now(), by: null });
-    expect(await contexts()).toEqual([null, null]);
+    const error = `Error: ${told} has no account`;
+    const of = { requestId: "q-7", body: "{}" };
+    const ids = [await put(of), await put({ ...of, body: body("r-7") })];
+    await work("verify", endedAs("held", "not_verified", { error }));
+    await work("verify", { ...valid, reportId: "r-7" });
+    ids.push(await put({ ...of, body: body("r-7") }));
+    const other = await put({ requestId: "q-8" });
+    const query = { reportId: "r-7", requestIds: ["q-7"], now: clock.now(), by: null };
+    expect(await inbox.erase?.({ ...query, dryRun: true })).toBe(3);
+    expect(await inbox.erase?.(query)).toBe(3);
+    expect(await inbox.erase?.(query)).toBe(0);
+    for (const id of ids) expect(JSON.stringify(await inbox.get(id))).not.toContain(told);
+    expect((await inbox.get(other))?.state).toBe("received");
+    expect((await inbox.acts())[0]?.selection).toEqual({ reportId: "r-7" });
     await end();
   });
 });

@@ -120,6 +120,11 @@ class SqliteInbox implements Inbox {
     return countsByState(await this.#countsOf(receiver));
   }
 
+  async receivers(): Promise<string[]> {
+    await this.#countsOf(undefined);
+    return [...this.#client.counts.keys()];
+  }
+
   backlog(receiver: string): Backlog {
     return this.#client.backlog(receiver);
   }

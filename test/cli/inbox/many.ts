@@ -144,7 +144,8 @@ describe("the folder of an app", () => {
       2,
       expect.stringContaining("1 delivery would be erased: add --yes"),
     ]);
-    expect(await cliJson([...erase, "--yes"], { cwd })).toEqual({ code: 0, value: { erased: 1 } });
+    const value = { erased: 1, requests: 0 };
+    expect(await cliJson([...erase, "--yes"], { cwd })).toEqual({ code: 0, value });
     const shown = await cliJson<{ body: null; reason: object }>(["inbox", "show", ids.failed], {
       cwd,
     });

@@ -42,12 +42,20 @@ describe("two receivers on one file", () => {
     await park("reports", 1);
   });
 
-  it("reporthook inbox list shows all receivers, and stats what is wrong with one", async () => {
+  it("reporthook inbox list shows all receivers, and stats what is wrong with each", async () => {
     const listed = await cli(["inbox", "list", "--db", db]);
     expect(listed.out).toMatch(new RegExp(theirs.join("[\\s\\S]*")));
     const { out } = await cli(["inbox", "stats", "--db", db]);
     expect(out).toMatch(/^held +3$/m);
-    expect(out).toMatch(/^warning: no_signature, .*/m);
+    expect(out).toMatch(/^warning: no_signature, for \d+s: mine: .*/m);
+    expect(out).toMatch(/^warning: no_signature, for \d+s: reports: .*/m);
+    expect(out).toMatch(/^Look: .* inbox list --reason unsigned --receiver mine /m);
+    expect(out.match(/^process .* for (mine|reports) since/gm)).toHaveLength(2);
+    const { value } = await cliJson<{ problems: { count: number; receiver: string }[] }>([
+      ...["inbox", "stats", "--db", db],
+    ]);
+    const counted = value.problems.map(({ receiver, count }) => `${count} of ${receiver}`);
+    expect(counted.sort()).toEqual(["1 of reports", "2 of mine"]);
     const named = (await cli(["inbox", "stats", "--receiver", "mine", "--db", db])).out;
     expect(named).toMatch(/inbox list --reason unsigned --receiver mine/);
     expect(named).toMatch(/^held +2$/m);

@@ -1,5 +1,5 @@
 import { idAt } from "@reporthook/core/internals";
-import { states } from "@reporthook/core/store";
+import { errorKeyOf, states } from "@reporthook/core/store";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { kindOf, loadDriver } from "@reporthook/sqlite/internals";
 
@@ -23,8 +23,8 @@ export async function fill(path: string, number: number): Promise<string> {
   database.exec("INSERT INTO receiver (number, name) VALUES (1, 'reports')");
   const insert = database.prepare(
     `INSERT INTO delivery (seq, id, receiver, arrived_at, state, attempts, due_at, verification, type, report,
-       reason, reason_message, last_error, changed_at, kept_as, url, headers, body)
-     VALUES (?, ?, 1, ?, ?, 1, ?, 'valid', ?, ?, ?, ?, ?, ?, 2, '/webhooks/reports', '{}', ?)`,
+       reason, reason_message, last_error, error, changed_at, kept_as, url, headers, body)
+     VALUES (?, ?, 1, ?, ?, 1, ?, 'valid', ?, ?, ?, ?, ?, ?, ?, 2, '/webhooks/reports', '{}', ?)`,
   );
   const body = new TextEncoder().encode(
     JSON.stringify({ status: "complete", pad: "x".repeat(500) }),
@@ -51,7 +51,14 @@ export async function fill(path: string, number: number): Promise<string> {
     const error = reason === "attempts_used_up" ? "Error: ENOSPC: no space left on device" : null;
     insert.run(
       ...[seq, id, at, state, at, type, `report-${seq % (number / 4)}`],
-      ...[reason, reason === null ? null : `because: ${reason}`, error, at, body],
+      ...[
+        reason,
+        reason === null ? null : `because: ${reason}`,
+        error,
+        error && errorKeyOf(error),
+        at,
+        body,
+      ],
     );
     counts.set(kind, (counts.get(kind) ?? 0) + 1);
     if (seq === Math.floor(number / 2)) one = id;

@@ -1,4 +1,4 @@
-import { DoNotRetry, type Receiver, RetryAfter } from "@reporthook/core";
+import { DoNotRetry, type Receiver, type RequestState, RetryAfter } from "@reporthook/core";
 import { idAt } from "@reporthook/core/internals";
 import type { Stage } from "./stage.ts";
 
@@ -35,8 +35,41 @@ export async function play({ send, receiver }: Stage): Promise<void> {
     const waiting = await receiver.inbox.list({ state: "verified" });
     return waiting.some(({ attempts }) => attempts === 0);
   };
-  while (await isAtWork()) await new Promise((resolve) => setTimeout(resolve, 20));
+  while (await isAtWork()) await pause();
 }
+
+/** Reports that an app has asked for: one in each state, by its request. */
+export async function askForReports({
+  receiver,
+  emulator,
+}: Stage): Promise<Record<RequestState | "overdue", string>> {
+  const { reports } = receiver;
+  let number = 0;
+  const ask = async (domain: string, overdueMs?: number): Promise<string> => {
+    const context = { customer: `c-${++number}`, plan: "team" };
+    const options = { context, idempotencyKey: `key-${number}` };
+    const report = { domains: [domain], start_date: "2026-01", end_date: "2026-10" };
+    return (await reports.request(report, { ...options, overdueMs })).id;
+  };
+  const end = async (status: "complete" | "internal_error"): Promise<string> => {
+    const id = await ask(`${status.replace("_", "-")}.example`);
+    emulator.reports.setStatus(emulator.reports.list().at(-1)?.id ?? "", status);
+    await reports.wait(id);
+    return id;
+  };
+  const [complete, internal_error] = [await end("complete"), await end("internal_error")];
+  const open = await ask("open.example");
+  while ((await reports.get(open))?.processingAt === null) await pause();
+  emulator.fault("delivery", { drop: true, times: 1 });
+  const overdue = await ask("overdue.example", 1);
+  while ((await reports.counts()).overdue === 0) await pause();
+  emulator.fault("request-report", { status: 500, times: 1 });
+  const failure = await ask("unconfirmed.example").catch((error: unknown) => error);
+  const { requestId: unconfirmed } = failure as { readonly requestId: string };
+  return { complete, internal_error, open, overdue, unconfirmed };
+}
+
+const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 20));
 
 function report(id: string): Record<string, unknown> {
   return {

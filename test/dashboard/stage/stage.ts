@@ -130,6 +130,10 @@ export async function startStage(options: StageOptions = {}): Promise<Stage> {
       client: createClient(emulator.clientOptions),
       inbox,
       logger: false,
+      callback: {
+        secrets: ["a secret that is long enough for a token"],
+        url: `http://127.0.0.1:${port}/webhooks/reports`,
+      },
       ...patient,
       ...given,
     });

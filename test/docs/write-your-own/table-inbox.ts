@@ -175,10 +175,9 @@ export class TableInbox implements Inbox {
 
   // Called before every body is read: keep these counts in memory.
   backlog(receiver: string): Backlog {
-    return this.#of(receiver).reduce(
-      (sum, stored) => parts.sumOfBacklogs(sum, parts.backlogShareOf(stored), 1),
-      parts.noBacklog,
-    );
+    const backlog = { ...parts.noBacklog };
+    for (const stored of this.#of(receiver)) parts.countInBacklog(backlog, stored, 1);
+    return backlog;
   }
 
   // In a database: counted as they change, and looked up through an index.

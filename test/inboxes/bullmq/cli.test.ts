@@ -37,6 +37,7 @@ testWith(noRedis)(
     const receiver = createReceiver({
       client: createClient(emulator.clientOptions),
       inbox: bullmqInbox({ connection: url, logger: false }),
+      callback: { secrets: ["0123456789abcdef0123456789abcdef"], url: "https://app.example/hook" },
       ...{ logger: false, ...patient },
     });
     const handled: string[] = [];
@@ -62,6 +63,17 @@ testWith(noRedis)(
     results.push(await cli("inbox", "release", id, "--inbox", url));
     await receiver.idle({ timeoutMs: 60_000 });
     expect(handled).toEqual([id]);
+
+    const { id: requestId } = await receiver.reports.request({ domains: ["ada.example"] });
+    const erase = ["inbox", "erase", "--inbox", url, "--yes", "--request-id"];
+    const erased = await cli(...erase, requestId);
+    expect([erased.code, erased.err]).toEqual([
+      1,
+      expect.stringMatching(/Erased 1 request, and n/),
+    ]);
+    expect(await receiver.reports.get(requestId)).toMatchObject({ state: "open", report: {} });
+    const none = await cli(...erase, "no-such");
+    expect([none.code, none.err]).toEqual([1, expect.stringContaining("BullMQ can't look")]);
 
     const page = spawn(process.execPath, [
       ...[...node, "dashboard", "--inbox", url, "--port", "0", "--json"],

@@ -1,21 +1,34 @@
 import type { Backlog, Counts } from "@reporthook/core";
 import {
   addCounts,
-  backlogShareOf,
+  countInBacklog,
   noBacklog,
   type StoredDelivery,
-  sumOfBacklogs,
   zeroCounts,
 } from "@reporthook/core/store";
 import { lowestPriority, parkedPriorities, unsignedPriority } from "../queues/priority.ts";
 import { handledAtOnce, type ReceiverQueues, unfinished } from "../queues/queues.ts";
 
-export { backlogShareOf, noBacklog } from "@reporthook/core/store";
+export { noBacklog } from "@reporthook/core/store";
 
 type MutableBacklog = { -readonly [Name in keyof Backlog]: number };
 
 /** Reports what a delivery counts for before and after a change. */
 export type CountChange = (before: Backlog, after: Backlog) => void;
+
+/** The share of one delivery in the backlog. */
+export function backlogShareOf(stored: StoredDelivery): Backlog {
+  const share = { ...noBacklog };
+  countInBacklog(share, stored, 1);
+  return share;
+}
+
+/** One backlog with another one added to it `times` times. */
+function sumOf(one: Backlog, other: Backlog, times: 1 | -1): Backlog {
+  const sum: MutableBacklog = { ...one };
+  for (const name of Object.keys(one) as (keyof Backlog)[]) sum[name] += times * other[name];
+  return sum;
+}
 
 const refreshMs = 1_000;
 /** The part of a server's time that counting may cost: PostgreSQL counts row by row. */
@@ -41,7 +54,7 @@ export class BacklogMeter {
   /** The current backlog; counts the queues again when that is due. */
   read(): Backlog {
     if (!this.#counting && performance.now() >= this.#next) void this.#count();
-    return sumOfBacklogs(this.#numbers, this.#expected, 1);
+    return sumOf(this.#numbers, this.#expected, 1);
   }
 
   /** Runs a change of the queues; its `expects` count from now on, so that concurrent requests see them. */
@@ -51,14 +64,14 @@ export class BacklogMeter {
   ): Promise<T> {
     this.#under++;
     this.#changes++;
-    Object.assign(this.#expected, sumOfBacklogs(this.#expected, expects, 1));
+    Object.assign(this.#expected, sumOf(this.#expected, expects, 1));
     try {
       return await run((before, after) => {
-        this.#numbers = sumOfBacklogs(sumOfBacklogs(this.#numbers, after, 1), before, -1);
+        this.#numbers = sumOf(sumOf(this.#numbers, after, 1), before, -1);
       });
     } finally {
       this.#under--;
-      Object.assign(this.#expected, sumOfBacklogs(this.#expected, expects, -1));
+      Object.assign(this.#expected, sumOf(this.#expected, expects, -1));
     }
   }
 

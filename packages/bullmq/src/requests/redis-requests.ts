@@ -48,15 +48,15 @@ export class RedisRequests implements RequestStore {
       return (await redis.eval(replaceScript, 1, this.#key(receiver), ...given)) === 1;
     });
 
-  readonly list: RequestStore["list"] = ({ receiver, state, limit, after }) =>
+  readonly list: RequestStore["list"] = (query) =>
     this.#ask(async (source) => {
       const found: StoredRequest[] = [];
-      for (const name of await source.names(receiver)) {
-        const from = after === undefined ? "-" : `(${after}`;
-        found.push(...(await this.#page(source, name, setOf(state), from, limit)));
+      for (const name of await source.names(query.receiver)) {
+        found.push(...(await this.#page(source, name, query)));
       }
-      found.sort((one, other) => (one.id < other.id ? -1 : 1));
-      return found.slice(0, limit);
+      const sign = query.newestFirst ? -1 : 1;
+      found.sort((one, other) => (one.id < other.id ? -sign : sign));
+      return found.slice(0, query.limit);
     });
 
   readonly counts: RequestStore["counts"] = (receiver) =>
@@ -107,15 +107,15 @@ export class RedisRequests implements RequestStore {
   async #page(
     { redis }: RequestSource,
     receiver: string,
-    set: string,
-    from: string,
-    limit: number,
+    { state, newestFirst = false, limit, after }: RequestQuery,
   ): Promise<StoredRequest[]> {
     const found: StoredRequest[] = [];
-    for (let next = from; found.length < limit; ) {
+    const [from, to] = newestFirst ? ["+", "-"] : ["-", "+"];
+    const ask = newestFirst ? "zrevrangebylex" : "zrangebylex";
+    for (let next = after === undefined ? from : `(${after}`; found.length < limit; ) {
       const count = Math.min(limit - found.length, most);
-      const key = `${this.#key(receiver)}:${set}`;
-      const ids = await redis.zrangebylex(key, next, "+", "LIMIT", 0, count);
+      const key = `${this.#key(receiver)}:${setOf(state)}`;
+      const ids = await redis[ask](key, next, to, "LIMIT", 0, count);
       found.push(...(await this.#all(redis, receiver, ids)));
       if (ids.length < count) break;
       next = `(${ids.at(-1)}`;

@@ -8,6 +8,7 @@ export interface RedisCommands {
     key: string,
     ...range: [from: string, to: string, limit: "LIMIT", offset: number, count: number]
   ): Promise<string[]>;
+  zrevrangebylex: RedisCommands["zrangebylex"];
   zrangebyscore(
     key: string,
     ...range: [from: string, to: number, limit: "LIMIT", offset: number, count: number]

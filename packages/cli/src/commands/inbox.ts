@@ -5,9 +5,10 @@ import { type LimitedOptions, runActs } from "../inbox/acts.ts";
 import { type BackupOptions, type EraseOptions, runBackup, runErase } from "../inbox/erase.ts";
 import { type ErrorsOptions, runErrors } from "../inbox/errors.ts";
 import { reasonOption, withFilters } from "../inbox/filters.ts";
-import { type ListOptions, runExport, runList, runShow, runStats } from "../inbox/list.ts";
+import { type ListOptions, runExport, runList, runShow } from "../inbox/list.ts";
 import { type PruneOptions, runPrune } from "../inbox/prune.ts";
 import { type InboxSource, withInboxSource } from "../inbox/source.ts";
+import { runStats } from "../inbox/stats.ts";
 import {
   type Example,
   file,

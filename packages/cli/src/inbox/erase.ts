@@ -1,3 +1,4 @@
+import { type Erased, eraseReport } from "@reporthook/core/store";
 import { confirm } from "../lib/ask.ts";
 import { CommandFailed, UsageError } from "../lib/errors.ts";
 import type { Terminal } from "../lib/terminal.ts";
@@ -11,7 +12,7 @@ export interface EraseOptions extends InboxSource {
   readonly yes?: boolean;
 }
 
-/** Runs `inbox erase`: removes what deliveries of one report or request tell, after `--yes` or a confirmation of their number. */
+/** Runs `inbox erase`: removes what an inbox has of one report or request, after `--yes` or a confirmation of the number. */
 export async function runErase(
   terminal: Terminal,
   { reportId, requestId, yes = false, ...from }: EraseOptions,
@@ -20,25 +21,39 @@ export async function runErase(
     throw new UsageError("Name what to erase, either with --report-id or with --request-id");
   }
   await withInbox(terminal, from, null, async (inbox) => {
-    if (inbox.erase === undefined) {
-      throw new CommandFailed(
-        "not_searchable",
-        "BullMQ can't look for a report in every state: release or discard its parked deliveries; the others go with their retention",
-      );
-    }
     const { clock } = await livedTimeOf(inbox);
     const { wallOffset } = clock;
     const what = { reportId, requestId, receiver: from.receiver };
     const query = { ...what, now: clock.now(), wallOffset, by: nameOfUser() };
-    const erase = (dryRun: boolean) => inbox.erase?.({ ...query, dryRun }) ?? Promise.resolve(0);
-    const found = yes ? 1 : await terminal.during("Looking", () => erase(true));
-    const many = `${found} ${found === 1 ? "delivery" : "deliveries"}`;
+    const erase = (dryRun: boolean) => eraseReport(inbox, { ...query, dryRun });
+    const found = await terminal.during("Looking", () => erase(true));
+    if (found.deliveries === null && found.requests === 0) throw notSearchable(found);
+    const many = manyOf(found);
     const question = `Erase bodies, errors and contexts of ${many}? They are gone for good; backups keep theirs.`;
-    if (!yes && found > 0) await confirm(terminal, question, { many, done: "erased" });
-    const erased = found === 0 ? 0 : await terminal.during("Erasing", () => erase(false));
-    terminal.print(`Erased ${erased}.`);
-    terminal.emit({ erased });
+    const isNone = (found.deliveries ?? 0) + found.requests === 0;
+    if (!yes && !isNone) await confirm(terminal, question, { many, done: "erased" });
+    const erased = isNone ? found : await terminal.during("Erasing", () => erase(false));
+    if (erased.deliveries === null) throw notSearchable(erased);
+    terminal.print(`Erased ${manyOf(erased)}.`);
+    terminal.emit({ erased: erased.deliveries, requests: erased.requests });
   });
+}
+
+function manyOf({ deliveries, requests }: Erased): string {
+  const counted = (count: number, one: string, more: string): string =>
+    `${count} ${count === 1 ? one : more}`;
+  const parts = [
+    deliveries === null ? [] : counted(deliveries, "delivery", "deliveries"),
+    requests === 0 ? [] : counted(requests, "request", "requests"),
+  ];
+  return parts.flat().join(" and ");
+}
+
+function notSearchable(erased: Erased): CommandFailed {
+  const { requests } = erased;
+  const before = requests === 0 ? "" : `Erased ${manyOf(erased)}, and none of the deliveries: `;
+  const why = `${before}BullMQ can't look for a report in every state: release or discard its parked deliveries; the others go with their retention`;
+  return new CommandFailed("not_searchable", why, { requests });
 }
 
 /** Options of `inbox backup`. */

@@ -1,16 +1,11 @@
-import { realpathSync } from "node:fs";
-import { Lookout, systemClock } from "@reporthook/core/store";
 import { dashboard, ofInbox } from "@reporthook/dashboard";
 import { CommandFailed } from "../lib/errors.ts";
 import { fixtureText } from "../lib/fixture.ts";
-import { usualReceiver } from "../lib/options.ts";
 import type { Terminal } from "../lib/terminal.ts";
-import { errorLines } from "./errors.ts";
 import { type FilterOptions, queryOf } from "./filters.ts";
 import { findEntry, findId } from "./find.ts";
-import { problemLines } from "./problems.ts";
-import { fileSize, type InboxSource, warnOfOthers, withInbox } from "./source.ts";
-import { entryLines, entryTable, statsLines } from "./view.ts";
+import { type InboxSource, warnOfOthers, withInbox } from "./source.ts";
+import { entryLines, entryTable } from "./view.ts";
 
 /** Options of `inbox list`. */
 export interface ListOptions extends InboxSource, FilterOptions {
@@ -70,33 +65,5 @@ export async function runExport(
     const text = fixtureText({ type: details.type, contentType, body: await answer.text() });
     terminal.emit(JSON.parse(text));
     terminal.print(terminal.clean(text));
-  });
-}
-
-/** Runs `inbox stats`: tells what is wrong, counts deliveries by state and reason, and names the processes on the inbox. */
-export async function runStats(terminal: Terminal, options: InboxSource): Promise<void> {
-  const { receiver } = options;
-  await withInbox(terminal, options, "Counting", async (inbox, source) => {
-    const { db } = source;
-    const name = receiver ?? usualReceiver;
-    const lookout = new Lookout({ inbox, name, clock: systemClock });
-    await lookout.looked();
-    const health = await lookout.health();
-    const { problems, oldestWaitingMs, newest, service } = health;
-    // It may accept no more, and still be read.
-    if (!health.inbox.ok) terminal.tell(terminal.clean(health.inbox.error ?? "The inbox fails"));
-    const counts = await inbox.counts(receiver);
-    const now = new Date();
-    // In all, not by minute.
-    const { parked: reasons } = await inbox.summary({ receiver, from: now, until: now });
-    const bytes = db === undefined ? null : fileSize(db) + fileSize(`${realpathSync(db)}-wal`);
-    const { processes } = lookout;
-    const numbers = { counts, reasons, oldestWaitingMs, newest, service, bytes };
-    terminal.emit({ problems, ...numbers, processes });
-    for (const line of problemLines(problems, source, terminal)) terminal.print(line);
-    const groups = terminal.json ? [] : await inbox.errors({ receiver });
-    for (const line of errorLines(groups, terminal)) terminal.print(line);
-    for (const line of statsLines({ ...numbers, processes }, terminal)) terminal.print(line);
-    await warnOfOthers(terminal, inbox, source, receiver);
   });
 }

@@ -6,15 +6,15 @@ import type { InboxSource } from "./source.ts";
 
 /** Formats what is wrong, worst first, each with the command that shows it. */
 export function problemLines(
-  problems: readonly Problem[],
+  problems: readonly (Problem & { readonly receiver: string })[],
   { receiver: _, ...source }: InboxSource,
   terminal: Terminal,
 ): string[] {
   const now = Date.now();
-  return problems.flatMap(({ severity, code, since, text, command }) => {
+  return problems.flatMap(({ receiver, severity, code, since, text, command }) => {
     const style = severity === "critical" ? "red" : "yellow";
     const lead = `${severity}: `;
-    const told = `${code}, for ${duration(now - since.getTime())}: ${terminal.clean(text)}`;
+    const told = `${code}, for ${duration(now - since.getTime())}: ${receiver}: ${terminal.clean(text)}`;
     const lines = hang(lead, told, terminal).map((line) => terminal.paint(style, line));
     const [, inbox] = /^npx reporthook inbox (.*)$/.exec(command ?? "") ?? [];
     // A command of another kind is shown as it is.

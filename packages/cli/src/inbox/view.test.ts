@@ -80,6 +80,8 @@ it("entryLines() shows a stack trace once, a frame a line", () => {
   const shown = entryLines(details, createTerminal(false, {})).join("\n");
   expect(shown).toContain(`\nLast error\n${lastError}\n\nAttempts\n`);
   expect(shown.match(/a\.js/g)).toHaveLength(1);
+  const steering = { ...details, lastError: "boom\n  \r\u000b\u2028owned" };
+  expect(entryLines(steering, createTerminal(false, {}))).toContain("  owned");
 });
 
 it("entryTable() tells that no handler ran", () => {

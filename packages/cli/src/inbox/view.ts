@@ -1,5 +1,5 @@
-import type { Attempt, Counts, Entry, EntryDetails } from "@reporthook/core";
-import { type InboxProcess, isAttempt, isKeyRefused } from "@reporthook/core/store";
+import type { Attempt, Entry, EntryDetails } from "@reporthook/core";
+import { isAttempt, isKeyRefused } from "@reporthook/core/store";
 import { type Column, duration, hang, milliseconds, pairs, table } from "../lib/layout.ts";
 import type { Style, Terminal } from "../lib/terminal.ts";
 
@@ -51,7 +51,6 @@ export function entryLines(details: EntryDetails, terminal: Terminal): string[] 
     ["request", details.requestId],
     ["context", details.context === null ? null : JSON.stringify(details.context)],
     ["path", details.url || null],
-    ["context", details.context === null ? null : JSON.stringify(details.context)],
     ["received", receivedAt.toISOString()],
     ["verdict", details.verification],
     ["attempts", String(details.attempts)],
@@ -73,7 +72,8 @@ export function entryLines(details: EntryDetails, terminal: Terminal): string[] 
 /** A stack trace, with each of its lines indented as it was. */
 function traceLines(trace: string, terminal: Terminal): string[] {
   return trace.split("\n").flatMap((line) => {
-    const indent = /^\s*/.exec(line)?.[0] ?? "";
+    // Other white space may steer the terminal.
+    const [indent = ""] = /^ */.exec(line) ?? [];
     return hang(indent, line.trim(), terminal);
   });
 }
@@ -111,45 +111,6 @@ function attemptText({ stage, ms, outcome, error }: Attempt): string {
   const failed = stage === "verify" ? "no verdict after" : "failed in";
   const what = outcome === "retry" ? `${failed} ${took}, retried` : `${outcome} in ${took}`;
   return error === null ? what : `${what}: ${error.split("\n", 1)}`;
-}
-
-/** The result of `inbox stats`. */
-export interface Stats {
-  readonly counts: Counts;
-  /** Number of parked deliveries by reason code. */
-  readonly reasons: Readonly<Record<string, number>>;
-  readonly oldestWaitingMs: number | null;
-  readonly newest: Date | null;
-  readonly service: string;
-  readonly processes: readonly InboxProcess[];
-  /** Size of the file and its WAL; null for queues. */
-  readonly bytes: number | null;
-}
-
-/** Formats the numbers of an inbox. */
-export function statsLines(stats: Stats, terminal: Terminal): string[] {
-  const { counts, reasons, oldestWaitingMs, newest, service, processes, bytes } = stats;
-  const now = Date.now();
-  const because = Object.entries(reasons).map(([code, count]) => `${count} ${code}`);
-  const numbers = Object.entries(counts).map(([state, count]) => [state, String(count)] as const);
-  return pairs(
-    [
-      ...numbers,
-      ["parked", because.length === 0 ? "0" : because.join(", ")],
-      ["oldest waiting", oldestWaitingMs === null ? "none" : duration(oldestWaitingMs)],
-      ["newest", newest === null ? "none" : newest.toISOString()],
-      ["service", service],
-      ...processes.map((one) => ["process", processText(one, now)] as const),
-      ["file", bytes === null ? null : `${(bytes / 1_048_576).toFixed(1)} MiB`],
-    ],
-    terminal,
-  );
-}
-
-function processText({ host, pid, version, since, seenAt, state }: InboxProcess, now: number) {
-  const ago = duration(Math.max(0, now - seenAt.getTime()));
-  const text = `${pid} on ${host}, version ${version}, since ${since.toISOString()}`;
-  return state === "running" ? text : `${text}, ${state} for ${ago}`;
 }
 
 /** The explanation of an entry's state, with the error first. */

@@ -35,14 +35,8 @@ const notAnObject = park("dead", "not_understood", "The body is not a JSON objec
 export interface HandleOptions
   extends Pick<
     ReceiverSettings,
-    | "clock"
-    | "logger"
-    | "schemas"
-    | "reusedSignature"
-    | "retry"
-    | "concurrency"
-    | "handlerTimeoutMs"
-    | "redact"
+    | ("clock" | "logger" | "schemas" | "reusedSignature")
+    | ("retry" | "concurrency" | "handlerTimeoutMs" | "redact")
   > {
   readonly recognizer: Recognizer;
   readonly registrations: readonly Registration[];
@@ -120,14 +114,13 @@ export class HandleStage {
   /** Handles a delivery of a request: with its context, and each of its events by one delivery. */
   async #ofRequest(job: Job, requestId: string, signal: StopSignal): Promise<Outcome> {
     const { requests, redact } = this.#options;
-    let known: { readonly job: Job; readonly request: KnownRequest | null };
+    let request: KnownRequest | null;
     try {
-      const request = await requests.find(requestId);
-      known = { job: { ...job, context: request?.context ?? null }, request };
+      request = await requests.find(requestId);
     } catch (error) {
       return inboxAway(error, redact);
     }
-    return this.#attempt(known.job, known.request, signal);
+    return this.#attempt({ ...job, context: request?.context ?? null }, request, signal);
   }
 
   #attempt(job: Job, request: KnownRequest | null, signal: StopSignal): Outcome | Promise<Outcome> {
@@ -182,21 +175,26 @@ export class HandleStage {
     if (claim.isNew && isSettled(claim.request) && type !== `report.${state}`) {
       logger.warn({ id: job.id, requestId, type, state }, messages.anotherEnd);
     }
-    const outcome = await this.#dispatch(job, event, signal);
+    const outcome = await this.#dispatch(job, event, signal, claim.request.traceparent);
     if (outcome.to === "handled") {
       await requests.done(requestId, type, job.id).catch(reporter.unexpected);
     }
     return outcome;
   }
 
-  #dispatch(job: Job, event: EventOf, signal: StopSignal): Outcome | Promise<Outcome> {
+  #dispatch(
+    job: Job,
+    event: EventOf,
+    signal: StopSignal,
+    traceparent?: string,
+  ): Outcome | Promise<Outcome> {
     const recognized = recognizedOf(event);
     const handlers = handlersFor(this.#options.registrations, event, job.released);
     if (handlers.length === 0) return this.#withoutHandler(job, recognized);
     const { reporter, clock, handlerTimeoutMs: timeoutMs } = this.#options;
     const bounds = { clock, attempt: job.attempts + 1, timeoutMs, signal };
     const run = () => dispatch(handlers, event, bounds);
-    return reporter.handle(job, run).then((failures) => {
+    return reporter.handle(job, run, traceparent).then((failures) => {
       if (failures.length === 0) return { to: "handled", ...recognized };
       if (signal.aborted) return cutOff;
       return { ...afterFailure(job, failures, this.#options), ...recognized };

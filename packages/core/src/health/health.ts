@@ -57,7 +57,7 @@ export const inside: unique symbol = Symbol.for("reporthook.inside");
 
 /** The part of a receiver, or of an inbox without one, that tools see beside its health. */
 export interface Inside {
-  readonly lookout: Pick<Lookout, "processes">;
+  readonly lookout: Pick<Lookout, "processes" | "look">;
   /** The numbers of the receiver's process; null without a receiver. */
   readonly numbers: (() => Numbers) | null;
 }
@@ -199,7 +199,7 @@ export class Lookout {
     const known = {
       reports,
       facts: this.#inbox.ok ? (look?.facts ?? null) : null,
-      overdue: look?.overdue ?? 0,
+      overdue: look?.requests?.overdue ?? 0,
       everValid: look?.everValid ?? false,
       watchedSince: desk?.awakeSince ?? Number.NEGATIVE_INFINITY,
     };

@@ -1,5 +1,6 @@
 import type { Facts, Notes } from "../inbox/facts.ts";
 import type { Inbox } from "../inbox/inbox.ts";
+import type { RequestCounts } from "../inbox/request-store.ts";
 import type { ProcessReport } from "./situation.ts";
 
 /** The beginning of the keys of all notes from which problems follow. */
@@ -13,8 +14,8 @@ const processes = `${now}process/`;
 /** A look at an inbox. */
 export interface Look {
   readonly facts: Facts;
-  /** The number of requests that are overdue. */
-  readonly overdue: number;
+  /** The number of requests by state; null of an inbox that keeps none. */
+  readonly requests: RequestCounts | null;
   /** Of all processes that spoke in the last hour. */
   readonly reports: readonly ProcessReport[];
   readonly everValid: boolean;
@@ -24,7 +25,7 @@ export interface Look {
 
 /** Looks at a receiver's inbox. */
 export async function lookAt(inbox: Inbox, receiver: string): Promise<Look> {
-  const [facts, notes, requests] = await Promise.all([
+  const [facts, notes, requests = null] = await Promise.all([
     inbox.facts(receiver),
     inbox.notes(receiver, now),
     inbox.requests?.counts(receiver),
@@ -33,8 +34,7 @@ export async function lookAt(inbox: Inbox, receiver: string): Promise<Look> {
     key.startsWith(processes) ? reportIn(text) : [],
   );
   const { [toldKey]: told = null } = notes;
-  const overdue = requests?.overdue ?? 0;
-  return { facts, overdue, reports, everValid: validKey in notes, told };
+  return { facts, requests, reports, everValid: validKey in notes, told };
 }
 
 /** The note of a report; of one that is to be forgotten, null. */

@@ -139,8 +139,8 @@ export interface Guarantees {
   /** Whether the app accepts the loss of acknowledged deliveries that are not handled yet. */
   readonly lossAccepted?: true;
   /**
-   * Whether events, reports, requests and errors are found in every state, or only among parked and rejected entries: then nothing
-   * can be erased, and a rejected one keeps only a body of up to 16 KiB.
+   * Whether events, reports, requests and errors are found in every state, or only among parked and rejected entries: then no
+   * entry can be erased, and a rejected one keeps only a body of up to 16 KiB.
    */
   readonly finds: "everything" | "parked";
 }
@@ -169,6 +169,8 @@ export interface Inbox {
   /** Summarizes the whole inbox, and the notifications received in a span of time. */
   summary(query: SummaryQuery): Promise<Summary>;
   counts(receiver?: string): Promise<Counts>;
+  /** The names of the receivers that have used the store: one that tools open has it. */
+  receivers?(): Promise<readonly string[]>;
   /** The backlog of a receiver, synchronously: read before every body. */
   backlog(receiver: string): Backlog;
   /** The facts from which a receiver's problems follow. Asked each few seconds: a million deliveries must not take long. */
@@ -188,7 +190,7 @@ export interface Inbox {
   /** Keeps requests for reports; without it `receiver.reports` says that this inbox can't. */
   readonly requests?: RequestStore | undefined;
   /**
-   * Removes bodies, errors and contexts of the entries of one report or request, in every state, in steps; resolves to how many.
+   * Removes bodies, errors and contexts of the entries of one report or its requests, in every state, in steps; resolves to how many.
    * An entry whose report is not known is found by its body. Only a store that can look for a report in every state has it.
    */
   erase?(query: EraseQuery): Promise<number>;

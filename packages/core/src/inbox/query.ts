@@ -95,33 +95,24 @@ export const noBacklog: Backlog = {
   withoutToken: 0,
 };
 
-/** The share of one delivery in the backlog. */
-export function backlogShareOf({
-  state,
-  lowPriority,
-  verification,
-  context,
-}: Pick<StoredDelivery, "state" | "lowPriority" | "verification" | "context">): Backlog {
+/** Adds a delivery to a backlog, or takes it out: in place, because this is done at each step of each delivery. */
+export function countInBacklog(
+  backlog: { -readonly [Name in keyof Backlog]: Backlog[Name] },
+  {
+    state,
+    lowPriority,
+    verification,
+    context,
+  }: Pick<StoredDelivery, "state" | "lowPriority" | "verification" | "context">,
+  by: 1 | -1,
+): void {
   const unsigned = verification === "unsigned";
   const unverified = state === "received" && !lowPriority;
-  return {
-    waiting: state === "received" || state === "verified" ? 1 : 0,
-    unverified: unverified ? 1 : 0,
-    unsignedWaiting: state === "verified" && unsigned ? 1 : 0,
-    unsignedHeld: state === "held" && unsigned ? 1 : 0,
-    withoutToken: context === withoutToken && (unverified || state === "held") ? 1 : 0,
-  };
-}
-
-/** One backlog with another one added to it `times` times. */
-export function sumOfBacklogs(one: Backlog, other: Backlog, times: 1 | -1): Backlog {
-  return {
-    waiting: one.waiting + times * other.waiting,
-    unverified: one.unverified + times * other.unverified,
-    unsignedWaiting: one.unsignedWaiting + times * other.unsignedWaiting,
-    unsignedHeld: one.unsignedHeld + times * other.unsignedHeld,
-    withoutToken: one.withoutToken + times * other.withoutToken,
-  };
+  if (state === "received" || state === "verified") backlog.waiting += by;
+  if (unverified) backlog.unverified += by;
+  if (state === "verified" && unsigned) backlog.unsignedWaiting += by;
+  if (state === "held" && unsigned) backlog.unsignedHeld += by;
+  if (context === withoutToken && (unverified || state === "held")) backlog.withoutToken += by;
 }
 
 /** Counts deliveries by state: of a receiver, or all. */

@@ -38,8 +38,10 @@ export interface RequestQuery {
   readonly receiver?: string | undefined;
   /** In this state; `overdue` is told as overdue and not settled. */
   readonly state?: RequestState | "overdue" | undefined;
+  /** Oldest first when left out. */
+  readonly newestFirst?: boolean | undefined;
   readonly limit: number;
-  /** Only requests after this id. */
+  /** Only requests after this id, in the order of the list. */
   readonly after?: string | undefined;
 }
 
@@ -53,7 +55,6 @@ export interface RequestStore {
   get(id: string, receiver?: string): Promise<StoredRequest | null>;
   /** Puts `next` in the place of a request as it was read, or deletes it for null; resolves to false if that has changed. */
   replace(read: StoredRequest, next: StoredRequest | null): Promise<boolean>;
-  /** Oldest first. */
   list(query: RequestQuery): Promise<StoredRequest[]>;
   counts(receiver?: string): Promise<RequestCounts>;
   /** Finds the requests of a receiver that are due until a lived time, neither settled nor told as overdue: the first due first. */

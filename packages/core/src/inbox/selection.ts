@@ -84,10 +84,14 @@ export interface ErrorsQuery {
 }
 
 /** The question of {@link Inbox.erase}: the deliveries of one report, or of one request. */
-export type EraseQuery = Pick<
-  ActQuery,
-  "receiver" | "reportId" | "requestId" | "now" | "wallOffset" | "by" | "dryRun"
->;
+export interface EraseQuery
+  extends Pick<
+    ActQuery,
+    "receiver" | "reportId" | "requestId" | "now" | "wallOffset" | "by" | "dryRun"
+  > {
+  /** The requests of the report, whose deliveries are meant too. */
+  readonly requestIds?: readonly string[] | undefined;
+}
 
 /** The entries of one step of an act. */
 export interface ActStep {

@@ -1,5 +1,5 @@
 import type { Authorization } from "../client/authorizer.ts";
-import type { Verdict } from "../client/client.ts";
+import type { ServiceAnswer, Verdict } from "../client/client.ts";
 import type { Numbers } from "../health/counters.ts";
 import type { Lookout } from "../health/health.ts";
 import type { Answered, InVain } from "../health/news.ts";
@@ -38,6 +38,12 @@ export interface Watched {
   readonly numbers: () => Numbers;
 }
 
+/** The result of `reports.request`. */
+export interface Requested {
+  readonly id: string;
+  readonly answer: ServiceAnswer | null;
+}
+
 /**
  * Is told what happens in one receiver, and wraps its work: telemetry, alerts and hooks are instruments. A wrapper has to run its
  * function once, and to pass on the result.
@@ -53,8 +59,14 @@ export interface Instrumentation {
   ): Promise<ReceiveResult>;
   /** One authorize call. */
   verify?(job: Job, run: () => Promise<Authorization>): Promise<Authorization>;
-  /** All handlers of one attempt; resolves to what they threw. */
-  handle?(job: Job, run: () => Promise<readonly unknown[]>): Promise<readonly unknown[]>;
+  /** All handlers of one attempt; resolves to what they threw. `traceparent` was kept with the request for the report. */
+  handle?(
+    job: Job,
+    run: () => Promise<readonly unknown[]>,
+    traceparent?: string,
+  ): Promise<readonly unknown[]>;
+  /** One call of `reports.request`, in its async context; `run` takes the `traceparent` to keep with the request. */
+  request?(run: (traceparent?: string) => Promise<Requested>): Promise<Requested>;
   /** Called with the result of each request and the milliseconds until then, storing included. */
   answered?(result: ReceiveResult, request: Answered, ms: number): void;
   /** Called with each verdict. */

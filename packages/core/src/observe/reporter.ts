@@ -15,7 +15,7 @@ export interface ReporterSettings extends Omit<Watched, "lookout" | "numbers"> {
 }
 
 /** The steps that instruments wrap: each wrapper is called inside those before it. */
-type Wrappers = Required<Pick<Instrumentation, "receive" | "verify" | "handle">>;
+type Wrappers = Required<Pick<Instrumentation, "receive" | "verify" | "handle" | "request">>;
 
 type Event = "answered" | "judged" | "unanswered" | "unsigned" | "notStored" | "stoodStill";
 
@@ -24,6 +24,7 @@ export class Reporter implements Wrappers {
   receive: Wrappers["receive"] = (incoming, _id, run) => run(incoming);
   verify: Wrappers["verify"] = (_job, run) => run();
   handle: Wrappers["handle"] = (_job, run) => run();
+  request: Wrappers["request"] = (run) => run();
   readonly #settings: ReporterSettings;
   readonly #instruments: Instrumentation[];
 
@@ -93,7 +94,7 @@ export class Reporter implements Wrappers {
 
   #add(one: Instrumentation): void {
     this.#instruments.push(one);
-    const { receive, verify, handle } = this;
+    const { receive, verify, handle, request } = this;
     if (one.receive !== undefined) {
       const inner = one.receive.bind(one);
       this.receive = (incoming, id, run) => receive(incoming, id, (given) => inner(given, id, run));
@@ -104,7 +105,11 @@ export class Reporter implements Wrappers {
     }
     if (one.handle !== undefined) {
       const inner = one.handle.bind(one);
-      this.handle = (job, run) => handle(job, () => inner(job, run));
+      this.handle = (job, run, from) => handle(job, () => inner(job, run, from), from);
+    }
+    if (one.request !== undefined) {
+      const inner = one.request.bind(one);
+      this.request = (run) => request((from) => inner((own) => run(own ?? from)));
     }
   }
 

@@ -64,34 +64,10 @@ export class Pipeline {
     const callbacks = this.#callbacks;
     const called =
       callbacks === null ? undefined : await inTime(deadline, callbacks.verify(incoming.url));
-    const result = await this.#take(incoming, called, id, deadline);
+    const read = await this.#read(incoming, called, id, deadline);
+    const result = "refused" in read ? read : await this.#admit(read, incoming, deadline);
     const isRefused = "refused" in result && called?.token === "valid";
     return isRefused ? { ...result, hasToken: true } : result;
-  }
-
-  /** Reads, admits and stores a notification. */
-  async #take(
-    incoming: Incoming,
-    called: Called | undefined,
-    id: string,
-    deadline: Deadline,
-  ): Promise<ReceiveResult> {
-    const read = await this.#read(incoming, called, id, deadline);
-    if ("refused" in read) return read;
-    // From here to storing nothing may interrupt an unsigned one: the next is counted against the stored ones.
-    const { ack, inbox, name, verify } = this.#settings;
-    const { claims, delivery } = read;
-    const names = claims === null ? [] : Object.keys(plainHeaders(incoming.headers));
-    const admitted =
-      claims === null ? toBeVerified : this.#unsigned(claims, names, inbox.backlog(name));
-    if (claims !== null && admitted?.to !== "verified") this.#reporter.tell("unsigned", names);
-    if (admitted === null) return { refused: "missing_signature" };
-    if (ack === "handled") {
-      return this.#admission.refusal() ?? this.#inside.handle(delivery, admitted, deadline);
-    }
-    const isAskedFirst = admitted.to === "received" && verify === "before-ack";
-    const outcome = isAskedFirst ? await this.#inside.verify(delivery, deadline) : null;
-    return this.#store(read, admitted, outcome, deadline);
   }
 
   /** Reads a request, if it is to be read. */
@@ -120,6 +96,29 @@ export class Pipeline {
     if (unjoined !== null) return unjoined;
     const parts = { id, key, context, requestId };
     return { delivery: newDelivery(this.#settings, notification, parts), claims, lacksToken };
+  }
+
+  /** Admits what was read, and stores it. From here to storing nothing may interrupt an unsigned one: the next is counted against the stored ones. */
+  #admit(
+    read: Read,
+    { headers }: Incoming,
+    deadline: Deadline,
+  ): Promise<ReceiveResult> | ReceiveResult {
+    const { ack, inbox, name, verify } = this.#settings;
+    const { claims, delivery } = read;
+    const names = claims === null ? [] : Object.keys(plainHeaders(headers));
+    const admitted =
+      claims === null ? toBeVerified : this.#unsigned(claims, names, inbox.backlog(name));
+    if (claims !== null && admitted?.to !== "verified") this.#reporter.tell("unsigned", names);
+    if (admitted === null) return { refused: "missing_signature" };
+    if (ack === "handled") {
+      return this.#admission.refusal() ?? this.#inside.handle(delivery, admitted, deadline);
+    }
+    const isAskedFirst = admitted.to === "received" && verify === "before-ack";
+    if (!isAskedFirst) return this.#store(read, admitted, null, deadline);
+    return this.#inside
+      .verify(delivery, deadline)
+      .then((outcome) => this.#store(read, admitted, outcome, deadline));
   }
 
   /** Stores a delivery; `outcome` is the one of the verify stage, if that was asked first. */

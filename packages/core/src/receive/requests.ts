@@ -66,9 +66,8 @@ export class Requests {
       logAnswer(logger, id, decision, { elapsedMs: ms });
       this.#reporter.tell("answered", decision, { isSigned: () => this.#isSigned(incoming) }, ms);
       if ("refused" in decision) this.#warnOfRefusal(decision.refused, incoming);
-      const { isWorking, waitUntil } = this.#runner.work;
+      const { waitUntil } = this.#runner.work;
       if (!this.#isWorkedOn(id, decision)) waitUntil.settle(id);
-      if (isWorking) void this.#runner.work.prune();
       if (look(() => incoming.answered?.()) === true) this.#warnOfRefusal("answered", incoming);
       return acknowledge(decision, incoming.multiplexed, isLast);
     } catch (error) {

@@ -4,16 +4,39 @@ import { responseIn } from "../client/service-response.ts";
 import { InvalidReportRequestError, ReporthookError } from "../errors.ts";
 import { describe } from "../lib/describe.ts";
 import { safeGet } from "../lib/safe-get.ts";
+import type { Requested } from "../observe/instrumentation.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import type { KnownRequests } from "./known-requests.ts";
+import type { RequestOptions } from "./reports-type.ts";
 import { confirmed, contextIn, type KnownRequest } from "./request.ts";
 
-/** Sends a stored request, and records the answer. Rejects as `ReportRequests.request` does. */
-export async function sendRequest(
+/** The parts of a receiver that send a request. */
+type Sending = Pick<ReceiverSettings, "client" | "clock"> & { readonly url: string };
+
+/** Stores a request and sends it, unless another one with its key is known. Rejects as `ReportRequests.request` does. */
+export async function askOnce(
+  made: KnownRequest,
+  { resend = false, signal }: Pick<RequestOptions, "resend" | "signal">,
+  sending: Sending,
+  callbacks: Callbacks,
+  requests: KnownRequests,
+): Promise<Requested> {
+  const earlier = await requests.add(made);
+  if (earlier !== null && !isSame(earlier, made)) throw reused(earlier.id);
+  if (earlier !== null && !(resend && earlier.state === "unconfirmed")) {
+    return { id: earlier.id, answer: earlier.answer };
+  }
+  const sent = earlier ?? made;
+  const answer = await send(sent, earlier !== null, signal, sending, callbacks, requests);
+  return { id: sent.id, answer };
+}
+
+/** Sends a stored request, and records the answer. */
+async function send(
   request: KnownRequest,
   isSentBefore: boolean,
   signal: AbortSignal | undefined,
-  { client, clock, url }: Pick<ReceiverSettings, "client" | "clock"> & { readonly url: string },
+  { client, clock, url }: Sending,
   callbacks: Callbacks,
   requests: KnownRequests,
 ): Promise<ServiceAnswer> {
@@ -42,7 +65,7 @@ export async function sendRequest(
 
 /** Makes a request, not sent yet. */
 export function newRequest(
-  known: Pick<KnownRequest, "id" | "receiver" | "idempotencyKey" | "context">,
+  known: Pick<KnownRequest, "id" | "receiver" | "idempotencyKey" | "context" | "traceparent">,
   report: RequestedReport,
   overdueMs: number,
   { now, wallNow }: { readonly now: number; readonly wallNow: number },
@@ -58,6 +81,29 @@ export function newRequest(
     version: 0,
     dates: { requestedAt: wallNow, dueAt: wallNow + overdueMs, ...later },
   };
+}
+
+function isSame(one: KnownRequest, other: KnownRequest): boolean {
+  const contextOf = ({ context }: KnownRequest): unknown =>
+    context === null ? undefined : JSON.parse(context);
+  return (
+    sorted(one.report) === sorted(other.report) &&
+    sorted(contextOf(one)) === sorted(contextOf(other))
+  );
+}
+
+/** The JSON text of a value, the same for equal ones. */
+function sorted(value: unknown): string | undefined {
+  return JSON.stringify(value, (_, part: unknown) =>
+    typeof part === "object" && part !== null && !Array.isArray(part)
+      ? Object.fromEntries(Object.entries(part).sort(([one], [other]) => (one < other ? -1 : 1)))
+      : part,
+  );
+}
+
+function reused(id: string): ReporthookError {
+  const message = `The idempotencyKey is that of request ${id}, for another report or context: give each request a key of its own`;
+  return new ReporthookError("idempotency_key_reused", message);
 }
 
 /** Whether the service certainly has nothing of it. */

@@ -5,7 +5,14 @@ import type { Job } from "../inbox/delivery.ts";
 import type { Inbox } from "../inbox/inbox.ts";
 import type { RequestStore } from "../inbox/request-store.ts";
 import type { ReceiverClock } from "../lib/time/lived-clock.ts";
-import { claimed, isSettled, type KnownRequest, requestOf, storedOf } from "./request.ts";
+import {
+  claimed,
+  erasedRequest,
+  isSettled,
+  type KnownRequest,
+  requestOf,
+  storedOf,
+} from "./request.ts";
 
 /** The answer to {@link KnownRequests.claim}: whether the handlers of the delivery may run. */
 export interface Claim {
@@ -62,7 +69,9 @@ export class KnownRequests {
       const changed = await next(read);
       if (changed === read) return read;
       const version = read.version + 1;
-      const stored = changed === null ? null : storedOf({ ...changed, version });
+      // An erased one tells nothing of what comes later.
+      const kept = changed?.isErased === true ? erasedRequest(changed) : changed;
+      const stored = kept === null ? null : storedOf({ ...kept, version });
       if (await this.store?.replace(storedOf(read), stored)) {
         return stored === null ? null : requestOf(stored);
       }
@@ -93,6 +102,7 @@ export class KnownRequests {
     });
     if (request === null) return null;
     if (isNew && isSettled(request)) this.onSettled();
+    if (request.isErased === true) repeats ??= "no handler ran: the request was erased";
     return { request, repeats, isNew };
   }
 

@@ -10,8 +10,15 @@ import { addSettled } from "./own-deliveries.ts";
 import type { ReportRequests } from "./reports-type.ts";
 import { type KnownRequest, requestOf, requestRecordOf } from "./request.ts";
 
+type Query = NonNullable<Parameters<ReportRequests["list"]>[0]>;
+
 /** The part of {@link ReportRequests} for which no receiver has to run. */
-export type StoredReports = Pick<ReportRequests, "get" | "list" | "counts" | "settle">;
+export interface StoredReports extends Pick<ReportRequests, "get" | "counts" | "settle"> {
+  /** Oldest first, unless a tool wants the newest first. */
+  list(
+    query?: Query & { readonly newestFirst?: boolean | undefined },
+  ): ReturnType<ReportRequests["list"]>;
+}
 
 const ends = ["complete", "internal_error"];
 
@@ -37,8 +44,8 @@ export function storedReports(
       return found === null ? null : requestRecordOf(found);
     },
     list: async (query = {}) => {
-      assertKnownKeys("reports.list", query, ["state", "limit", "after"]);
-      const { state, limit = 100, after } = query;
+      assertKnownKeys("reports.list", query, ["state", "newestFirst", "limit", "after"]);
+      const { state, newestFirst, limit = 100, after } = query;
       const isState = state === undefined || state === "overdue" || requestStates.includes(state);
       const expected = `overdue or one of ${requestStates.join(", ")}`;
       assertOption("reports.list: state", expected, state, isState);
@@ -46,7 +53,9 @@ export function storedReports(
       const many = "an integer from 1, or Infinity";
       assertOption("reports.list: limit", many, limit, isCount && limit >= 1);
       if (after !== undefined) checkId("list: after", after);
-      const found = await ask((store) => store.list({ receiver: name, state, limit, after }));
+      const found = await ask((store) =>
+        store.list({ receiver: name, state, newestFirst, limit, after }),
+      );
       return found.map((stored) => requestRecordOf(requestOf(stored)));
     },
     counts: () => ask((store) => store.counts(name)),

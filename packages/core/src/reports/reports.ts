@@ -9,8 +9,9 @@ import { safeGet } from "../lib/safe-get.ts";
 import { setUnrefTimeout } from "../lib/time/clock.ts";
 import { realClock } from "../lib/time/real-timers.ts";
 import { assertKnownKeys, assertMs, assertOption } from "../lib/validate.ts";
+import type { Reporter } from "../observe/reporter.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
-import { newRequest, sendRequest } from "./asking.ts";
+import { askOnce, newRequest } from "./asking.ts";
 import type { KnownRequests } from "./known-requests.ts";
 import { assertOpen, checkId, found, keepsNone, storedReports } from "./looking.ts";
 import type { ReportRequests, RequestOptions } from "./reports-type.ts";
@@ -32,6 +33,7 @@ export function createReports(
   callbacks: Callbacks | null,
   requests: KnownRequests,
   life: Life,
+  reporter: Pick<Reporter, "request">,
 ): OwnReports {
   const { ack, callback, client, clock, name, time } = settings;
   const waiting = new Set<() => void>();
@@ -55,18 +57,15 @@ export function createReports(
     const asked = checkedReport(report, url);
     assertNotAborted(signal);
     assertOpen(life, name);
-    await time.join();
-    const [now, wallNow] = [clock.now(), clock.wallNow()];
-    const parts = { id: newId(wallNow), receiver: name, idempotencyKey, context };
-    const made = newRequest(parts, asked, overdueMs, { now, wallNow });
-    const earlier = await requests.add(made);
-    if (earlier !== null && !isSame(earlier, made)) throw reused(earlier.id);
-    if (earlier !== null && !(resend && earlier.state === "unconfirmed")) {
-      return { id: earlier.id, answer: earlier.answer };
-    }
-    const [sent, how] = [earlier ?? made, { ...settings, url }];
-    const answer = await sendRequest(sent, earlier !== null, signal, how, callbacks, requests);
-    return { id: sent.id, answer };
+    return reporter.request(async (traceparent) => {
+      await time.join();
+      const [now, wallNow] = [clock.now(), clock.wallNow()];
+      const id = newId(wallNow);
+      const known = { id, receiver: name, idempotencyKey, context, traceparent };
+      const made = newRequest(known, asked, overdueMs, { now, wallNow });
+      const how = { ...settings, url };
+      return askOnce(made, { signal, resend }, how, callbacks, requests);
+    });
   };
 
   const wait: ReportRequests["wait"] = async (id, options = {}) => {
@@ -160,29 +159,6 @@ function contextText(context: unknown): string | null {
   const text: string | undefined = JSON.stringify(context);
   if (text !== undefined) return text;
   throw new TypeError("reports.request: context must be something that JSON can hold");
-}
-
-function isSame(one: KnownRequest, other: KnownRequest): boolean {
-  const contextOf = ({ context }: KnownRequest): unknown =>
-    context === null ? undefined : JSON.parse(context);
-  return (
-    sorted(one.report) === sorted(other.report) &&
-    sorted(contextOf(one)) === sorted(contextOf(other))
-  );
-}
-
-/** The JSON text of a value, the same for equal ones. */
-function sorted(value: unknown): string | undefined {
-  return JSON.stringify(value, (_, part: unknown) =>
-    typeof part === "object" && part !== null && !Array.isArray(part)
-      ? Object.fromEntries(Object.entries(part).sort(([one], [other]) => (one < other ? -1 : 1)))
-      : part,
-  );
-}
-
-function reused(id: string): ReporthookError {
-  const message = `The idempotencyKey is that of request ${id}, for another report or context: give each request a key of its own`;
-  return new ReporthookError("idempotency_key_reused", message);
 }
 
 function waitedFor({ id, state }: KnownRequest, timeoutMs: number): ReporthookError {

@@ -24,6 +24,10 @@ interface RequestData {
   readonly claims: {
     readonly [Type in EventType]?: { readonly by: string; readonly done: boolean };
   };
+  /** The W3C trace context in which it was made, if somebody observes. */
+  readonly traceparent?: string | undefined;
+  /** A person erased it: what was asked for, for whom, and the answers are gone. */
+  readonly isErased?: true | undefined;
 }
 
 /** A request, as `receiver.reports` shows it. */
@@ -56,8 +60,15 @@ export function requestOf({ data, ...stored }: StoredRequest): KnownRequest {
 
 /** The form in which a request is stored. */
 export function storedOf(request: KnownRequest): StoredRequest {
-  const { report, reportId, answer, dates, claims, ...stored } = request;
-  return { ...stored, data: JSON.stringify({ report, reportId, answer, dates, claims }) };
+  const { report, reportId, answer, dates, claims, traceparent, isErased, ...stored } = request;
+  const data = { report, reportId, answer, dates, claims, traceparent, isErased };
+  return { ...stored, data: JSON.stringify(data) };
+}
+
+/** The request without what it tells: its id, state and dates stay. Its idempotency key may name a person, and is free again. */
+export function erasedRequest(request: KnownRequest): KnownRequest {
+  const nothing = { report: {}, reportId: null, answer: null, context: null, idempotencyKey: null };
+  return { ...request, ...nothing, traceparent: undefined, isErased: true };
 }
 
 /** Shows a request. */

@@ -3,11 +3,12 @@ import { errorOf } from "../../src/deliveries/errors.ts";
 import type { WireDelivery, WireOne } from "../../src/deliveries/wire.ts";
 import { Actions } from "../actions.tsx";
 import { Frame } from "../frame.tsx";
-import { durationText, eventLabel, reasonHint, reasonName, stateLabels } from "../labels.ts";
+import { eventLabel, reasonHint, reasonName, stateLabels } from "../labels.ts";
 import { useLive } from "../live.ts";
-import { Ago, Code, Copy, Empty, Loading, Moment, StateBadge, To } from "../parts.tsx";
+import { Ago, Code, Copy, Loading, Missing, Moment, StateBadge, To } from "../parts.tsx";
 import { ForWhom } from "./for-whom.tsx";
 import { timelineOf } from "./timeline.ts";
+import { Way } from "./way.tsx";
 
 /** One delivery: its state and reason, its history, and its body. */
 export function DeliveryScreen({ id }: { readonly id: string }): JSX.Element {
@@ -16,27 +17,15 @@ export function DeliveryScreen({ id }: { readonly id: string }): JSX.Element {
   return (
     <Frame title={`Delivery ${id}`} screen="delivery" told={told}>
       {data === null ? (
-        <Loading lines={12} />
+        <Loading />
       ) : data.delivery === null ? (
-        <Missing id={id} />
+        <Missing what="delivery" id={id} to={{ screen: "deliveries", filters: {} }}>
+          Handled deliveries are kept for 7 days, parked ones for 30.
+        </Missing>
       ) : (
         <Whole {...data} delivery={data.delivery} />
       )}
     </Frame>
-  );
-}
-
-function Missing({ id }: { readonly id: string }): JSX.Element {
-  return (
-    <>
-      <h1>No such delivery</h1>
-      <Empty title="It was deleted, or never arrived">
-        <p>
-          Handled deliveries are kept for 7 days, parked ones for 30. The id was <code>{id}</code>.
-        </p>
-        <To route={{ screen: "deliveries", filters: {} }}>All deliveries</To>
-      </Empty>
-    </>
   );
 }
 
@@ -71,7 +60,7 @@ function Whole({
         )}
         {viewer.may === "act" && <Actions receiver={receiver} delivery={delivery} />}
       </section>
-      <History delivery={delivery} />
+      <Way title="History" steps={timelineOf(delivery)} />
       <ForWhom delivery={delivery} />
       <Headers headers={headers} />
       <Body id={id} body={delivery.body} />
@@ -110,36 +99,6 @@ function Reason({
       )}
       <p class="hint">{reasonHint(reason.code)}</p>
     </>
-  );
-}
-
-function History({ delivery }: { readonly delivery: WireDelivery }): JSX.Element {
-  return (
-    <section aria-labelledby="way">
-      <h2 id="way">History</h2>
-      <ol class="way">
-        {timelineOf(delivery).map(({ at, title, tone, ms, detail, alike, until }, index) => (
-          <li key={index} class={`is-${tone}`}>
-            <span class="when">{at === null ? "" : <Moment at={at} />}</span>
-            <div>
-              <span class="step">{title}</span>
-              {ms !== null && <span class="took"> {durationText(ms)}</span>}
-              {until !== undefined && (
-                <span class="took">
-                  {" "}
-                  {alike} alike, until <Moment at={until} />
-                </span>
-              )}
-              {detail !== null && (
-                <pre class="error">
-                  <bdi>{detail}</bdi>
-                </pre>
-              )}
-            </div>
-          </li>
-        ))}
-      </ol>
-    </section>
   );
 }
 

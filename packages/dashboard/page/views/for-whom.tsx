@@ -1,26 +1,26 @@
 import type { JSX } from "preact";
 import type { WireDelivery } from "../../src/deliveries/wire.ts";
-import { To } from "../parts.tsx";
+import { Quoted, To } from "../parts.tsx";
 
 /** The report, the request and the context: whom it concerns. */
 export function ForWhom({ delivery }: { readonly delivery: WireDelivery }): JSX.Element {
   const { reportId, requestId, context, url } = delivery;
   const links = [
-    ["report", "Report", reportId],
-    ["request", "Request", requestId],
+    ["Report", reportId, { screen: "deliveries", filters: { report: reportId ?? "" } }],
+    ["Request", requestId, { screen: "report", id: requestId ?? "" }],
   ] as const;
   return (
     <section aria-labelledby="whom">
       <h2 id="whom">For whom</h2>
       <dl>
-        {links.map(([filter, name, id]) => (
+        {links.map(([name, id, route]) => (
           <div key={name}>
             <dt>{name}</dt>
             <dd>
               {id === null ? (
                 "Not known"
               ) : (
-                <To route={{ screen: "deliveries", filters: { [filter]: id } }}>
+                <To route={route}>
                   <bdi>{id}</bdi>
                 </To>
               )}
@@ -34,13 +34,7 @@ export function ForWhom({ delivery }: { readonly delivery: WireDelivery }): JSX.
           </dd>
         </div>
       </dl>
-      {context === null ? (
-        <p>No context: its callback URL had none.</p>
-      ) : (
-        <pre class="context">
-          <bdi>{context}</bdi>
-        </pre>
-      )}
+      <Quoted text={context} none="No context: its callback URL had none." />
     </section>
   );
 }

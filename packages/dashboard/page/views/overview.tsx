@@ -1,21 +1,13 @@
 import type { Counts, ReasonCode, State } from "@reporthook/core";
-import { Fragment, type JSX } from "preact";
-import type { CommonError } from "../../src/deliveries/errors.ts";
-import type { WireEntry, WireOverview } from "../../src/deliveries/wire.ts";
+import type { JSX } from "preact";
+import type { WireOverview } from "../../src/deliveries/wire.ts";
 import { AllOfReason } from "../all-of.tsx";
 import { Frame } from "../frame.tsx";
-import {
-  count,
-  deliveries,
-  eventLabel,
-  reasonHint,
-  reasonName,
-  stateLabels,
-  total,
-} from "../labels.ts";
+import { count, deliveries, reasonHint, reasonName, stateLabels, total } from "../labels.ts";
 import { useLive } from "../live.ts";
-import { Ago, Code, Empty, Loading, StateBadge, To, When, Why } from "../parts.tsx";
+import { Ago, Code, Empty, Loading, StateBadge, To } from "../parts.tsx";
 import { Charts } from "./charts.tsx";
+import { DeliveryRow } from "./deliveries.tsx";
 import { Problems, Processes } from "./problems.tsx";
 
 /** The overview: problems first, then the numbers. */
@@ -24,7 +16,7 @@ export function Overview(): JSX.Element {
   const { data } = told;
   return (
     <Frame title="Overview" screen="overview" told={told}>
-      {data === null ? <Loading lines={12} /> : <Known overview={data} />}
+      {data === null ? <Loading /> : <Known overview={data} />}
     </Frame>
   );
 }
@@ -49,7 +41,23 @@ function Known({ overview }: { readonly overview: WireOverview }): JSX.Element {
       {service === "ok" && <p class="service">The service answers.</p>}
       <Problems problems={problems} />
       <Parked overview={overview} />
-      {overview.stuck.length > 0 && <Stuck entries={overview.stuck} counts={counts} />}
+      {overview.stuck.length > 0 && (
+        <section aria-labelledby="stuck">
+          <h2 id="stuck">Stuck deliveries</h2>
+          <ul class="list stuck">
+            {overview.stuck.map((entry) => (
+              <DeliveryRow key={entry.id} entry={entry} />
+            ))}
+          </ul>
+          {counts.held + counts.dead > 0 && (
+            <p class="hint">
+              <To route={{ screen: "deliveries", filters: { state: "parked" } }}>
+                All parked deliveries
+              </To>
+            </p>
+          )}
+        </section>
+      )}
       <section aria-labelledby="states">
         <h2 id="states">All deliveries</h2>
         <ul class="counts">
@@ -103,14 +111,18 @@ function Parked({ overview }: { readonly overview: WireOverview }): JSX.Element 
           <li key={reason}>
             <span class="number">{count(number)}</span>
             <div>
-              {errors[reason as ReasonCode]?.map((error) => (
-                <Common key={error.id} error={error} reason={reason} number={number} />
+              {errors[reason as ReasonCode]?.map(({ error, text, count: alike }) => (
+                <p key={error} class="common">
+                  <To route={{ screen: "deliveries", filters: { state: "parked", reason, error } }}>
+                    {count(alike)} × <bdi class="failure">{text}</bdi>
+                  </To>
+                </p>
               ))}
               <To route={{ screen: "deliveries", filters: { state: "parked", reason } }}>
                 {reasonName(reason)}
               </To>{" "}
               <Code of={reason} />
-              {errors[reason as ReasonCode]?.[0]?.isThrown !== false && <p>{reasonHint(reason)}</p>}
+              <p>{reasonHint(reason)}</p>
             </div>
             {viewer.may === "act" && (
               <AllOfReason
@@ -125,87 +137,6 @@ function Parked({ overview }: { readonly overview: WireOverview }): JSX.Element 
         ))}
       </ul>
     </section>
-  );
-}
-
-/** A frequent error of a reason, its number, and the newest delivery that has it. */
-function Common({
-  error: { id, text, of, number: alike },
-  reason,
-  number,
-}: {
-  readonly error: CommonError;
-  readonly reason: string;
-  readonly number: number;
-}): JSX.Element {
-  const among = of < number ? `the newest ${count(of)}` : count(of);
-  const which = number === 1 ? "" : `${count(alike)} of ${among}, `;
-  return (
-    <p class="common">
-      <bdi class="failure">{text}</bdi>{" "}
-      <To route={{ screen: "delivery", id }}>
-        {which}
-        {alike === 1 ? "see it" : "see the newest"}
-        <span class="unseen"> with this error of the reason {reasonName(reason)}</span>
-      </To>
-    </p>
-  );
-}
-
-function Stuck({
-  entries,
-  counts,
-}: {
-  readonly entries: readonly WireEntry[];
-  readonly counts: Counts;
-}): JSX.Element {
-  return (
-    <section aria-labelledby="stuck">
-      <h2 id="stuck">Stuck deliveries</h2>
-      <ul class="stuck">
-        {entries.map((entry) => (
-          <li key={entry.id}>
-            <To route={{ screen: "delivery", id: entry.id }}>
-              <StateBadge state={entry.state} />
-              <span class="what">
-                {eventLabel(entry)} {entry.reportId !== null && <bdi>{entry.reportId}</bdi>}
-              </span>
-              <Why entry={entry} />
-              <When at={entry.receivedAt} />
-            </To>
-          </li>
-        ))}
-      </ul>
-      <NotShown entries={entries} counts={counts} />
-    </section>
-  );
-}
-
-/** Where all are of which only some are listed as stuck. */
-function NotShown({ entries, counts }: Parameters<typeof Stuck>[0]): JSX.Element | null {
-  const groups = [
-    { state: "parked", of: ["held", "dead"] },
-    { state: "verified", of: ["verified"] },
-    { state: "received", of: ["received"] },
-  ] as const;
-  const links = groups.flatMap(({ state, of }) => {
-    const listed = entries.filter((entry) => of.some((one) => one === entry.state)).length;
-    const all = of.reduce((sum, one) => sum + counts[one], 0);
-    return listed === 0 || all <= listed ? [] : [{ state, all }];
-  });
-  if (links.length === 0) return null;
-  return (
-    <p class="hint">
-      These are not all: see
-      {links.map(({ state, all }, place) => (
-        <Fragment key={state}>
-          {place === 0 ? " " : ", "}
-          <To route={{ screen: "deliveries", filters: { state } }}>
-            all {count(all)} {state}
-          </To>
-        </Fragment>
-      ))}
-    </p>
   );
 }
 

@@ -5,11 +5,15 @@ import type {
   TargetedMouseEvent,
 } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { WireEntry } from "../../src/deliveries/wire.ts";
+
+/** An entry of a list. */
+export interface Listed {
+  readonly id: string;
+}
 
 /** A list that pauses while it is in use. */
-export interface PausedList {
-  readonly shown: readonly WireEntry[];
+export interface PausedList<T> {
+  readonly shown: readonly T[];
   /** How many wait to be shown. */
   readonly fresh: number;
   /** Shows them. */
@@ -19,8 +23,8 @@ export interface PausedList {
 }
 
 /** Pauses a list under a pointer or the focus: new entries wait until the user shows them. Newest first, as ids are. */
-export function usePausedList(entries: readonly WireEntry[]): PausedList {
-  const [held, setHeld] = useState<readonly WireEntry[]>([]);
+export function usePausedList<T extends Listed>(entries: readonly T[]): PausedList<T> {
+  const [held, setHeld] = useState<readonly T[]>([]);
   const last = held.at(-1)?.id;
   const keep = (): void => setHeld(entries);
   const letGo = (): void => setHeld([]);
@@ -57,11 +61,11 @@ function isInUse(element: Element | null): boolean {
   return element?.matches(":hover, :focus-within") === true;
 }
 
-function inPlace(
-  held: readonly WireEntry[],
+function inPlace<T extends Listed>(
+  held: readonly T[],
   last: string,
-  entries: readonly WireEntry[],
-): Pick<PausedList, "shown" | "fresh"> {
+  entries: readonly T[],
+): Pick<PausedList<T>, "shown" | "fresh"> {
   const now = new Map(entries.map((entry) => [entry.id, entry]));
   // It keeps its place, even if it no longer fits the list.
   const shown = held.map((entry) => now.get(entry.id) ?? entry);

@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import type { WireOverview } from "../../src/deliveries/wire.ts";
-import { Ago, Copy, Moment } from "../parts.tsx";
+import { Ago, Copy, Moment, To } from "../parts.tsx";
 
 /** What is wrong, worst first, each with its command to copy. */
 export function Problems({ problems }: Pick<WireOverview, "problems">): JSX.Element | null {
@@ -17,7 +17,10 @@ export function Problems({ problems }: Pick<WireOverview, "problems">): JSX.Elem
               <Ago at={since} />)
             </p>
             <p>
-              <bdi>{text}</bdi>
+              <bdi>{text}</bdi>{" "}
+              {code === "overdue" && (
+                <To route={{ screen: "reports", of: "overdue" }}>See the overdue reports</To>
+              )}
             </p>
             {command !== null && (
               <p class="command">

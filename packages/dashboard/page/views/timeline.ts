@@ -16,6 +16,13 @@ export interface TimelineStep {
   readonly until?: string;
 }
 
+/** How came what the service is not asked about. */
+const origins: Readonly<Record<string, string>> = {
+  unsigned: "Came without a signature: no verdict was asked for",
+  settled: "A person settled the report: no notification brought it",
+  overdue: "The receiver tells it: no notification came",
+};
+
 type Item = WireDelivery["history"][number];
 type Attempt = Extract<Item, { readonly stage: string }>;
 type Act = Exclude<Item, Attempt>;
@@ -25,9 +32,8 @@ export function timelineOf(delivery: WireDelivery): readonly TimelineStep[] {
   const { receivedAt, verification } = delivery;
   const plain = { tone: "plain", ms: null, detail: null } as const;
   const steps: TimelineStep[] = [{ ...plain, at: receivedAt, title: "Received", tone: "good" }];
-  if (verification === "unsigned") {
-    steps.push({ ...plain, at: null, title: "Came without a signature: no verdict was asked for" });
-  }
+  const how = origins[delivery.type === "report.overdue" ? "overdue" : (verification ?? "")];
+  if (how !== undefined) steps.push({ ...plain, at: null, title: how });
   const runs = runsOf(delivery);
   runs.forEach(({ release, items }, index) => {
     if (index > 0) steps.push({ ...plain, ...actStep("Released", release) });

@@ -2,28 +2,11 @@ import type { Hour, Minute } from "@reporthook/core";
 import type { Source } from "./source.ts";
 import type { WireBar } from "./wire.ts";
 
-const minuteMs = 60_000;
 const weekMs = 604_800_000;
 
 /** The bars of the hours of the last week. */
 export async function hourBars(inbox: Source["inbox"]): Promise<WireBar[]> {
   return (await inbox.hours(new Date(Date.now() - weekMs))).map(barOfHour);
-}
-
-/** Reads again once a minute: hours change slowly, and there are many. */
-export function eachMinute<T>(read: () => Promise<T>): () => Promise<T> {
-  let last: Promise<T> | undefined;
-  let until = 0;
-  return () => {
-    if (last === undefined || performance.now() >= until) {
-      until = performance.now() + minuteMs;
-      last = read();
-      last.catch(() => {
-        last = undefined;
-      });
-    }
-    return last;
-  };
 }
 
 /** The bar of a minute. */

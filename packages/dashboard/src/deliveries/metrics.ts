@@ -78,6 +78,10 @@ export function createSourceMetrics(source: Source): () => Promise<Metrics> {
     write("deliveries_oldest_seconds", "Age of the oldest waiting delivery", oldest);
     write("deliveries_parked", "Deliveries that wait for a person", reasons);
     write("deliveries_stored", "Deliveries in the inbox", inStates(states));
+    const requests = Object.entries(seen?.lookout.look?.requests ?? {});
+    const requested = requests.map(([each, count]) => [{ reporthook_state: each }, count] as const);
+    const help = "Requests for reports by state; overdue ones are counted twice";
+    if (requested.length > 0) write("report_requests", help, requested);
     return await end();
   };
 }

@@ -6,7 +6,7 @@ export type View = () => Promise<string>;
 /** The part of the time that may be spent on reading. */
 const share = 1 / 20;
 // Timers of a second may be a little early.
-const freshMs = 990;
+const secondMs = 990;
 const turnMs = 1_000;
 const lateMs = 15_000;
 
@@ -18,8 +18,12 @@ interface Together {
 
 const alone: Together = { count: 1, inTurn: (read) => read() };
 
-/** Reads again only after a second, or after twenty times as long as the last time took; once for all who ask meanwhile. */
-export function throttle<T>(read: () => Promise<T>, together: Together = alone): () => Promise<T> {
+/** Reads again only after a second or `freshMs`, or after twenty times as long as the last time took; once for all who ask meanwhile. */
+export function throttle<T>(
+  read: () => Promise<T>,
+  freshMs: number = secondMs,
+  together: Together = alone,
+): () => Promise<T> {
   let last: Promise<T> | undefined;
   let next = 0;
   const timed = async (): Promise<T> => {
@@ -57,7 +61,7 @@ export class SharedViews implements Together {
 
   /** Joins the pages that show what `key` names, until it leaves. */
   join(key: string, view: View): { readonly read: View; leave(): void } {
-    const read = throttle(() => this.#read(key, view), this);
+    const read = throttle(() => this.#read(key, view), secondMs, this);
     const shown = this.#shown.get(key) ?? { read, pages: 0 };
     this.#shown.set(key, shown);
     shown.pages++;

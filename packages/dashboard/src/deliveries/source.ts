@@ -5,6 +5,8 @@ import {
   inside,
   Lookout,
   receiverInbox,
+  type StoredReports,
+  storedReports,
   systemClock,
 } from "@reporthook/core/store";
 
@@ -14,6 +16,8 @@ export interface Source {
   health(): Promise<Health>;
   /** The receiver's, for metrics, log lines and commands. Default: `"reports"`. */
   readonly name?: string | undefined;
+  /** The receiver's. Without them the dashboard shows deliveries alone. */
+  readonly reports?: StoredReports | undefined;
 }
 
 /**
@@ -37,6 +41,16 @@ function isInbox(inbox: unknown): boolean {
 /** The {@link Inside} of a source; null of a receiver that is wrapped. */
 export function insideOf(source: Source): Inside | null {
   return (source as { readonly [inside]?: Inside })[inside] ?? null;
+}
+
+/** Resolves to what reports answer, or to `none` without any: they reject with a TypeError if the inbox keeps none. */
+export async function ifKept<T>(asked: Promise<T> | undefined, none: T): Promise<T> {
+  try {
+    return asked === undefined ? none : await asked;
+  } catch (error) {
+    if (error instanceof TypeError) return none;
+    throw error;
+  }
 }
 
 /** Options of {@link ofInbox}. */
@@ -64,7 +78,7 @@ export function ofInbox(inbox: Inbox, options: InboxOptions = {}): Source {
   const seen: Inside = { lookout, numbers: null };
   const deliveries = receiverInbox(of, async () => {});
   return Object.assign(
-    { health: lookout.health, inbox: deliveries, name: receiver },
+    { health: lookout.health, inbox: deliveries, name: receiver, reports: storedReports(of) },
     { [inside]: seen },
   );
 }

@@ -1,5 +1,4 @@
 import type {
-  EntryDetails,
   ErrorGroup,
   EventType,
   InboxQuery,
@@ -8,27 +7,26 @@ import type {
   Summary,
   SummaryQuery,
 } from "@reporthook/core";
-import { isAttempt, states } from "@reporthook/core/store";
-import { barOfMinute, eachMinute, hourBars } from "./bars.ts";
-import { commonErrorsOf } from "./errors.ts";
-import { cutMark, readableJson, redactText } from "./json-text.ts";
+import { states } from "@reporthook/core/store";
+import { barOfMinute, hourBars } from "./bars.ts";
+import { readableJson, redactText } from "./json-text.ts";
 import { throttle, type View } from "./shared-views.ts";
+import { redactEntry, shownBody, shownDelivery } from "./shown.ts";
 import { insideOf, type Source } from "./source.ts";
+import type { TellView } from "./telling.ts";
 import {
-  maxBodyLength,
   maxListLength,
-  type Person,
   pageLength,
   type WireDelivery,
   type WireGroup,
   type WireOverview,
 } from "./wire.ts";
 
+const minuteMs = 60_000;
 const hourMs = 3_600_000;
 const stuckLength = 5;
 const mostGroups = 5;
-/** The number of deliveries of a reason that are searched for the most frequent error. */
-const sampled = 100;
+const mostOfReason = 3;
 /** A time without deliveries, for summaries that count no minutes. */
 export const noTime: Omit<SummaryQuery, "receiver"> = { from: new Date(0), until: new Date(0) };
 
@@ -43,22 +41,16 @@ export interface Views {
   body(id: string): Promise<string | null>;
 }
 
-/** Adds the viewer to the data. */
-export function withViewer(viewer: Person, seen: string): string {
-  return `{"viewer":${JSON.stringify(viewer)},${seen.slice(1)}`;
-}
-
-/** Makes the views of a source. */
-export function createViews(source: Source): Views {
-  const { inbox, health, name: receiver = "reports" } = source;
-  const hoursNow = eachMinute(() => hourBars(inbox));
+/** Makes the views of a source's deliveries. */
+export function createViews(source: Source, tell: TellView): Views {
+  const { inbox, health } = source;
+  // They change slowly, and there are many.
+  const hoursNow = throttle(() => hourBars(inbox), minuteMs);
   const summed = throttle(() =>
     inbox.summary({ from: new Date(Date.now() - hourMs), until: new Date() }),
   );
   const parkedNow = throttle(() => inbox.summary(noTime));
   const totalOf = createTotals(inbox, parkedNow);
-  const told = (view: object): string => JSON.stringify({ receiver, ...view });
-  const errorsNow = throttle(() => frequentErrors(inbox, summed));
   const groupsNow = throttle(() => inbox.errors());
   return {
     async overview() {
@@ -67,11 +59,11 @@ export function createViews(source: Source): Views {
         ({ seenAt: _, ...process }) => process,
       );
       const judged = { inbox: state, service, problems, processes };
-      if (!state.ok) return told({ ...nothing, ...judged });
-      const [sum, hours, errors, stuck, ...waiting] = await Promise.all([
+      if (!state.ok) return tell({ ...nothing, ...judged }, false);
+      const [sum, hours, groups, stuck, ...waiting] = await Promise.all([
         summed(),
         hoursNow(),
-        errorsNow(),
+        groupsNow(),
         inbox.list({ state: "parked", newestFirst: true, limit: stuckLength }),
         inbox.list({ state: "verified", limit: 4 * stuckLength }),
         inbox.list({ state: "received", limit: 4 * stuckLength }),
@@ -81,8 +73,9 @@ export function createViews(source: Source): Views {
       );
       const shown = [...stuck, ...failing];
       const minutes = sum.minutes.map(barOfMinute);
+      const errors = errorsOf(groups, sum.parked);
       const numbers = { ready, ...judged, counts, ...sum, minutes, hours, errors };
-      return told({ ...numbers, stuck: shown.map(redactEntry) });
+      return tell({ ...numbers, stuck: shown.map(redactEntry) });
     },
     list(query) {
       const length = lengthOf(query);
@@ -92,13 +85,12 @@ export function createViews(source: Source): Views {
         const total = await totalOf(asked);
         const { parkedChangedAt } = await parkedNow();
         const { reason, error, state } = asked;
-        const isGrouped = state === "parked" && reason === undefined;
-        const groups = isGrouped ? groupsOf(await groupsNow(), error) : [];
-        const isCounted = reason !== undefined && total !== null;
-        const errors = isCounted ? ((await errorsNow())[reason] ?? []) : [];
+        const most = reason === undefined ? mostGroups : mostOfReason;
+        const isGrouped = state === "parked";
+        const groups = isGrouped ? groupsOf(await groupsNow(), most, { reason, error }) : [];
         const entries = found.slice(0, length).map(redactEntry);
-        const numbers = { total, parkedChangedAt, errors, groups };
-        return told({ entries, more: found.length > length, ...numbers });
+        const numbers = { total, parkedChangedAt, groups };
+        return tell({ entries, more: found.length > length, ...numbers });
       };
     },
     one(id) {
@@ -106,10 +98,10 @@ export function createViews(source: Source): Views {
       let laidOut: { readonly of: string | null; readonly body: WireDelivery["body"] } | undefined;
       return async () => {
         const details = await inbox.get(id);
-        if (details === null) return told({ delivery: null });
+        if (details === null) return tell({ delivery: null });
         const { body } = details;
-        if (laidOut?.of !== body) laidOut = { of: body, body: bodyOf(body) };
-        return told({ delivery: deliveryOf(details, laidOut.body) });
+        if (laidOut?.of !== body) laidOut = { of: body, body: shownBody(body) };
+        return tell({ delivery: shownDelivery(details, laidOut.body) });
       };
     },
     async body(id) {
@@ -119,25 +111,35 @@ export function createViews(source: Source): Views {
   };
 }
 
-/** The most frequent errors of each reason. */
-async function frequentErrors(
-  inbox: Source["inbox"],
-  summed: () => Promise<Summary>,
-): Promise<WireOverview["errors"]> {
-  const reasons = Object.keys((await summed()).parked) as ReasonCode[];
-  const found = reasons.map(async (reason) => {
-    const newest = { state: "parked", reason, newestFirst: true, limit: sampled } as const;
-    return [reason, commonErrorsOf((await inbox.list(newest)).map(redactEntry))] as const;
-  });
-  return Object.fromEntries(await Promise.all(found));
+/** The largest groups of errors of each reason. */
+function errorsOf(
+  groups: readonly ErrorGroup[],
+  parked: Summary["parked"],
+): WireOverview["errors"] {
+  const reasons = Object.keys(parked);
+  return Object.fromEntries(
+    reasons.map((reason) => [reason, groupsOf(groups, mostOfReason, { reason })]),
+  );
 }
 
-/** The largest groups of errors, or that with a key. */
-function groupsOf(groups: readonly ErrorGroup[], key: string | undefined): WireGroup[] {
-  const shown = groups
+/** The largest groups of errors; of one reason, or with one key. */
+function groupsOf(
+  groups: readonly ErrorGroup[],
+  most: number,
+  {
+    reason,
+    error: key,
+  }: { readonly reason?: string | undefined; readonly error?: string | undefined },
+): WireGroup[] {
+  return groups
     .filter(({ error }) => key === undefined || key === error)
-    .slice(0, mostGroups);
-  return shown.map(({ error, text, count }) => ({ error, count, text: redactText(text) }));
+    .map(({ error, text, count, reasons }) => ({
+      ...{ error, text: redactText(text) },
+      count: reason === undefined ? count : (reasons[reason as ReasonCode] ?? 0),
+    }))
+    .filter(({ count }) => count > 0)
+    .sort((one, other) => other.count - one.count)
+    .slice(0, most);
 }
 
 /** Makes what tells how many fit a query; null where the inbox does not count that. */
@@ -160,7 +162,7 @@ function createTotals(
 
 const nothing: Omit<
   WireOverview,
-  "viewer" | "receiver" | "inbox" | "service" | "problems" | "processes"
+  "viewer" | "receiver" | "reports" | "inbox" | "service" | "problems" | "processes"
 > = {
   ready: false,
   counts: { received: 0, verified: 0, handled: 0, held: 0, rejected: 0, dead: 0 },
@@ -194,7 +196,8 @@ function inboxQuery(query: URLSearchParams): ListQuery {
   };
 }
 
-function lengthOf(query: URLSearchParams): number {
+/** How many a list shows. */
+export function lengthOf(query: URLSearchParams): number {
   const asked = Math.floor(Number(query.get("limit"))) || pageLength;
   return Math.min(Math.max(asked, pageLength), maxListLength);
 }
@@ -202,44 +205,4 @@ function lengthOf(query: URLSearchParams): number {
 function dateOf(text: string | undefined): Date | undefined {
   const date = new Date(text ?? Number.NaN);
   return Number.isNaN(date.getTime()) ? undefined : date;
-}
-
-/** A body as the page shows it. */
-function bodyOf(body: string | null): WireDelivery["body"] {
-  if (body === null) return null;
-  const json = readableJson(body, maxBodyLength);
-  if (json !== null) return { text: json, isJson: true, isCut: json.endsWith(cutMark) };
-  // A secret at the cut must not show its beginning.
-  const text = redactText(body.slice(0, 2 * maxBodyLength)).slice(0, maxBodyLength);
-  return { text, isJson: false, isCut: body.length > maxBodyLength };
-}
-
-function deliveryOf(details: EntryDetails, body: WireDelivery["body"]): unknown {
-  const { headers, history, context, url, ...entry } = details;
-  return {
-    ...redactEntry(entry),
-    context: context === null ? null : readableJson(JSON.stringify(context)),
-    url: redactText(url),
-    headers: Object.fromEntries(
-      Object.entries(headers).map(([name, value]) => [name, redactText(value)]),
-    ),
-    history: history.map((item) =>
-      isAttempt(item) ? { ...item, error: redactError(item.error) } : item,
-    ),
-    body,
-  };
-}
-
-/** Redacts what an error may have quoted. */
-function redactEntry<T extends Pick<EntryDetails, "lastError" | "reason">>(entry: T): T {
-  const { lastError, reason } = entry;
-  return {
-    ...entry,
-    lastError: redactError(lastError),
-    reason: reason === null ? null : { ...reason, message: redactText(reason.message) },
-  };
-}
-
-function redactError(text: string | null): string | null {
-  return text === null ? null : redactText(text);
 }

@@ -6,10 +6,11 @@ import type {
   Health,
   Problem,
   ReasonCode,
+  RequestCounts,
+  RequestRecord,
   State,
 } from "@reporthook/core";
 import type { InboxProcess } from "@reporthook/core/store";
-import type { CommonError } from "./errors.ts";
 
 // The data of the page, as JSON: times are texts.
 
@@ -53,10 +54,12 @@ export const maxListLength = 200;
 export const stillHere = "still-here";
 
 /** Every view has these. */
-interface WireView {
+export interface WireView {
   readonly viewer: Person;
   /** The name of the receiver. */
   readonly receiver: string;
+  /** How many requests for reports the inbox keeps; null if it keeps none. */
+  readonly reports: RequestCounts | null;
 }
 
 /** `api/deliveries`; `limit` says how many. */
@@ -68,9 +71,7 @@ export interface WireList extends WireView {
   readonly total: number | null;
   /** When a parked one changed last, as they were counted; null without any. */
   readonly parkedChangedAt: string | null;
-  /** The three most frequent errors of all that are parked for the reason asked for. */
-  readonly errors: readonly CommonError[];
-  /** Of parked ones, without a reason: the largest groups of equal errors, or the one that is asked for. */
+  /** Of parked ones: the largest groups of equal errors, or the one that is asked for. */
   readonly groups: readonly WireGroup[];
 }
 
@@ -81,6 +82,36 @@ export type WireGroup = Pick<ErrorGroup, "error" | "text" | "count">;
 export interface WireOne extends WireView {
   /** Null when there is none with this id. */
   readonly delivery: WireDelivery | null;
+}
+
+/** A request for a report; in a list only the beginnings of its three texts. */
+export interface WireReport extends Wire<Omit<RequestRecord, "report" | "context" | "answer">> {
+  /** As JSON text, without secrets, like the next two. */
+  readonly report: string | null;
+  readonly context: string | null;
+  readonly answer: string | null;
+}
+
+/** Which requests `api/reports` lists with `of`: those in these states. */
+export const reportLists = {
+  open: ["unconfirmed", "open"],
+  overdue: ["overdue"],
+  done: ["complete", "internal_error"],
+} as const;
+
+/** `api/reports`; `limit` says how many, `after` the id beyond which. */
+export interface WireReports extends WireView {
+  readonly entries: readonly WireReport[];
+  /** Whether there are more. */
+  readonly more: boolean;
+}
+
+/** `api/reports/ID`. */
+export interface WireReportOne extends WireView {
+  /** Null when there is none with this id. */
+  readonly report: WireReport | null;
+  /** The first of its deliveries; null where the inbox can't look for them. */
+  readonly deliveries: readonly WireEntry[] | null;
 }
 
 /** The notifications of a minute, or the events of an hour, by outcome. */
@@ -107,8 +138,8 @@ export interface WireOverview extends WireView {
   readonly parked: Readonly<Partial<Record<ReasonCode, number>>>;
   /** When a parked one changed last, as they were counted; null without any. */
   readonly parkedChangedAt: string | null;
-  /** The three most frequent errors of each reason, among the newest that are parked for it. */
-  readonly errors: Readonly<Partial<Record<ReasonCode, readonly CommonError[]>>>;
+  /** The largest groups of equal errors of each reason. */
+  readonly errors: Readonly<Partial<Record<ReasonCode, readonly WireGroup[]>>>;
   /** The newest that are parked, and the oldest of those whose last try failed. */
   readonly stuck: readonly WireEntry[];
   /** The notifications received in each of the last 60 minutes, those with nothing left out. */
@@ -119,6 +150,6 @@ export interface WireOverview extends WireView {
 
 /** The answer to an action. */
 export interface WireDone {
-  /** The number of deliveries that were released, discarded or retried: those that were as they had been shown. */
+  /** The number of deliveries that were released, discarded or retried, or of reports that were settled: those that were as they had been shown. */
   readonly done: number;
 }

@@ -7,16 +7,22 @@ export type RouteMatch =
   | { readonly moved: string }
   | { readonly asset: string }
   | { readonly metrics: true }
-  | { readonly view: "overview" }
-  | { readonly view: "list"; readonly query: URLSearchParams }
-  | { readonly view: "one"; readonly id: string }
+  | { readonly overview: true }
+  | { readonly listOf: Kind; readonly query: URLSearchParams }
+  | { readonly oneOf: Kind; readonly id: string }
   | { readonly bodyOf: string }
   /** On one delivery by its id, or on all that are parked for a reason; `query` says how they were shown. */
-  | { readonly action: Act; readonly id: string | null; readonly query: URLSearchParams };
+  | { readonly action: Act; readonly id: string | null; readonly query: URLSearchParams }
+  /** A report, by the id of its request; `query` has the status. */
+  | { readonly action: "settle"; readonly id: string; readonly query: URLSearchParams };
 
-const one = /\/api\/deliveries\/([^/]+)$/;
+type Kind = "deliveries" | "reports";
+
+const list = /\/api\/(deliveries|reports)$/;
+const one = /\/api\/(deliveries|reports)\/([^/]+)$/;
 const body = /\/api\/deliveries\/([0-9a-z]{1,64})\/body$/;
 const action = /\/api\/deliveries\/([0-9a-z]{1,64})\/(release|retry|discard)$/;
+const settle = /\/api\/reports\/([0-9a-z]{1,64})\/settle$/;
 const ofReason = /\/api\/(release|discard)$/;
 
 /** Reads the address of a request; null if nothing is there. */
@@ -25,14 +31,17 @@ export function matchRoute(request: Request): RouteMatch | null {
   const asset = /\/assets\/([\w.-]+)$/.exec(pathname)?.[1];
   if (asset !== undefined) return { asset };
   if (pathname.endsWith("/metrics")) return { metrics: true };
-  if (pathname.endsWith("/api/overview")) return { view: "overview" };
-  if (pathname.endsWith("/api/deliveries")) return { view: "list", query };
-  const [, of] = one.exec(pathname) ?? [];
-  if (of !== undefined) return { view: "one", id: textOf(of) };
+  if (pathname.endsWith("/api/overview")) return { overview: true };
+  const listOf = list.exec(pathname)?.[1];
+  if (listOf !== undefined) return { listOf: listOf as Kind, query };
+  const [, oneOf, of] = one.exec(pathname) ?? [];
+  if (of !== undefined) return { oneOf: oneOf as Kind, id: textOf(of) };
   const bodyOf = body.exec(pathname)?.[1];
   if (bodyOf !== undefined) return { bodyOf };
   const [, to, what] = action.exec(pathname) ?? [];
   if (to !== undefined) return { action: what as Act, id: to, query };
+  const report = settle.exec(pathname)?.[1];
+  if (report !== undefined) return { action: "settle", id: report, query };
   const all = ofReason.exec(pathname)?.[1];
   if (all !== undefined) return { action: all as Act, id: null, query };
   if (pathname.endsWith("/")) return { page: true };

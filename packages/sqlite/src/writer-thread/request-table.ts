@@ -73,11 +73,14 @@ export class RequestTable {
     return true;
   }
 
-  #list({ receiver, state, limit, after = "" }: RequestQuery): StoredRequest[] {
+  #list(query: RequestQuery): StoredRequest[] {
+    const { receiver, state, newestFirst = false, limit } = query;
+    // Sorts after every id.
+    const { after = newestFirst ? "~" : "" } = query;
     const most = Math.min(limit, Number.MAX_SAFE_INTEGER);
     const rows = this.#tables.receivers.select(receiver).flatMap((number) => {
-      const from = `SELECT ${columns} FROM request WHERE receiver = ? AND id > ?`;
-      const end = "ORDER BY id LIMIT ?";
+      const from = `SELECT ${columns} FROM request WHERE receiver = ? AND id ${newestFirst ? "<" : ">"} ?`;
+      const end = `ORDER BY id ${newestFirst ? "DESC" : "ASC"} LIMIT ?`;
       if (state === undefined) return this.#all(`${from} ${end}`, number, after, most);
       if (state === "overdue") {
         return this.#all(`${from} AND ${isOverdue} ${end}`, number, after, most);
@@ -85,7 +88,8 @@ export class RequestTable {
       const at = requestStates.indexOf(state);
       return this.#all(`${from} AND state = ? ${end}`, number, after, at, most);
     });
-    rows.sort((one, other) => (String(one["id"]) < String(other["id"]) ? -1 : 1));
+    const sign = newestFirst ? -1 : 1;
+    rows.sort((one, other) => (String(one["id"]) < String(other["id"]) ? -sign : sign));
     return rows.slice(0, most).map((row) => this.#requestOf(row));
   }
 

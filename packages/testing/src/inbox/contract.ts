@@ -13,6 +13,7 @@ import { closing } from "./closing.ts";
 import { context } from "./context.ts";
 import { damaged } from "./damage.ts";
 import { duplicates } from "./duplicates.ts";
+import { erasing } from "./erasing.ts";
 import { errors } from "./errors.ts";
 import { facts } from "./facts.ts";
 import { createInboxFixture, type Need } from "./fixture.ts";
@@ -68,6 +69,7 @@ const cases = [
   ...facts,
   ...errors,
   ...requests,
+  ...erasing,
   ...damaged,
   ...context,
   ...standingStill,

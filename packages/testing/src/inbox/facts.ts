@@ -12,6 +12,18 @@ const nothing = {
 /** The promises about the facts of a receiver, and about its notes. */
 export const facts: readonly InboxCase[] = [
   {
+    name: "receivers() names those that have used the store, if it has it",
+    async run({ inbox, put }) {
+      const names = inbox.receivers?.bind(inbox);
+      if (names === undefined) return;
+      same(await names(), [], "Those of a new store");
+      await put({ receiver: "b" });
+      await put();
+      await put();
+      same([...(await names())].sort(), ["a", "b"], "Those that stored something");
+    },
+  },
+  {
     name: "facts() tells how many there are, when the newest and the oldest came, and why some are parked",
     async run(fixture) {
       const { inbox, clock, make, put, work } = fixture;

@@ -75,12 +75,15 @@ export const requests: readonly InboxCase[] = [
       same(await store.replace(last, null), true, "Deleted");
       same(await store.get("1"), null, "What was deleted");
       same(await store.replace(last, next(last, {})), false, "What is no more");
-      same(await store.add(made("2", { idempotencyKey: "k" })), null, "The key is free");
-      same(await store.counts("a"), { ...none, unconfirmed: 1 }, "The counts");
+      const second = made("2", { idempotencyKey: "k" });
+      same(await store.add(second), null, "The key is free");
+      same(await store.replace(second, next(second, { idempotencyKey: null })), true, "No key");
+      same(await store.add(made("3", { idempotencyKey: "k" })), null, "The key is free again");
+      same(await store.counts("a"), { ...none, unconfirmed: 2 }, "The counts");
     },
   },
   {
-    name: "requests.list() and counts() go by state and receiver, the oldest first",
+    name: "requests.list() and counts() go by state and receiver, in the order asked for",
     needs: ["requests"],
     async run({ inbox }) {
       const store = storeOf(inbox);
@@ -105,6 +108,10 @@ export const requests: readonly InboxCase[] = [
       same(await found({ receiver: "a", state: "open" }), "24", "By state");
       same(await found({ receiver: "a", state: "overdue" }), "14", "Those overdue");
       same(await found({ state: "overdue", after: "1" }), "46", "Those overdue, of all");
+      same(await found({ newestFirst: true }, 4), "6543", "All, the newest first");
+      const next = { newestFirst: true, after: "3" };
+      same(await found({ receiver: "a", ...next }), "21", "Older ones");
+      same(await found({ state: "open", ...next }), "2", "Older ones by state");
       same(await found({ receiver: "c" }), "", "Of nobody");
       const counts = { unconfirmed: 1, open: 2, complete: 1, internal_error: 1, overdue: 2 };
       same(await store.counts("a"), counts, "The counts of a");

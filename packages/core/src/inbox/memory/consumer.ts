@@ -85,6 +85,7 @@ export class MemoryConsumer<T extends StoredDelivery> implements Consumer {
     // Without a limit on the concurrency, a backlog is claimed in one tick.
     const inARowMax = Number.isFinite(this.#concurrency) ? inARow : this.#concurrency;
     const { clock } = this.#options;
+    const now = clock.now();
     while (!this.#stopped && this.#running.size < this.#concurrency) {
       if (this.#claimedInARow === inARowMax) {
         this.#claimedInARow = 0;
@@ -92,7 +93,7 @@ export class MemoryConsumer<T extends StoredDelivery> implements Consumer {
         (realTimers.immediate ?? realTimers.later)(this.#pump);
         return;
       }
-      const stored = this.#queue.pop(clock.now(), clock.knownSince);
+      const stored = this.#queue.pop(now, clock.knownSince);
       if (stored === undefined) break;
       this.#claimedInARow++;
       this.#run(stored);

@@ -27,17 +27,19 @@ export class MemoryRequests implements RequestStore {
 
   readonly replace: RequestStore["replace"] = async (read, next) => {
     if (this.#all.get(read.id)?.version !== read.version) return false;
-    if (next === null) this.#delete(read);
-    else this.#put(next);
+    this.#delete(read);
+    if (next !== null) this.#put(next);
     return true;
   };
 
-  readonly list: RequestStore["list"] = async ({ receiver, state, limit, after = "" }) =>
-    [...this.#all.values()]
-      .filter((one) => isAsked(one, state) && one.id > after)
+  readonly list: RequestStore["list"] = async ({ receiver, state, newestFirst, limit, after }) => {
+    const isBefore = (id: string, other: string) => (newestFirst ? id > other : id < other);
+    return [...this.#all.values()]
+      .filter((one) => isAsked(one, state) && (after === undefined || isBefore(after, one.id)))
       .filter((one) => receiver === undefined || one.receiver === receiver)
-      .sort((one, other) => (one.id < other.id ? -1 : 1))
+      .sort((one, other) => (isBefore(one.id, other.id) ? -1 : 1))
       .slice(0, limit);
+  };
 
   readonly counts: RequestStore["counts"] = async (receiver) => {
     const counts = { unconfirmed: 0, open: 0, complete: 0, internal_error: 0, overdue: 0 };

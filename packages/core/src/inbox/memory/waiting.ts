@@ -1,6 +1,6 @@
 import { isParked, isWaiting, type Stage } from "../delivery.ts";
 import type { Backlog } from "../inbox.ts";
-import { backlogShareOf, noBacklog, sumOfBacklogs } from "../query.ts";
+import { countInBacklog, noBacklog } from "../query.ts";
 import type { StoredDelivery } from "../stored-delivery.ts";
 import { bytesOf } from "./limits.ts";
 import { MemoryQueue } from "./queue.ts";
@@ -8,7 +8,7 @@ import { MemoryQueue } from "./queue.ts";
 /** The deliveries of one receiver that wait, by stage, and their numbers. */
 interface WaitingOfReceiver<T extends StoredDelivery> {
   readonly queues: Readonly<Record<Stage, MemoryQueue<T>>>;
-  backlog: Backlog;
+  readonly backlog: Backlog;
 }
 
 /** The queues of all receivers, and the bytes that limits are compared with: of all deliveries, also of those that wait no longer. */
@@ -37,8 +37,7 @@ export class WaitingDeliveries<T extends StoredDelivery> {
 
   /** Adds a delivery to the numbers, or takes it out. */
   count(stored: T, by: 1 | -1): void {
-    const of = this.#of(stored.receiver);
-    of.backlog = sumOfBacklogs(of.backlog, backlogShareOf(stored), by);
+    countInBacklog(this.#of(stored.receiver).backlog, stored, by);
     const bytes = by * bytesOf(stored);
     this.bytes += bytes;
     if (isParked(stored.state)) this.parkedBytes += bytes;
@@ -49,7 +48,7 @@ export class WaitingDeliveries<T extends StoredDelivery> {
     if (known !== undefined) return known;
     const made: WaitingOfReceiver<T> = {
       queues: { verify: new MemoryQueue("verify"), handle: new MemoryQueue("handle") },
-      backlog: noBacklog,
+      backlog: { ...noBacklog },
     };
     this.#receivers.set(receiver, made);
     return made;

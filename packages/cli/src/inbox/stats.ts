@@ -1,0 +1,109 @@
+import { realpathSync } from "node:fs";
+import type { Counts, Health, Inbox, Problem } from "@reporthook/core";
+import { Lookout, systemClock } from "@reporthook/core/store";
+import { duration, pairs } from "../lib/layout.ts";
+import { usualReceiver } from "../lib/options.ts";
+import type { Terminal } from "../lib/terminal.ts";
+import { errorLines } from "./errors.ts";
+import { problemLines } from "./problems.ts";
+import { fileSize, type InboxSource, warnOfOthers, withInbox } from "./source.ts";
+
+/** Runs `inbox stats`: tells what is wrong, counts deliveries by state and reason, and names the processes on the inbox. */
+export async function runStats(terminal: Terminal, options: InboxSource): Promise<void> {
+  const { receiver } = options;
+  await withInbox(terminal, options, "Counting", async (inbox, source) => {
+    const judged = await judge(inbox, await namesIn(inbox, receiver));
+    const { problems, processes, failure, ...waiting } = judged;
+    // It may accept no more, and still be read.
+    if (failure !== undefined) terminal.tell(terminal.clean(failure));
+    const counts = await inbox.counts(receiver);
+    const now = new Date();
+    // In all, not by minute.
+    const { parked: reasons } = await inbox.summary({ receiver, from: now, until: now });
+    const numbers = { counts, reasons, ...waiting, bytes: bytesOf(source) };
+    terminal.emit({ problems, ...numbers, processes });
+    for (const line of problemLines(problems, source, terminal)) terminal.print(line);
+    const groups = terminal.json ? [] : await inbox.errors({ receiver });
+    for (const line of errorLines(groups, terminal)) terminal.print(line);
+    for (const line of statsLines({ ...numbers, processes }, terminal)) terminal.print(line);
+    await warnOfOthers(terminal, inbox, source, receiver);
+  });
+}
+
+/** The receiver that is named, else all that have used the inbox. */
+async function namesIn(inbox: Inbox, receiver: string | undefined): Promise<readonly string[]> {
+  if (receiver !== undefined) return [receiver];
+  const names = (await inbox.receivers?.()) ?? [];
+  return names.length === 0 ? [usualReceiver] : names;
+}
+
+const severities: readonly Problem["severity"][] = ["critical", "warning"];
+const services: readonly Health["service"][] = [
+  ...(["refused", "unreachable", "failing", "ok", "unknown"] as const),
+];
+
+/** Looks at receivers: their problems, the worst first, and the worst of their numbers. */
+async function judge(inbox: Inbox, names: readonly string[]) {
+  const seen = await Promise.all(
+    names.map(async (receiver) => {
+      const lookout = new Lookout({ inbox, name: receiver, clock: systemClock });
+      await lookout.looked();
+      const health = await lookout.health();
+      const problems = health.problems.map((problem) => ({ receiver, ...problem }));
+      const processes = lookout.processes.map((one) => ({ receiver, ...one }));
+      return { ...health, problems, processes };
+    }),
+  );
+  const problems = seen.flatMap((one) => one.problems);
+  const newest = largest(seen.map((one) => one.newest?.getTime() ?? null));
+  return {
+    problems: severities.flatMap((each) => problems.filter(({ severity }) => severity === each)),
+    processes: seen.flatMap((one) => one.processes),
+    failure: seen.find((one) => !one.inbox.ok)?.inbox.error,
+    oldestWaitingMs: largest(seen.map((one) => one.oldestWaitingMs)),
+    newest: newest === null ? null : new Date(newest),
+    service: services.find((each) => seen.some(({ service }) => service === each)) ?? "unknown",
+  };
+}
+
+function largest(of: readonly (number | null)[]): number | null {
+  const known = of.filter((one) => one !== null);
+  return known.length === 0 ? null : Math.max(...known);
+}
+
+/** Size of the file and its WAL; null for queues. */
+function bytesOf({ db }: InboxSource): number | null {
+  return db === undefined ? null : fileSize(db) + fileSize(`${realpathSync(db)}-wal`);
+}
+
+interface Stats extends Omit<Awaited<ReturnType<typeof judge>>, "problems" | "failure"> {
+  readonly counts: Counts;
+  readonly reasons: Readonly<Record<string, number>>;
+  readonly bytes: number | null;
+}
+
+function statsLines(stats: Stats, terminal: Terminal): string[] {
+  const { counts, reasons, oldestWaitingMs, newest, service, processes, bytes } = stats;
+  const now = Date.now();
+  const because = Object.entries(reasons).map(([code, count]) => `${count} ${code}`);
+  const numbers = Object.entries(counts).map(([state, count]) => [state, String(count)] as const);
+  return pairs(
+    [
+      ...numbers,
+      ["parked", because.length === 0 ? "0" : because.join(", ")],
+      ["oldest waiting", oldestWaitingMs === null ? "none" : duration(oldestWaitingMs)],
+      ["newest", newest === null ? "none" : newest.toISOString()],
+      ["service", service],
+      ...processes.map((one) => ["process", processText(one, now)] as const),
+      ["file", bytes === null ? null : `${(bytes / 1_048_576).toFixed(1)} MiB`],
+    ],
+    terminal,
+  );
+}
+
+function processText({ receiver, ...one }: Stats["processes"][number], now: number): string {
+  const { host, pid, version, since, seenAt, state } = one;
+  const ago = duration(Math.max(0, now - seenAt.getTime()));
+  const text = `${pid} on ${host}, version ${version}, for ${receiver} since ${since.toISOString()}`;
+  return state === "running" ? text : `${text}, ${state} for ${ago}`;
+}

@@ -1,0 +1,41 @@
+import type { JSX } from "preact";
+import { durationText } from "../labels.ts";
+import { Moment } from "../parts.tsx";
+import type { TimelineStep } from "./timeline.ts";
+
+/** The steps of a delivery or a report, in order. */
+export function Way({
+  title,
+  steps,
+}: {
+  readonly title: string;
+  readonly steps: readonly TimelineStep[];
+}): JSX.Element {
+  return (
+    <section aria-labelledby="way">
+      <h2 id="way">{title}</h2>
+      <ol class="way">
+        {steps.map(({ at, title: step, tone, ms, detail, alike, until }, index) => (
+          <li key={index} class={`is-${tone}`}>
+            <span class="when">{at === null ? "" : <Moment at={at} />}</span>
+            <div>
+              <span class="step">{step}</span>
+              {ms !== null && <span class="took"> {durationText(ms)}</span>}
+              {until !== undefined && (
+                <span class="took">
+                  {" "}
+                  {alike} alike, until <Moment at={until} />
+                </span>
+              )}
+              {detail !== null && (
+                <pre class="error">
+                  <bdi>{detail}</bdi>
+                </pre>
+              )}
+            </div>
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}

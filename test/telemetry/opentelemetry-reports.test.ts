@@ -1,0 +1,150 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { context, SpanKind, SpanStatusCode } from "@opentelemetry/api";
+import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
+import { UndiciInstrumentation } from "@opentelemetry/instrumentation-undici";
+import {
+  BasicTracerProvider,
+  InMemorySpanExporter,
+  type ReadableSpan,
+  SimpleSpanProcessor,
+} from "@opentelemetry/sdk-trace-base";
+import {
+  createClient,
+  createReceiver,
+  memoryInbox,
+  type Receiver,
+  type ReceiverOptions,
+} from "@reporthook/core";
+import { createEmulator } from "@reporthook/emulator";
+import { telemetry } from "@reporthook/opentelemetry";
+import { sqliteInbox } from "@reporthook/sqlite";
+import { patient } from "@reporthook/test-support/patient";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+
+const apiKey = "a-key-that-nobody-may-see";
+const report = { domains: ["example.com"] };
+const exporter = new InMemorySpanExporter();
+const tracing = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
+const undici = new UndiciInstrumentation();
+let receiver: Receiver;
+const emulator = createEmulator({ apiKey, deliver: (request) => receiver.fetch(request) });
+let baseUrl = "";
+
+beforeAll(async () => {
+  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+  undici.setTracerProvider(tracing);
+  undici.enable();
+  baseUrl = (await emulator.listen()).url;
+});
+afterAll(async () => {
+  undici.disable();
+  context.disable();
+  await tracing.shutdown();
+  await emulator.close();
+});
+beforeEach(() => {
+  exporter.reset();
+  emulator.reset();
+});
+afterEach(() => receiver.close());
+
+const observed = () => telemetry({ tracer: tracing.getTracer("test") });
+
+function open(options: Partial<ReceiverOptions>): void {
+  receiver = createReceiver({
+    client: createClient({ baseUrl, apiKey }),
+    inbox: memoryInbox(),
+    callback: { secrets: ["0123456789abcdef0123456789abcdef"], url: "https://app.example/hook" },
+    ...{ name: "asking", logger: false, ...patient, ...options },
+  });
+  receiver.on("*", () => {});
+}
+
+/** Asks for a report as an app does that traces its own work. */
+const ask = (options: { idempotencyKey?: string; overdueMs?: number } = {}) =>
+  tracing
+    .getTracer("app")
+    .startActiveSpan("order", (span) =>
+      receiver.reports.request(report, options).finally(() => span.end()),
+    );
+
+function named(name: string): ReadableSpan[] {
+  return exporter.getFinishedSpans().filter((span) => span.name === name);
+}
+
+function idOf(span: ReadableSpan | undefined): string | undefined {
+  return span?.spanContext().spanId;
+}
+
+test("a request for a report is a span within the caller's, and the handler is linked to it, in another process too", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "telemetry-"));
+  const inbox = () => sqliteInbox(join(folder, "inbox.db"));
+  open({ ...observed(), inbox: inbox(), autostart: false });
+  const { id } = await ask();
+  await receiver.close();
+  open({ ...observed(), inbox: inbox() });
+  emulator.reports.setStatus(emulator.reports.list()[0]?.id ?? "", "complete");
+  await receiver.reports.wait(id);
+  await receiver.idle({ timeoutMs: 60_000 });
+
+  const [order, request, sent] = [named("order"), named("request asking"), named("POST")].flat();
+  expect(request?.kind).toBe(SpanKind.CLIENT);
+  expect(request?.parentSpanContext?.spanId).toBe(idOf(order));
+  expect(sent?.parentSpanContext?.spanId).toBe(idOf(request));
+  expect(request?.attributes).toMatchObject({
+    "messaging.destination.name": "asking",
+    "messaging.operation.name": "request",
+    "messaging.message.conversation_id": id,
+  });
+  const [handled] = named("process asking");
+  const { "messaging.message.id": delivery } = handled?.attributes ?? {};
+  const [receive] = named("receive asking").filter(
+    ({ attributes }) => attributes["messaging.message.id"] === delivery,
+  );
+  expect(handled?.links.map((link) => link.context.spanId)).toEqual([idOf(receive), idOf(request)]);
+  expect(handled?.links[1]?.context.traceId).toBe(order?.spanContext().traceId);
+  expect(handled?.attributes["messaging.message.conversation_id"]).toBe(id);
+  await receiver.close();
+  await rm(folder, { recursive: true });
+});
+
+test("a request that is repeated sends nothing, and the handler of its end is linked to the first", async () => {
+  open(observed());
+  const { id } = await ask({ idempotencyKey: "k", overdueMs: 1 });
+  expect((await ask({ idempotencyKey: "k" })).id).toBe(id);
+  await receiver.start();
+  await receiver.idle({ timeoutMs: 60_000 });
+  const requests = named("request asking");
+  const ids = requests.map(({ attributes }) => attributes["messaging.message.conversation_id"]);
+  expect(ids).toEqual([id, id]);
+  expect(named("POST")).toHaveLength(1);
+  const [overdue] = named("process asking");
+  expect(overdue?.links.map((link) => link.context.spanId)).toEqual([idOf(requests[0])]);
+});
+
+test("a request that fails says so with its id, and without the token of its callback URL", async () => {
+  const requestReport = async ({ webhook_url: url }: { readonly webhook_url?: string }) => {
+    throw new TypeError(`no way to ${url}`);
+  };
+  open({ ...observed(), client: { authorize: async () => "valid", requestReport } });
+  const error = await ask().catch((thrown: { readonly requestId: string }) => thrown);
+  const [request] = named("request asking");
+  expect(request?.status.code).toBe(SpanStatusCode.ERROR);
+  expect(request?.status.message).toMatch(/^TypeError: no way to .*callback_token=\[removed\]$/);
+  expect(request?.attributes).toMatchObject({
+    "error.type": "TypeError",
+    "messaging.message.conversation_id": "requestId" in error ? error.requestId : "none",
+  });
+});
+
+test.each([
+  ["nobody observes", () => ({}), ask],
+  ["no SDK is set up", telemetry, () => receiver.reports.request(report)],
+])("nothing is stored of a trace where %s", async (_, options, request) => {
+  const inbox = memoryInbox();
+  open({ ...options(), inbox });
+  const { id } = await request();
+  expect((await inbox.requests?.get(id))?.data).not.toContain("trace");
+});
