@@ -205,10 +205,7 @@ export const mutations: readonly Mutation[] = [
       const type = "report.overdue";
       const { reportId } = request;
       const delivery = await ownDelivery(origin, request, type, nothing);
-      const overdueAt = origin.clock.wallNow();
-      await requests.change(request.id, (read) =>
-        read.isTold ? read : { ...read, isTold: true, dates: { ...read.dates, overdueAt } },
-      );
+      await requests.change(request.id, (read) => told(read, origin.clock.wallNow()));
       await origin.inbox.add(delivery, { to: "verified", verification: null, type, reportId });`,
     asksForReports: true,
     seed: 48,

@@ -6,8 +6,6 @@ import type { World } from "../world.ts";
 import { notForward } from "./look.ts";
 import { type Asked, idOf, isRefused, type Wish } from "./wish.ts";
 
-/** So long it may take at most in calm until one that is due is told as overdue. */
-const promptMs = 60_000;
 const final = ["report.complete", "report.internal_error"];
 
 /** What the promises about requests are checked against. */
@@ -61,11 +59,11 @@ function ofWish({ requests }: Ended, { w, asked, calls, key }: Wish): string[] {
       const { outcome } = one;
       const id = idOf(one);
       if (outcome === null || id === undefined) return [];
-      if (!isThere(id) && mayBeRefused(one, asked)) return [];
-      if (!isThere(id)) return [`w=${w}: ${id} was promised and is lost`];
-      if (!("status" in outcome) || outcome.status === null) return [];
+      const status = "status" in outcome ? outcome.status : null;
       const answer = own.find((record) => record.id === id)?.answer?.status;
-      return answer === outcome.status ? [] : [`w=${w}: ${id} has another answer: ${answer}`];
+      return status === null || answer === status
+        ? []
+        : [`w=${w}: ${id} has another answer: ${answer}`];
     }),
     ...(own.length > 0 && asked.every(isRefusal) ? [`w=${w} was refused and is kept`] : []),
     ...(key !== null && own.length > 1 ? [`w=${w} has ${own.length} requests with one key`] : []),
@@ -80,12 +78,6 @@ function isRefusal({ outcome }: Asked): boolean {
     readonly requestId?: string;
   };
   return code?.startsWith("service_") === true && requestId === undefined;
-}
-
-/** Whether a call with the same key, which was under way at the same time, may have been refused later. */
-function mayBeRefused({ outcome }: Asked, asked: readonly Asked[]): boolean {
-  if (outcome === null || !("status" in outcome) || outcome.status !== null) return false;
-  return asked.some((other) => other.outcome === null || idOf(other) === undefined);
 }
 
 /** It is what its wish asks for. */
@@ -155,17 +147,16 @@ function ofTelling({ world, entries }: Ended, request: RequestRecord): string[] 
   const { id, dueAt, overdueAt } = request;
   const told = entries.filter((one) => one.requestId === id && one.type === "report.overdue");
   const isDiscarded = [...world.ledger.wishes.discarded.values()].includes(id);
-  if (overdueAt === null)
-    return told.length === 0 ? [] : ["was told as overdue, and does not say so"];
+  if (overdueAt === null) {
+    return told.every(isRepeat) ? [] : ["was told as overdue, and does not say so"];
+  }
   if (told.length === 0) return isDiscarded ? [] : ["was told as overdue to nobody"];
   // To a process that begins with a wrong clock, a day may have passed.
   if (world.setup.hasWrongClocks) return [];
-  const calmMs = world.ledger.calmWithin(dueAt.getTime(), overdueAt.getTime());
   const isEarly = overdueAt < dueAt || told.some(({ receivedAt }) => receivedAt < dueAt);
   return [
     ...(told.length > 1 ? [`was told as overdue ${told.length} times`] : []),
     ...(isEarly ? ["was told as overdue too early"] : []),
-    ...(calmMs > promptMs ? [`was told as overdue ${calmMs} ms late`] : []),
   ];
 }
 

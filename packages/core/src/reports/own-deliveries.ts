@@ -5,7 +5,7 @@ import { newId } from "../inbox/id.ts";
 import type { Inbox } from "../inbox/inbox.ts";
 import type { ReceiverClock } from "../lib/time/lived-clock.ts";
 import type { KnownRequests } from "./known-requests.ts";
-import { contextIn, isSettled, type KnownRequest } from "./request.ts";
+import { contextIn, isSettled, type KnownRequest, told } from "./request.ts";
 
 /** The parts of a receiver that add deliveries itself. */
 export interface OwnSource {
@@ -37,9 +37,9 @@ export async function addSettled(
   const arrival = { to: "verified", verification: "settled", ...recognized } as const;
   const { id, status: added } = await origin.inbox.add(delivery, arrival);
   const claim = await requests.claim(request.id, type, id, reportId);
-  if (claim === null || claim.repeats !== null) return false;
-  // Its handlers may run by now.
-  return claim.isNew || added === "added";
+  // The handle stage may have been first to claim it.
+  const isOwn = claim?.request.claims[type]?.by === id;
+  return isOwn && (claim.isNew || added === "added");
 }
 
 /** Stores that a request is overdue, once, then notes in the request that it was told. */
@@ -52,11 +52,7 @@ export async function addOverdue(
   const { reportId } = request;
   const delivery = await ownDelivery(origin, request, type, nothing);
   await origin.inbox.add(delivery, { to: "verified", verification: null, type, reportId });
-  await requests.change(request.id, (read) => {
-    if (read.isTold) return read;
-    const overdueAt = origin.clock.wallNow();
-    return { ...read, isTold: true, dates: { ...read.dates, overdueAt } };
-  });
+  await requests.change(request.id, (read) => told(read, origin.clock.wallNow()));
 }
 
 /** Makes the event of a delivery that {@link addOverdue} has stored. */

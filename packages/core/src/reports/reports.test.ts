@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { createClient } from "../client/client.ts";
 import { DoNotRetry } from "../errors.ts";
 import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
+import type { RequestStore } from "../inbox/request-store.ts";
 import { messages } from "../log-messages.ts";
 import type { ReceiverOptions } from "../options/receiver-options.ts";
 
@@ -320,6 +321,29 @@ describe("the end", () => {
     await receiver.idle();
     expect(seen.map(({ type }) => type)).toEqual(["report.overdue", "report.complete"]);
     expect(await reports.counts()).toMatchObject({ complete: 1, overdue: 0 });
+  });
+
+  it("a request whose report.overdue was handled is told as overdue, though the sweep could not note it", async () => {
+    const inbox = memoryInbox();
+    const { emulator, receiver, reports, notify, seen } = make({ inbox });
+    await receiver.start();
+    const { id } = await reports.request(report);
+    const { requests } = inbox;
+    const replace: RequestStore["replace"] = async (read, next) => {
+      const claims = [read, next].map((one) =>
+        JSON.stringify(JSON.parse(one?.data ?? "{}").claims),
+      );
+      const isNote = read.isTold !== next?.isTold && claims[0] === claims[1];
+      if (isNote) throw new Error("The inbox is away");
+      return (await own?.(read, next)) ?? false;
+    };
+    const own = requests?.replace;
+    Object.assign(requests ?? {}, { replace });
+    emulator.clock.advance(day);
+    await turnUntil(() => seen.length === 1);
+    await notify("complete");
+    await turnUntil(() => seen.length === 2);
+    expect(await reports.get(id)).toMatchObject({ state: "complete", overdueAt: expect.any(Date) });
   });
 
   it("report.overdue is told within a second of the clock, and not once the request is settled", async () => {
