@@ -5,7 +5,7 @@ import type { ErrorsPosition, StepOfErrors } from "../../protocol/steps.ts";
 import type { Tables } from "../deliveries.ts";
 
 /** Few enough for some milliseconds: the thread stores between two steps. */
-const rowsPerErrorStep = 5_000;
+const rowsPerErrorStep = 1_000;
 
 /** Groups deliveries by their errors, step by step through an index that has all it needs. */
 export class Errors {
