@@ -147,8 +147,8 @@ export function Copy({
   );
 }
 
-/** Facts by their names. */
-export function Facts({
+/** Values, each with its name. */
+export function Named({
   of,
 }: {
   readonly of: Readonly<Record<string, ComponentChildren>>;

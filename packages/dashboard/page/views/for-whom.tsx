@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import type { WireDelivery } from "../../src/deliveries/wire.ts";
-import { Facts, Quoted, To } from "../parts.tsx";
+import { Named, Quoted, To } from "../parts.tsx";
 import type { Route } from "../route.ts";
 
 /** The report, the request and the context: whom it concerns. */
@@ -16,7 +16,7 @@ export function ForWhom({ delivery }: { readonly delivery: WireDelivery }): JSX.
   return (
     <section aria-labelledby="whom">
       <h2 id="whom">For whom</h2>
-      <Facts of={facts} />
+      <Named of={facts} />
       <Quoted text={context} none="No context: its callback URL had none." />
     </section>
   );
