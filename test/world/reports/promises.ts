@@ -44,7 +44,7 @@ export function brokenReports(
       return counted === listed ? [] : [`${counted} requests counted, ${listed} ${state}`];
     }),
     ...(requestCounts.overdue === overdue.length ? [] : ["overdue ones are counted wrongly"]),
-    ...settledSilently(ended),
+    ...ofSettling(ended),
   ];
 }
 
@@ -160,13 +160,20 @@ function ofTelling({ world, entries }: Ended, request: RequestRecord): string[] 
   ];
 }
 
-/** A person who settles a request is told whether that has changed anything. */
-function settledSilently({ world, succeeded, entries }: Ended): string[] {
-  return world.ledger.wishes.settlings.flatMap(({ id, notification, hasChanged, status }) => {
-    const handled = entries.some(
+/** Of all who settle a request alike, the one whose delivery is stored is told that it has changed something. */
+function ofSettling({ world, succeeded, entries }: Ended): string[] {
+  const { settlings, discarded } = world.ledger.wishes;
+  return settlings.flatMap(({ id, notification, hasChanged, status }) => {
+    const alike = settlings.filter((one) => one.id === id && one.status === status);
+    const changed = alike.filter((one) => one.hasChanged);
+    const isFreed = [...discarded.values()].includes(id);
+    const isHandled = entries.some(
       (entry) => succeeded.has(entry.id) && (entry.body ?? "").includes(`"n=${notification.n}"`),
     );
-    return hasChanged === false && handled ? [`${id} was settled as ${status} without a word`] : [];
+    return [
+      ...(hasChanged === false && isHandled ? [`${id} was settled as ${status} in silence`] : []),
+      ...(changed.length > 1 && !isFreed ? [`${id} was settled as ${status} twice`] : []),
+    ];
   });
 }
 

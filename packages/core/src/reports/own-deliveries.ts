@@ -36,10 +36,9 @@ export async function addSettled(
   const recognized = { type, reportId };
   const arrival = { to: "verified", verification: "settled", ...recognized } as const;
   const { id, status: added } = await origin.inbox.add(delivery, arrival);
-  const claim = await requests.claim(request.id, type, id, reportId);
   // The handle stage may have been first to claim it.
-  const isOwn = claim?.request.claims[type]?.by === id;
-  return isOwn && (claim.isNew || added === "added");
+  const claim = await requests.claim(request.id, type, id, reportId);
+  return added === "added" && claim?.request.claims[type]?.by === id;
 }
 
 /** Stores that a request is overdue, once, then notes in the request that it was told. */

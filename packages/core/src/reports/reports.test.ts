@@ -381,6 +381,26 @@ describe("the end", () => {
     await expect(reports.settle(id, "open" as "complete")).rejects.toThrow(TypeError);
   });
 
+  it("reports.settle() changes something in one of two calls, and again once its delivery was discarded", async () => {
+    const { receiver, reports, seen, observed, advanceUntil } = make();
+    let fails = true;
+    receiver.on("report.complete", () => {
+      if (fails) throw new DoNotRetry("no");
+    });
+    const { id } = await reports.request(report);
+    const both = [reports.settle(id, "complete"), reports.settle(id, "complete")];
+    expect((await Promise.all(both)).filter(Boolean)).toHaveLength(1);
+    await receiver.start();
+    await advanceUntil(() => observed.some(([name]) => name === "parked"));
+    expect(await reports.settle(id, "complete")).toBe(false);
+    const [dead] = await receiver.inbox.list({ state: "dead" });
+    await receiver.inbox.discard(dead?.id ?? "");
+    fails = false;
+    expect(await reports.settle(id, "complete")).toBe(true);
+    await receiver.idle();
+    expect(seen).toMatchObject([{ requestId: id }, { requestId: id }]);
+  });
+
   it("reports.settle() resolves to true when its handlers have run before it could look", async () => {
     const inbox = memoryInbox();
     const { receiver, reports, seen } = make({ inbox });
