@@ -58,7 +58,7 @@ export function createReports(
     assertNotAborted(signal);
     assertOpen(life, name);
     return reporter.request(async (traceparent) => {
-      await time.join();
+      await time.joinAndKeep();
       const [now, wallNow] = [clock.now(), clock.wallNow()];
       const id = newId(wallNow);
       const known = { id, receiver: name, idempotencyKey, context, traceparent };

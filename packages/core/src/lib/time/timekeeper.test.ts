@@ -66,6 +66,19 @@ describe("lived time", () => {
     await time.end();
   });
 
+  it("joinAndKeep() keeps the time once, so that a process after one that began with a wrong clock is not behind it", async () => {
+    const mark = { ...noMark, livedAt: start - 1_000, wallAt: start, furthestAt: start };
+    const { time, begin, store, set } = setUp(mark);
+    set(8 * hourMs);
+    await time.joinAndKeep();
+    await time.joinAndKeep();
+    expect(store.keepTime).toHaveBeenCalledTimes(2);
+    set(0);
+    const next = begin();
+    await next.join();
+    expect(next.clock.now()).toBeGreaterThanOrEqual(time.clock.now());
+  });
+
   it("a Timekeeper follows another process that is ahead on the same store", async () => {
     const { time, store, given } = setUp();
     await time.join();

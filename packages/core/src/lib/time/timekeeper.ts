@@ -48,6 +48,7 @@ export class Timekeeper {
   #timer: unknown;
   #keeping: Promise<void> | undefined;
   #hasNews = false;
+  #isKept = false;
   #startedAt = 0;
   #unseenMs = 0;
   #heldMs = 0;
@@ -70,6 +71,14 @@ export class Timekeeper {
       throw error;
     });
     return this.#joining;
+  }
+
+  /** Joins, and has the time kept once: what is due by it later may be stored then. Rejects as the store does. */
+  async joinAndKeep(): Promise<void> {
+    await this.join();
+    if (this.#isKept) return;
+    this.#follow();
+    await this.#write();
   }
 
   /** Has the time kept each minute, and at each step of the wall clock. */
@@ -146,6 +155,7 @@ export class Timekeeper {
     const unseenMs = this.isYoung ? this.#unseenMs : 0;
     const mark = { livedAt, wallAt, furthestAt, unseenMs, heldMs: this.#heldMs };
     const kept = await this.#store.keepTime?.(mark);
+    this.#isKept = true;
     if (kept === undefined) return;
     this.#heldMs = Math.max(this.#heldMs, kept.heldMs);
     const aheadMs = kept.livedAt - clock.now();
