@@ -23,9 +23,9 @@ import {
   program,
 } from "../lib/environment.ts";
 import { CommandFailed } from "../lib/errors.ts";
-import { hang } from "../lib/layout.ts";
-import { integer, jsonOption, url, withExamples } from "../lib/options.ts";
-import type { Style, Terminal } from "../lib/terminal.ts";
+import { counted, hang, type Style } from "../lib/layout.ts";
+import { integer, url, withExamples } from "../lib/options.ts";
+import type { Terminal } from "../lib/terminal.ts";
 
 interface DoctorOptions extends CallbackChoice {
   readonly to: string;
@@ -56,7 +56,6 @@ export function addDoctor(program: Command, terminal: Terminal): void {
       "also send signed ones, which reach handlers; the app must use the emulator at\n" +
         "REPORTS_URL (default: the playground)",
     )
-    .addOption(jsonOption())
     .action((options: DoctorOptions) => doctor(terminal, options));
   withExamples(withCallback(command), [
     [
@@ -77,12 +76,12 @@ async function doctor(terminal: Terminal, options: DoctorOptions): Promise<void>
   const to = unsignedUrl(options.to);
   const service = signed ? await emulatorAsked(terminal) : null;
   const asked = service ?? serviceNamed();
-  for (const line of announcement({ ...options, to }, asked, terminal)) terminal.print(line);
+  terminal.print(announcement({ ...options, to }, asked, terminal));
   const checks: Check[] = [];
   const note = (found: Check): void => {
     const check = inFramework(found, framework?.says);
     checks.push(check);
-    for (const line of checkLines(check, terminal)) terminal.print(line);
+    terminal.print(checkLines(check, terminal));
   };
   const { during } = terminal;
   let times: Times | null = null;
@@ -116,7 +115,7 @@ async function doctor(terminal: Terminal, options: DoctorOptions): Promise<void>
   report(terminal, { to, checks, times });
   if (service === null) {
     const text = `Not checked: whether the app has the right API key. ${program()} doctor --help explains --signed.`;
-    for (const line of hang("", text, terminal)) terminal.print(line);
+    terminal.print(hang("", text, terminal));
   }
 }
 
@@ -135,7 +134,7 @@ function report(terminal: Terminal, findings: Findings): void {
     throw new CommandFailed("endpoint_unfit", message, { ...findings });
   }
   terminal.emit(findings);
-  const warnings = warned === 0 ? "" : ` (${warned} ${warned === 1 ? "warning" : "warnings"})`;
+  const warnings = warned === 0 ? "" : ` (${counted(warned, "warning")})`;
   terminal.print(`\n${terminal.paint("green", "Ready for notifications")}${warnings}.`);
 }
 

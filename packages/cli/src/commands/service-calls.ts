@@ -3,7 +3,7 @@ import { type Command, Option } from "commander";
 import { type CallbackChoice, signUrl, withCallback } from "../lib/callback.ts";
 import { clientFromEnvironment } from "../lib/environment.ts";
 import { UsageError } from "../lib/errors.ts";
-import { collect, integer, jsonOption, url, withExamples } from "../lib/options.ts";
+import { collect, integer, url, withExamples } from "../lib/options.ts";
 import type { Terminal } from "../lib/terminal.ts";
 
 const environment = "Set the service's address in REPORTS_URL and the key in REPORTS_API_KEY.";
@@ -19,7 +19,6 @@ export function addTest(program: Command, terminal: Terminal): void {
         .argParser(url)
         .makeOptionMandatory(),
     )
-    .addOption(jsonOption())
     .action(async ({ to, ...choice }: CallbackChoice & { readonly to: string }) => {
       const client = clientFromEnvironment();
       const url = await signUrl(to, choice);
@@ -64,7 +63,6 @@ export function addRequest(program: Command, terminal: Terminal): void {
         .choices(["header", "query", "none"])
         .default("header"),
     )
-    .addOption(jsonOption())
     .action((options: RequestOptions) => request(terminal, options));
   withExamples(command, [
     [

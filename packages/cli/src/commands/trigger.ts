@@ -7,7 +7,7 @@ import { CommandFailed, UsageError } from "../lib/errors.ts";
 import { exchange, isDelivered, parsed } from "../lib/exchange.ts";
 import { assertNotification, type Fixture, fixtureIn } from "../lib/fixture.ts";
 import { milliseconds } from "../lib/layout.ts";
-import { jsonOption, url, withExamples } from "../lib/options.ts";
+import { url, withExamples } from "../lib/options.ts";
 import { choiceOption, oneOf } from "../lib/suggest.ts";
 import type { Terminal } from "../lib/terminal.ts";
 
@@ -53,7 +53,6 @@ export function addTrigger(program: Command, terminal: Terminal): void {
     .option("--body <json>", "the body to send, unchanged (default: the usual one)")
     .option("--from <file>", "send a recorded notification: an exported fixture, or a body")
     .option("--force", "send a body that is not a JSON object")
-    .addOption(jsonOption())
     .action((name: NotificationName | undefined, options: TriggerOptions) =>
       trigger(terminal, name, options),
     );

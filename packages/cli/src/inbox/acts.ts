@@ -1,12 +1,9 @@
 import type { LoggedAct } from "@reporthook/core";
+import type { Command } from "commander";
 import { type Column, table } from "../lib/layout.ts";
+import { limitOption, receiverOption } from "../lib/options.ts";
 import type { Terminal } from "../lib/terminal.ts";
-import { type InboxSource, withInbox } from "./source.ts";
-
-/** Options of `inbox acts` and `inbox errors`. */
-export interface LimitedOptions extends InboxSource {
-  readonly limit: number;
-}
+import { addInboxCommand, type InboxSource, ofReceiver, withInbox } from "./source.ts";
 
 const columns: readonly Column<LoggedAct>[] = [
   { title: "TIME", of: ({ at }) => at.toISOString() },
@@ -16,15 +13,21 @@ const columns: readonly Column<LoggedAct>[] = [
   { title: "SELECTION", of: selectionText, shrinks: true },
 ];
 
-/** Runs `inbox acts`: prints a line for each act, newest first. */
-export async function runActs(terminal: Terminal, options: LimitedOptions): Promise<void> {
-  const { limit, receiver } = options;
-  await withInbox(terminal, options, "Reading the inbox", async (inbox) => {
-    const acts = await inbox.acts({ limit, receiver });
-    terminal.emit({ acts });
-    if (acts.length === 0) terminal.print("Nothing.");
-    else for (const line of table(columns, acts, terminal)) terminal.print(line);
-  });
+/** Adds `inbox acts`, which prints a line for each act, newest first. */
+export function addActs(group: Command, terminal: Terminal): void {
+  const what = "Show who released, retried or discarded deliveries, newest first.";
+  addInboxCommand(group, "acts", what, [
+    ["the last ten", "reporthook inbox acts --limit 10 --db inbox.db"],
+  ])
+    .addOption(limitOption(1_000))
+    .addOption(receiverOption(ofReceiver))
+    .action((options: InboxSource & { readonly limit: number }) =>
+      withInbox(terminal, options, "Reading the inbox", async (inbox, { limit, receiver }) => {
+        const acts = await inbox.acts({ limit, receiver });
+        terminal.emit({ acts });
+        terminal.print(table(columns, acts, terminal));
+      }),
+    );
 }
 
 /** The selection as the options of the command line have it. */

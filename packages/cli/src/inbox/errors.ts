@@ -1,14 +1,17 @@
-import type { ErrorGroup } from "@reporthook/core";
-import { type Column, hang, table } from "../lib/layout.ts";
+import type { ErrorGroup, State } from "@reporthook/core";
+import type { Command } from "commander";
+import { type Column, table } from "../lib/layout.ts";
+import { limitOption, receiverOption } from "../lib/options.ts";
 import type { Terminal } from "../lib/terminal.ts";
-import type { LimitedOptions } from "./acts.ts";
 import { commandLines } from "./command-lines.ts";
-import type { FilterOptions } from "./filters.ts";
+import { stateOption } from "./filters.ts";
 import { kindsOf } from "./many.ts";
-import { withInbox } from "./source.ts";
+import { addInboxCommand, type InboxSource, ofReceiver, withInbox } from "./source.ts";
 
-/** Options of `inbox errors`. */
-export interface ErrorsOptions extends LimitedOptions, Pick<FilterOptions, "state"> {}
+interface ErrorsOptions extends InboxSource {
+  readonly state?: State | "parked";
+  readonly limit: number;
+}
 
 const columns: readonly Column<ErrorGroup>[] = [
   { title: "KEY", of: ({ error }) => error },
@@ -19,39 +22,29 @@ const columns: readonly Column<ErrorGroup>[] = [
   { title: "ERROR", of: ({ text }) => text, shrinks: true },
 ];
 
-/** Runs `inbox errors`: prints a line for each group of equal errors, the largest first, and the commands for the first. */
-export async function runErrors(
-  terminal: Terminal,
-  { limit, state, receiver, ...from }: ErrorsOptions,
-): Promise<void> {
-  await withInbox(
-    terminal,
-    { ...from, ...(receiver && { receiver }) },
-    "Grouping errors",
-    async (inbox, source) => {
-      const errors = (await inbox.errors({ receiver, state })).slice(0, limit);
-      terminal.emit({ errors });
-      const [first] = errors;
-      if (first === undefined) {
-        terminal.print("Nothing.");
-        return;
-      }
-      for (const line of table(columns, errors, terminal)) terminal.print(line);
-      const steps = [
-        ["Look", `list --error ${first.error}`],
-        ["Once fixed", `release --error ${first.error}`],
-      ] as const;
-      for (const line of commandLines(steps, source, terminal)) terminal.tell(line);
-    },
-  );
-}
-
-const maxGroups = 5;
-
-/** Formats the largest groups of errors, a line each. */
-export function errorLines(groups: readonly ErrorGroup[], terminal: Terminal): string[] {
-  return groups.slice(0, maxGroups).flatMap(({ count, text, error }, index) => {
-    const lead = (index === 0 ? "Errors:" : "").padEnd(13);
-    return hang(lead, `${count} × ${text} (--error ${error})`, terminal);
-  });
+/** Adds `inbox errors`, which prints a line for each group of equal errors, and the commands for the largest. */
+export function addErrors(group: Command, terminal: Terminal): void {
+  const what = "Group parked deliveries by their error, the most frequent first.";
+  addInboxCommand(group, "errors", what, [
+    ["the three most frequent", "reporthook inbox errors --limit 3 --db inbox.db"],
+    ["run all of one, once it is fixed", "reporthook inbox release --error 0a1b2c3d"],
+  ])
+    .addOption(stateOption("only this state (default: parked)"))
+    .addOption(limitOption(1_000))
+    .addOption(receiverOption(ofReceiver))
+    .action((given: ErrorsOptions) =>
+      withInbox(terminal, given, "Grouping errors", async (inbox, options) => {
+        const { limit, state, receiver } = options;
+        const errors = (await inbox.errors({ receiver, state })).slice(0, limit);
+        terminal.emit({ errors });
+        terminal.print(table(columns, errors, terminal));
+        const [largest] = errors;
+        if (largest === undefined) return;
+        const steps = [
+          ["Look", `list --error ${largest.error}`],
+          ["Once fixed", `release --error ${largest.error}`],
+        ] as const;
+        terminal.tell(commandLines(steps, options, terminal));
+      }),
+    );
 }

@@ -1,5 +1,5 @@
 import type { EventType, InboxQuery, ReasonCode, State } from "@reporthook/core";
-import { parkedReasons } from "@reporthook/core/store";
+import { parkedReasons, states } from "@reporthook/core/store";
 import { type Command, InvalidArgumentError, type Option } from "commander";
 import { choiceOption } from "../lib/suggest.ts";
 
@@ -46,6 +46,14 @@ export function withFilters(command: Command, only: string): Command {
 export function reasonOption(only: string, ...more: readonly ReasonCode[]): Option {
   const reasons = [...parkedReasons, ...more];
   return choiceOption("--reason <code>", `${only} parked for this reason`, reasons);
+}
+
+/** The option for a state of deliveries. */
+export function stateOption(
+  what: string,
+  of: readonly (State | "parked")[] = [...states, "parked"],
+): Option {
+  return choiceOption("--state <state>", what, of);
 }
 
 /** The query of an inbox for filters. */

@@ -10,6 +10,7 @@ import {
 } from "@reporthook/core/store";
 import { confirm } from "../lib/ask.ts";
 import { CommandFailed } from "../lib/errors.ts";
+import { counted } from "../lib/layout.ts";
 import type { Terminal } from "../lib/terminal.ts";
 
 /** An act on deliveries, in the words of messages. */
@@ -135,13 +136,13 @@ async function leftOutOf(inbox: Inbox, query: ActQuery): Promise<ReasonCounts> {
 
 function tellLeftOut(terminal: Terminal, leftOut: ReasonCounts): void {
   terminal.tell(
-    `Left out: ${numberOf(sumOf(leftOut))} that nobody vouches for (${kindsOf(leftOut)}). Check each, then name its id, or name the reason with --reason.`,
+    `Left out: ${deliveries(sumOf(leftOut))} that nobody vouches for (${kindsOf(leftOut)}). Check each, then name its id, or name the reason with --reason.`,
   );
 }
 
 /** A number of deliveries and their kinds: 3 deliveries (2 poison, 1 expired) */
 export function amountOf(counts: Readonly<Partial<Record<string, number>>>): string {
-  return `${numberOf(sumOf(counts))} (${kindsOf(counts)})`;
+  return `${deliveries(sumOf(counts))} (${kindsOf(counts)})`;
 }
 
 /** The number of deliveries of each kind; the kind alone if there is only one. */
@@ -151,9 +152,8 @@ export function kindsOf(counts: Readonly<Partial<Record<string, number>>>): stri
   return kinds.map(([kind, count]) => `${count} ${kind}`).join(", ");
 }
 
-/** 1 delivery, 2 deliveries */
-function numberOf(count: number): string {
-  return `${count} ${count === 1 ? "delivery" : "deliveries"}`;
+function deliveries(count: number): string {
+  return counted(count, "delivery", "deliveries");
 }
 
 function capital(text: string): string {

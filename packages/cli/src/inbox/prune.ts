@@ -1,25 +1,30 @@
 import type { Pruned } from "@reporthook/core";
 import { sumOf } from "@reporthook/core/store";
+import type { Command } from "commander";
 import { confirm } from "../lib/ask.ts";
 import { duration } from "../lib/layout.ts";
 import type { Terminal } from "../lib/terminal.ts";
 import { amountOf, kindsOf } from "./many.ts";
-import { type InboxSource, livedTimeOf, withInbox } from "./source.ts";
+import { addInboxCommand, type InboxSource, livedTimeOf, withInbox } from "./source.ts";
 
-/** Options of `inbox prune`. */
-export interface PruneOptions extends InboxSource {
-  readonly dryRun?: boolean;
-  readonly yes?: boolean;
+interface PruneOptions extends InboxSource {
+  readonly dryRun?: true;
+  readonly yes?: true;
 }
 
-/**
- * Runs `inbox prune`: deletes the deliveries whose retention is over, after `--yes` or a confirmation of their number, and announces
- * the end of parked ones.
- */
-export async function runPrune(
-  terminal: Terminal,
-  { dryRun = false, yes = false, ...source }: PruneOptions,
-): Promise<void> {
+/** Adds `inbox prune`, which deletes the deliveries whose retention is over, and announces the end of parked ones. */
+export function addPrune(group: Command, terminal: Terminal): void {
+  const what = "Delete deliveries whose retention is over; a running app does this by itself.";
+  addInboxCommand(group, "prune", what, [
+    ["what it would delete", "reporthook inbox prune --dry-run --db inbox.db"],
+    ["in a script, without a question", "reporthook inbox prune --yes --db inbox.db"],
+  ])
+    .option("--dry-run", "say how many it would delete, and delete nothing")
+    .option("--yes", "do not ask")
+    .action((options: PruneOptions) => prune(terminal, options));
+}
+
+async function prune(terminal: Terminal, { dryRun, yes, ...source }: PruneOptions): Promise<void> {
   await withInbox(terminal, source, null, async (inbox) => {
     const now = new Date((await livedTimeOf(inbox)).retentionNow);
     const foreseen = await terminal.during("Looking", () => inbox.prune(now, { dryRun: true }));

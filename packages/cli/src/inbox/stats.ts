@@ -1,15 +1,30 @@
 import { realpathSync } from "node:fs";
-import type { Counts, Health, Inbox, Problem } from "@reporthook/core";
+import type { Counts, ErrorGroup, Health, Inbox, Problem } from "@reporthook/core";
 import { Lookout, systemClock } from "@reporthook/core/store";
-import { duration, pairs } from "../lib/layout.ts";
-import { usualReceiver } from "../lib/options.ts";
+import type { Command } from "commander";
+import { duration, hang, pairs } from "../lib/layout.ts";
+import { receiverOption, usualReceiver } from "../lib/options.ts";
 import type { Terminal } from "../lib/terminal.ts";
-import { errorLines } from "./errors.ts";
-import { problemLines } from "./problems.ts";
-import { fileSize, type InboxSource, warnOfOthers, withInbox } from "./source.ts";
+import { commandLines } from "./command-lines.ts";
+import {
+  addInboxCommand,
+  fileSize,
+  type InboxSource,
+  ofReceiver,
+  warnOfOthers,
+  withInbox,
+} from "./source.ts";
 
-/** Runs `inbox stats`: tells what is wrong, counts deliveries by state and reason, and names the processes on the inbox. */
-export async function runStats(terminal: Terminal, options: InboxSource): Promise<void> {
+/** Adds `inbox stats`, which tells what is wrong, counts deliveries by state and reason, and names the processes on the inbox. */
+export function addStats(group: Command, terminal: Terminal): void {
+  addInboxCommand(group, "stats", "Count deliveries by state, and parked ones by reason.", [
+    ["for a script", "reporthook inbox stats --json --db inbox.db"],
+  ])
+    .addOption(receiverOption(ofReceiver))
+    .action((options: InboxSource) => stats(terminal, options));
+}
+
+async function stats(terminal: Terminal, options: InboxSource): Promise<void> {
   const { receiver } = options;
   await withInbox(terminal, options, "Counting", async (inbox, source) => {
     const judged = await judge(inbox, await namesIn(inbox, receiver));
@@ -22,10 +37,9 @@ export async function runStats(terminal: Terminal, options: InboxSource): Promis
     const { parked: reasons } = await inbox.summary({ receiver, from: now, until: now });
     const numbers = { counts, reasons, ...waiting, bytes: bytesOf(source) };
     terminal.emit({ problems, ...numbers, processes });
-    for (const line of problemLines(problems, source, terminal)) terminal.print(line);
-    const groups = terminal.json ? [] : await inbox.errors({ receiver });
-    for (const line of errorLines(groups, terminal)) terminal.print(line);
-    for (const line of statsLines({ ...numbers, processes }, terminal)) terminal.print(line);
+    terminal.print(problemLines(problems, source, terminal));
+    if (!terminal.json) terminal.print(errorLines(await inbox.errors({ receiver }), terminal));
+    terminal.print(statsLines({ ...numbers, processes }, terminal));
     await warnOfOthers(terminal, inbox, source, receiver);
   });
 }
@@ -74,6 +88,35 @@ function largest(of: readonly (number | null)[]): number | null {
 /** Size of the file and its WAL; null for queues. */
 function bytesOf({ db }: InboxSource): number | null {
   return db === undefined ? null : fileSize(db) + fileSize(`${realpathSync(db)}-wal`);
+}
+
+/** The problems, each with the command that shows it. */
+function problemLines(
+  problems: readonly (Problem & { readonly receiver: string })[],
+  { receiver: _, ...source }: InboxSource,
+  terminal: Terminal,
+): string[] {
+  const now = Date.now();
+  return problems.flatMap(({ receiver, severity, code, since, text, command }) => {
+    const style = severity === "critical" ? "red" : "yellow";
+    const lead = `${severity}: `;
+    const told = `${code}, for ${duration(now - since.getTime())}: ${receiver}: ${terminal.clean(text)}`;
+    const lines = hang(lead, told, terminal).map((line) => terminal.paint(style, line));
+    const [, inbox] = /^npx reporthook inbox (.*)$/.exec(command ?? "") ?? [];
+    // A command of another kind is shown as it is.
+    if (inbox === undefined) return command === null ? lines : [...lines, `Look: ${command}`];
+    return [...lines, ...commandLines([["Look", inbox]], source, terminal)];
+  });
+}
+
+const maxGroups = 5;
+
+/** The largest groups of errors, a line each. */
+function errorLines(groups: readonly ErrorGroup[], terminal: Terminal): string[] {
+  return groups.slice(0, maxGroups).flatMap(({ count, text, error }, index) => {
+    const lead = (index === 0 ? "Errors:" : "").padEnd(13);
+    return hang(lead, `${count} × ${text} (--error ${error})`, terminal);
+  });
 }
 
 interface Stats extends Omit<Awaited<ReturnType<typeof judge>>, "problems" | "failure"> {

@@ -41,7 +41,8 @@ export function assertNotification(body: string): void {
   );
 }
 
-function objectIn(text: string): Record<string, unknown> | null {
+/** The JSON object in a text; null if there is none. */
+export function objectIn(text: string): Record<string, unknown> | null {
   try {
     const value: unknown = JSON.parse(text);
     const isObject = typeof value === "object" && value !== null && !Array.isArray(value);

@@ -51,6 +51,11 @@ export function receiverOption(what: string, usual?: string): Option {
   return new Option("--receiver <name>", what).argParser(name).default(usual);
 }
 
+/** The option for the length of a list. */
+export function limitOption(most: number): Option {
+  return new Option("--limit <count>", "maximum number").argParser(integer(1, most)).default(100);
+}
+
 /** The option for the port of a server. */
 export function portOption(usual: number): Option {
   const what = "port to listen on; 0 takes a free one";
@@ -75,11 +80,6 @@ export function assertValues(command: Command): void {
     const taken = [given].flat().find((value) => String(value).startsWith("--"));
     if (taken !== undefined) throw new UsageError(`${option.long} needs a value, not ${taken}`);
   }
-}
-
-/** The option of every command. */
-export function jsonOption(): Option {
-  return new Option("--json", "print JSON, for other programs");
 }
 
 /** A description and a command line. */
