@@ -20,8 +20,7 @@ import {
   playgroundPort,
 } from "../lib/environment.ts";
 import { CommandFailed, UsageError } from "../lib/errors.ts";
-import { file, host, portOption, url, withExamples } from "../lib/options.ts";
-import { choiceOption } from "../lib/suggest.ts";
+import { choiceOption, file, host, portOption, url, withExamples } from "../lib/options.ts";
 import type { Terminal } from "../lib/terminal.ts";
 
 interface DevOptions extends CallbackChoice {

@@ -96,9 +96,8 @@ async function doctor(terminal: Terminal, options: DoctorOptions): Promise<void>
   // If the webhook does not answer, the other checks are useless.
   if (reachable.result !== "fail") {
     note(checkTransport(to));
-    const timed = await during(`Timing ${requests} answers`, () =>
-      timeAnswers(target, requests, first),
-    );
+    const timing = `Timing ${requests} answers`;
+    const timed = await during(timing, () => timeAnswers(target, requests, first));
     times = timed.times;
     note(timed.check);
     note(await during("Other methods", () => checkMethods(target)));

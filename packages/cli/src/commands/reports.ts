@@ -10,16 +10,16 @@ import type { Command } from "commander";
 import { addInboxCommand, type InboxSource, pageOf, withInbox } from "../inbox/source.ts";
 import { entryTable } from "../inbox/view.ts";
 import { CommandFailed, UsageError } from "../lib/errors.ts";
-import { objectIn } from "../lib/fixture.ts";
+import { objectIn } from "../lib/exchange.ts";
 import { type Column, duration, pairs, table } from "../lib/layout.ts";
 import {
+  choiceOption,
   type Example,
   limitOption,
   receiverOption,
   usualReceiver,
   withExamples,
 } from "../lib/options.ts";
-import { choiceOption } from "../lib/suggest.ts";
 import type { Terminal } from "../lib/terminal.ts";
 
 const states: readonly (RequestState | "overdue")[] = [...requestStates, "overdue"];

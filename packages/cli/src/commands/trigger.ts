@@ -7,8 +7,7 @@ import { CommandFailed, UsageError } from "../lib/errors.ts";
 import { exchange, isDelivered, parsed } from "../lib/exchange.ts";
 import { assertNotification, type Fixture, fixtureIn } from "../lib/fixture.ts";
 import { milliseconds } from "../lib/layout.ts";
-import { url, withExamples } from "../lib/options.ts";
-import { choiceOption, oneOf } from "../lib/suggest.ts";
+import { choiceOption, oneOf, url, withExamples } from "../lib/options.ts";
 import type { Terminal } from "../lib/terminal.ts";
 
 const names: readonly NotificationName[] = [

@@ -11,13 +11,7 @@ export function checkIgnored(folder: string): Check | null {
   if (!existsSync(`${folder}/${file}`)) return null;
   const { status } = spawnSync("git", ["check-ignore", "--quiet", file], { cwd: folder });
   if (status !== notIgnored) return null;
-  return {
-    ...{
-      name: "git",
-      result: "warn",
-      says: `git does not ignore ${file}, which contains notifications`,
-    },
-    fix: "Keep it out of commits.",
-    type: `echo '${file}*' >> .gitignore`,
-  };
+  const says = `git does not ignore ${file}, which contains notifications`;
+  const fix = "Keep it out of commits.";
+  return { name: "git", result: "warn", says, fix, type: `echo '${file}*' >> .gitignore` };
 }

@@ -3,8 +3,7 @@ import { type Act, type ActQuery, type Inbox, ReporthookError } from "@reporthoo
 import { actOn } from "@reporthook/core/store";
 import type { Command } from "commander";
 import { CommandFailed, UsageError } from "../lib/errors.ts";
-import { type Example, receiverOption, usualReceiver } from "../lib/options.ts";
-import { choiceOption } from "../lib/suggest.ts";
+import { choiceOption, type Example, receiverOption, usualReceiver } from "../lib/options.ts";
 import type { Terminal } from "../lib/terminal.ts";
 import {
   type FilterOptions,

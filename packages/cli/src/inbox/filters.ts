@@ -1,7 +1,7 @@
 import type { EventType, InboxQuery, ReasonCode, State } from "@reporthook/core";
 import { parkedReasons, states } from "@reporthook/core/store";
 import { type Command, InvalidArgumentError, type Option } from "commander";
-import { choiceOption } from "../lib/suggest.ts";
+import { choiceOption } from "../lib/options.ts";
 
 /** Filters for deliveries. */
 export interface FilterOptions {
