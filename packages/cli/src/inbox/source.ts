@@ -19,10 +19,10 @@ export interface InboxSource {
 /** The default files, in this folder. */
 const usualFiles = ["inbox.db", playgroundFile];
 
-/** What `--receiver` means where it chooses deliveries. */
+/** The meaning of `--receiver` where it chooses deliveries. */
 export const ofReceiver = "only deliveries of this receiver";
 
-/** What `--receiver` means where a command is about deliveries of one. */
+/** The meaning of `--receiver` where a command is about deliveries of one. */
 export const theirs = "the receiver of the deliveries";
 
 /** Adds a command on an inbox to a group. */
