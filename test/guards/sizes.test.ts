@@ -25,7 +25,7 @@ const maxLines = {
   "core/src": 14_610,
   "core/src/inbox/memory": 830,
   "sqlite/src": 7_200,
-  "cli/src": 4_950,
+  "cli/src": 4_870,
   "dashboard/src": 1_740,
 };
 

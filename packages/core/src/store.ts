@@ -2,6 +2,7 @@
 
 export { withoutToken } from "./callback-urls/callback-url.ts";
 export { isLoopback } from "./client/client-options.ts";
+export { eventNames } from "./events/events.ts";
 export {
   answerBounds,
   type Numbers,
@@ -79,6 +80,7 @@ export {
 export { addCounts, sumOf } from "./lib/add-counts.ts";
 export { describe } from "./lib/describe.ts";
 export { InFlight, type InFlightItem } from "./lib/in-flight.ts";
+export { counted } from "./lib/in-words.ts";
 export { loggerOf } from "./lib/log.ts";
 export { printable } from "./lib/printable.ts";
 export { createTextRedactor } from "./lib/redact.ts";

@@ -10,7 +10,6 @@ import {
   warnOfOthers,
   withInbox,
 } from "../inbox/source.ts";
-import { dashboardPort } from "../lib/environment.ts";
 import { pairs } from "../lib/layout.ts";
 import { startListening, untilEnd } from "../lib/listen.ts";
 import { loopback, portOption, receiverOption, usualReceiver } from "../lib/options.ts";
@@ -37,7 +36,7 @@ export function addDashboard(program: Command, terminal: Terminal): void {
   ])
     .summary("view an inbox in a browser")
     .addOption(receiverOption("the receiver whose deliveries are shown", usualReceiver))
-    .addOption(portOption(dashboardPort))
+    .addOption(portOption(4748))
     .addOption(
       new Option("--host <host>", "127.0.0.1, ::1 or localhost")
         .argParser(loopback)

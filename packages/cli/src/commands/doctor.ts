@@ -1,18 +1,20 @@
+import { counted } from "@reporthook/core/store";
 import { createEmulator } from "@reporthook/emulator";
 import { type Command, Option } from "commander";
 import {
   type Check,
+  checkFramework,
+  checkIgnored,
   checkMethods,
   checkOversized,
   checkParser,
   checkReachable,
   checkTransport,
+  inFramework,
   sendTest,
   type Times,
   timeAnswers,
 } from "../doctor/checks.ts";
-import { checkFramework, inFramework } from "../doctor/framework.ts";
-import { checkIgnored } from "../doctor/machine.ts";
 import { checkService, type ServiceUnderTest } from "../doctor/service.ts";
 import { checkSigned, type SigningService } from "../doctor/signed.ts";
 import { type CallbackChoice, signUrl, unsignedUrl, withCallback } from "../lib/callback.ts";
@@ -23,7 +25,7 @@ import {
   program,
 } from "../lib/environment.ts";
 import { CommandFailed } from "../lib/errors.ts";
-import { counted, hang, type Style } from "../lib/layout.ts";
+import { hang, type Style } from "../lib/layout.ts";
 import { integer, url, withExamples } from "../lib/options.ts";
 import type { Terminal } from "../lib/terminal.ts";
 
@@ -133,7 +135,7 @@ function report(terminal: Terminal, findings: Findings): void {
     throw new CommandFailed("endpoint_unfit", message, { ...findings });
   }
   terminal.emit(findings);
-  const warnings = warned === 0 ? "" : ` (${counted(warned, "warning")})`;
+  const warnings = warned === 0 ? "" : ` (${counted(warned, "warning", "warnings")})`;
   terminal.print(`\n${terminal.paint("green", "Ready for notifications")}${warnings}.`);
 }
 

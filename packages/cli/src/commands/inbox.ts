@@ -1,12 +1,8 @@
 import type { Command } from "commander";
 import { addDiscard, addRelease, addRetry, releaseAll } from "../inbox/actions.ts";
-import { addActs } from "../inbox/acts.ts";
-import { addBackup } from "../inbox/backup.ts";
-import { addErase } from "../inbox/erase.ts";
-import { addErrors } from "../inbox/errors.ts";
-import { addExport, addList, addShow, listParked, showOne } from "../inbox/list.ts";
-import { addPrune } from "../inbox/prune.ts";
-import { addStats } from "../inbox/stats.ts";
+import { addActs, addExport, addList, addShow, listParked, showOne } from "../inbox/list.ts";
+import { addErrors, addStats } from "../inbox/stats.ts";
+import { addBackup, addErase, addPrune } from "../inbox/upkeep.ts";
 import { withExamples } from "../lib/options.ts";
 import type { Terminal } from "../lib/terminal.ts";
 

@@ -7,7 +7,7 @@ import {
   systemClock,
 } from "@reporthook/core/store";
 import type { Command } from "commander";
-import { addInboxCommand, type InboxSource, pageOf, withInbox } from "../inbox/source.ts";
+import { addInboxCommand, cutPage, type InboxSource, withInbox } from "../inbox/source.ts";
 import { entryTable } from "../inbox/view.ts";
 import { CommandFailed, UsageError } from "../lib/errors.ts";
 import { objectIn } from "../lib/exchange.ts";
@@ -70,7 +70,7 @@ export function addReports(program: Command, terminal: Terminal): void {
 async function list(terminal: Terminal, options: ListOptions): Promise<void> {
   const { state, limit, after } = options;
   await withReports(terminal, options, async (reports) => {
-    const { page, next } = pageOf(await reports.list({ state, limit: limit + 1, after }), limit);
+    const { page, next } = cutPage(await reports.list({ state, limit: limit + 1, after }), limit);
     terminal.emit({ requests: page, next });
     terminal.print(requestTable(page, terminal));
     if (next !== null) terminal.tell(`More: --after ${next}`);

@@ -1,3 +1,4 @@
+import { eventNames } from "@reporthook/core/store";
 import { createEmulator, type NotificationName, type SignatureKind } from "@reporthook/emulator";
 import { Argument, type Command, Option } from "commander";
 import { undelivered } from "../lib/advice.ts";
@@ -10,15 +11,8 @@ import { milliseconds } from "../lib/layout.ts";
 import { choiceOption, oneOf, url, withExamples } from "../lib/options.ts";
 import type { Terminal } from "../lib/terminal.ts";
 
-const names: readonly NotificationName[] = [
-  "test_webhook_endpoint",
-  "report.processing",
-  "report.complete",
-  "report.internal_error",
-  "report",
-  "unknown",
-  "*",
-];
+// The service sends all but one.
+const names = eventNames.filter((name): name is NotificationName => name !== "report.overdue");
 const signatures: readonly SignatureKind[] = ["valid", "invalid", "expired", "none"];
 
 const ofPlayground = `http://127.0.0.1:${playgroundPort}${webhookPath}`;

@@ -20,7 +20,7 @@ import { AppSender } from "./app-sender.ts";
 import type { ReceiverStep, Tell } from "./event.ts";
 import { type AppRequest, History, type SentNotification, signatureHeader } from "./history.ts";
 import { createOwnReceiver, dashboardLogger } from "./own-receiver.ts";
-import { answerErrors, type Handle, pageProblem, passTo, responseOf, serve } from "./serve.ts";
+import { answerErrors, type Handle, pageProblem, passedOn, passTo, serve } from "./serve.ts";
 
 /** The settings of a playground. */
 export interface PlaygroundOptions {
@@ -187,7 +187,7 @@ export class Playground {
     const headers = Object.fromEntries(request.headers);
     const answer = await this.#sender.send({ url, method, headers, body: await request.text() });
     if (answer.status === null) throw new Error(answer.error);
-    return responseOf(answer);
+    return passedOn(answer);
   }
 
   async #answer(request: AppRequest): Promise<Response> {

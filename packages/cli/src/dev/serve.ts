@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { isLoopback } from "@reporthook/core/store";
 import { tokenOf, withQuery } from "../lib/callback.ts";
-import type { Answer } from "../lib/exchange.ts";
+import type { EndpointAnswer } from "../lib/exchange.ts";
 import type { AppSender } from "./app-sender.ts";
 import type { AppRequest } from "./history.ts";
 
@@ -60,12 +60,12 @@ export function passTo(url: string, token: string, sender: AppSender): Handle {
     const headers = { ...request.headers, [passedOnBy]: own };
     const answer = await sender.send({ ...request, url: to, headers });
     if (answer.status === null) return errors(502, `${url}: ${answer.error}`);
-    return responseOf(answer);
+    return passedOn(answer);
   });
 }
 
 /** The answer of an app, to be passed on. */
-export function responseOf({ status, headers, body }: Answer): Response {
+export function passedOn({ status, headers, body }: EndpointAnswer): Response {
   const type = headers.get("content-type") ?? "text/plain";
   const hasBody = ![204, 205, 304].includes(status);
   return new Response(hasBody ? body : null, { status, headers: { "content-type": type } });

@@ -1,5 +1,5 @@
 import type { EventType, InboxQuery, ReasonCode, State } from "@reporthook/core";
-import { parkedReasons, states } from "@reporthook/core/store";
+import { eventNames, parkedReasons, states } from "@reporthook/core/store";
 import { type Command, InvalidArgumentError, type Option } from "commander";
 import { choiceOption } from "../lib/options.ts";
 
@@ -15,14 +15,7 @@ export interface FilterOptions {
   readonly until?: Date;
 }
 
-const types: readonly EventType[] = [
-  "test_webhook_endpoint",
-  "report.processing",
-  "report.complete",
-  "report.internal_error",
-  "report.overdue",
-  "unknown",
-];
+const types = eventNames.filter((name): name is EventType => name !== "report" && name !== "*");
 const unitsMs: Readonly<Record<string, number>> = {
   s: 1_000,
   m: 60_000,

@@ -1,16 +1,18 @@
+import type { LoggedAct } from "@reporthook/core";
 import { dashboard, ofInbox } from "@reporthook/dashboard";
 import { type Command, Option } from "commander";
 import { CommandFailed } from "../lib/errors.ts";
 import { fixtureText } from "../lib/fixture.ts";
+import { type Column, table } from "../lib/layout.ts";
 import { type Example, limitOption, receiverOption, usualReceiver } from "../lib/options.ts";
 import type { Terminal } from "../lib/terminal.ts";
 import { type FilterOptions, queryOf, reasonOption, stateOption, withFilters } from "./filters.ts";
 import { findEntry, findId } from "./find.ts";
 import {
   addInboxCommand,
+  cutPage,
   type InboxSource,
   ofReceiver,
-  pageOf,
   theirs,
   warnOfOthers,
   withInbox,
@@ -53,7 +55,7 @@ async function list(terminal: Terminal, given: ListOptions): Promise<void> {
     const { limit, receiver, newestFirst } = options;
     const after = options.after && (await findId(inbox, options.after, options));
     const query = { ...queryOf(options), receiver, newestFirst, after, limit: limit + 1 };
-    const { page, next } = pageOf(await inbox.list(query), limit);
+    const { page, next } = cutPage(await inbox.list(query), limit);
     terminal.emit({ entries: page, next });
     terminal.print(entryTable(page, terminal));
     if (page.length === 0) await warnOfOthers(terminal, inbox, options, receiver);
@@ -105,4 +107,38 @@ async function exportEntry(terminal: Terminal, id: string, options: InboxSource)
     terminal.emit(JSON.parse(text));
     terminal.print(terminal.clean(text));
   });
+}
+
+const actColumns: readonly Column<LoggedAct>[] = [
+  { title: "TIME", of: ({ at }) => at.toISOString() },
+  { title: "BY", of: ({ by }) => by ?? "a person", shrinks: true },
+  { title: "ACT", of: ({ act }) => act },
+  { title: "DELIVERIES", of: ({ count }) => String(count) },
+  { title: "SELECTION", of: selectionText, shrinks: true },
+];
+
+/** Adds `inbox acts`, which prints a line for each act, newest first. */
+export function addActs(group: Command, terminal: Terminal): void {
+  const what = "Show who released, retried or discarded deliveries, newest first.";
+  addInboxCommand(group, "acts", what, [
+    ["the last ten", "reporthook inbox acts --limit 10 --db inbox.db"],
+  ])
+    .addOption(limitOption(1_000))
+    .addOption(receiverOption(ofReceiver))
+    .action((options: InboxSource & { readonly limit: number }) =>
+      withInbox(terminal, options, "Reading the inbox", async (inbox, { limit, receiver }) => {
+        const acts = await inbox.acts({ limit, receiver });
+        terminal.emit({ acts });
+        terminal.print(table(actColumns, acts, terminal));
+      }),
+    );
+}
+
+/** The selection as the options of the command line have it. */
+function selectionText({ selection: { id, unchangedSince: _, ...filters } }: LoggedAct): string {
+  const given = Object.entries(filters).map(([name, value]) => {
+    const text = value instanceof Date ? value.toISOString() : String(value);
+    return `${name} ${text}`;
+  });
+  return id ?? (given.length === 0 ? "all" : given.join(", "));
 }

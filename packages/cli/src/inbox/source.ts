@@ -154,7 +154,7 @@ async function loadBullmq(): Promise<typeof import("@reporthook/bullmq").bullmqI
 }
 
 /** The page of a list that was asked for one more than `limit`, and the id after which the next one begins. */
-export function pageOf<Row extends { readonly id: string }>(
+export function cutPage<Row extends { readonly id: string }>(
   found: readonly Row[],
   limit: number,
 ): { readonly page: readonly Row[]; readonly next: string | null } {

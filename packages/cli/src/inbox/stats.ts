@@ -1,11 +1,13 @@
 import { realpathSync } from "node:fs";
-import type { Counts, ErrorGroup, Health, Inbox, Problem } from "@reporthook/core";
+import type { Counts, ErrorGroup, Health, Inbox, Problem, State } from "@reporthook/core";
 import { Lookout, systemClock } from "@reporthook/core/store";
 import type { Command } from "commander";
-import { duration, hang, pairs } from "../lib/layout.ts";
-import { receiverOption, usualReceiver } from "../lib/options.ts";
+import { program } from "../lib/environment.ts";
+import { type Column, duration, hang, pairs, quoted, table } from "../lib/layout.ts";
+import { limitOption, receiverOption, usualReceiver } from "../lib/options.ts";
 import type { Terminal } from "../lib/terminal.ts";
-import { commandLines } from "./command-lines.ts";
+import { stateOption } from "./filters.ts";
+import { kindsOf } from "./many.ts";
 import {
   addInboxCommand,
   fileSize,
@@ -149,4 +151,68 @@ function processText({ receiver, ...one }: Stats["processes"][number], now: numb
   const ago = duration(Math.max(0, now - seenAt.getTime()));
   const text = `${pid} on ${host}, version ${version}, for ${receiver} since ${since.toISOString()}`;
   return state === "running" ? text : `${text}, ${state} for ${ago}`;
+}
+
+interface ErrorsOptions extends InboxSource {
+  readonly state?: State | "parked";
+  readonly limit: number;
+}
+
+const errorColumns: readonly Column<ErrorGroup>[] = [
+  { title: "KEY", of: ({ error }) => error },
+  { title: "DELIVERIES", of: ({ count }) => String(count) },
+  { title: "OLDEST", of: ({ oldest }) => oldest.toISOString() },
+  { title: "NEWEST", of: ({ newest }) => newest.toISOString() },
+  { title: "REASONS", of: ({ reasons }) => kindsOf(reasons), shrinks: true },
+  { title: "ERROR", of: ({ text }) => text, shrinks: true },
+];
+
+/** Adds `inbox errors`, which prints a line for each group of equal errors, and the commands for the largest. */
+export function addErrors(group: Command, terminal: Terminal): void {
+  const what = "Group parked deliveries by their error, the most frequent first.";
+  addInboxCommand(group, "errors", what, [
+    ["the three most frequent", "reporthook inbox errors --limit 3 --db inbox.db"],
+    ["run all of one, once it is fixed", "reporthook inbox release --error 0a1b2c3d"],
+  ])
+    .addOption(stateOption("only this state (default: parked)"))
+    .addOption(limitOption(1_000))
+    .addOption(receiverOption(ofReceiver))
+    .action((given: ErrorsOptions) =>
+      withInbox(terminal, given, "Grouping errors", async (inbox, options) => {
+        const { limit, state, receiver } = options;
+        const errors = (await inbox.errors({ receiver, state })).slice(0, limit);
+        terminal.emit({ errors });
+        terminal.print(table(errorColumns, errors, terminal));
+        const [largest] = errors;
+        if (largest === undefined) return;
+        const steps = [
+          ["Look", `list --error ${largest.error}`],
+          ["Once fixed", `release --error ${largest.error}`],
+        ] as const;
+        terminal.tell(commandLines(steps, options, terminal));
+      }),
+    );
+}
+
+/** Formats commands of `inbox` for a source, each with a title. */
+export function commandLines(
+  titled: readonly (readonly [string, string])[],
+  { db, inbox, prefix, receiver }: InboxSource,
+  terminal: Terminal,
+): string[] {
+  // A URL may contain a password, so it is not printed.
+  const where = [
+    ...(receiver === undefined ? [] : ["--receiver", receiver]),
+    ...(db === undefined ? [] : ["--db", quoted(db)]),
+    ...(inbox === undefined ? [] : ["--inbox URL"]),
+    ...(prefix === undefined ? [] : ["--prefix", quoted(prefix)]),
+  ].join(" ");
+  return titled.map(([title, line]) => {
+    const command = `${program()} inbox ${line}`;
+    const lead = `${title}:`.padEnd(13);
+    const isLong = lead.length + command.length + 1 + where.length > terminal.columns;
+    return terminal.clean(
+      `${lead}${command}${where && (isLong ? ` \\\n    ${where}` : ` ${where}`)}`,
+    );
+  });
 }

@@ -1,8 +1,8 @@
 /** The result of a request to an endpoint. */
-export type Exchange = Answer | NoAnswer;
+export type Exchange = EndpointAnswer | NoAnswer;
 
 /** An answer. */
-export interface Answer {
+export interface EndpointAnswer {
   readonly status: number;
   readonly headers: Headers;
   /** Its first 64 KiB. */

@@ -95,11 +95,6 @@ export function duration(ms: number): string {
   return `${Math.round(seconds / 86_400)}d`;
 }
 
-/** 1 delivery, 2 deliveries */
-export function counted(count: number, one: string, more: string = `${one}s`): string {
-  return `${count} ${count === 1 ? one : more}`;
-}
-
 /** Formats milliseconds, with one decimal below 10. */
 export function milliseconds(ms: number): string {
   return `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`;

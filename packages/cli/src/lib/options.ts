@@ -68,9 +68,11 @@ export function file(given: string): string {
   throw new InvalidArgumentError("It must name a file.");
 }
 
-/** Appends a value to a list. */
-export function collect(given: string, before: readonly string[] | undefined): string[] {
-  return [...(before ?? []), given];
+/** Parses the values of an option that may be repeated. */
+export function each<Value>(
+  parse: (given: string) => Value,
+): (given: string, before?: readonly Value[]) => readonly Value[] {
+  return (given, before = []) => [...before, parse(given)];
 }
 
 /** @throws UsageError if an option took the one after it as its value */

@@ -2,8 +2,7 @@ import { styleText } from "node:util";
 import { createTextRedactor, printable } from "@reporthook/core/store";
 import ora from "ora";
 import { publicKey } from "./environment.ts";
-import { Footer } from "./footer.ts";
-import type { Style } from "./layout.ts";
+import { type Style, truncate } from "./layout.ts";
 
 /**
  * The output of a command, as text or as JSON. It redacts the API key of the environment, callback tokens and passwords in
@@ -110,4 +109,39 @@ function redacted(value: unknown, redact: (text: string) => string): unknown {
   if (typeof value === "string") return redact(value);
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([name, of]) => [redact(name), of]));
+}
+
+/** A line of a terminal that stays below all others. */
+class Footer {
+  readonly #redact: (text: string) => string;
+  readonly #isPainted: boolean;
+  #line: (() => string) | null = null;
+  readonly #redraw = (): void => {
+    this.clear();
+    this.draw();
+  };
+
+  constructor(redact: (text: string) => string, isPainted: boolean) {
+    this.#redact = redact;
+    this.#isPainted = isPainted;
+  }
+
+  set(line: (() => string) | null): void {
+    this.clear();
+    process.stdout.off("resize", this.#redraw);
+    this.#line = line;
+    if (line !== null) process.stdout.on("resize", this.#redraw);
+    this.draw();
+  }
+
+  clear(): void {
+    if (this.#line !== null) process.stdout.write("\r\u001b[K");
+  }
+
+  draw(): void {
+    if (this.#line === null) return;
+    // One less than the width: a full line would begin the next one.
+    const text = truncate(printable(this.#redact(this.#line())), process.stdout.columns - 1);
+    process.stdout.write(this.#isPainted ? styleText("inverse", text) : text);
+  }
 }
