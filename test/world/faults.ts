@@ -1,7 +1,7 @@
 import type { Chance } from "./surroundings/chance.ts";
 import { wrongBy } from "./surroundings/clocks.ts";
 import type { DiskMode } from "./surroundings/disk.ts";
-import type { ServiceMode } from "./surroundings/service.ts";
+import type { ServiceMode } from "./surroundings/service-mode.ts";
 import type { Owner } from "./surroundings/time.ts";
 import type { World } from "./world.ts";
 
@@ -100,21 +100,7 @@ const makers: Readonly<Record<keyof typeof faults, Maker>> = {
       };
     };
   },
-  /** At any call of the disk: the process ends, or the thread alone. */
-  trap(world, chance) {
-    const calls = chance.below(80);
-    const when = chance.one(["before", "after"] as const);
-    const threadOnly = chance.yes(30);
-    const [power, downMs] = downOf(world, chance);
-    const spring = (thread: Owner): void => {
-      const app = world.apps.find((one) => one.has(thread)) ?? null;
-      if (threadOnly) world.loseThread(app, null);
-      else world.crash(app, power, downMs);
-    };
-    return () => {
-      world.disk.trap = { calls, when, spring };
-    };
-  },
+  trap: (world, chance) => trapOf(world, chance, 80),
   thread(world, chance) {
     const error = chance.yes(50) ? new Error("Out of memory") : null;
     return () => world.loseThread(world.anApp(chance), error);
@@ -132,6 +118,22 @@ const makers: Readonly<Record<keyof typeof faults, Maker>> = {
     return () => world.stop(world.anApp(chance), ms);
   },
 };
+
+/** At any of the next calls of the disk: the process ends, or the thread alone. */
+export function trapOf(world: World, chance: Chance, most: number): () => void {
+  const calls = chance.below(most);
+  const when = chance.one(["before", "after"] as const);
+  const threadOnly = chance.yes(30);
+  const [power, downMs] = downOf(world, chance);
+  const spring = (thread: Owner): void => {
+    const app = world.apps.find((one) => one.has(thread)) ?? null;
+    if (threadOnly) world.loseThread(app, null);
+    else world.crash(app, power, downMs);
+  };
+  return () => {
+    world.disk.trap = { calls, when, spring };
+  };
+}
 
 function serviceFault(world: World, mode: ServiceMode, ms: number): void {
   world.service.mode = mode;

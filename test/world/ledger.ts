@@ -1,3 +1,4 @@
+import { Wishes } from "./reports/wish.ts";
 import type { Deed, Notification } from "./surroundings/notification.ts";
 
 /** One call of a handler. */
@@ -31,6 +32,7 @@ export class Ledger {
   readonly startedAt: number;
   readonly notifications: Notification[] = [];
   readonly runs: Run[] = [];
+  readonly wishes: Wishes = new Wishes();
   readonly verdicts: Verdict[] = [];
   readonly broken: string[] = [];
   readonly trace: string[] = [];

@@ -161,4 +161,80 @@ export const mutations: readonly Mutation[] = [
     becomes: "return true;",
     seed: 1096,
   },
+  {
+    name: "has each delivery of a status handled",
+    file: `${core}/reports/known-requests.ts`,
+    of: "#whyNot",
+    becomes: "return null;",
+    asksForReports: true,
+  },
+  {
+    name: "handles a report without looking for its request",
+    file: `${core}/handle/handle-stage.ts`,
+    of: "#ofRequest",
+    becomes: "return this.#attempt(job, await this.#options.requests.find(requestId), signal);",
+    asksForReports: true,
+  },
+  {
+    name: "takes a request that is not confirmed for one that was never sent",
+    file: `${core}/reports/known-requests.ts`,
+    of: "add",
+    becomes: `
+      const earlier = (await this.store?.add(storedOf(request))) ?? null;
+      return earlier === null || earlier.state === "unconfirmed" ? null : requestOf(earlier);`,
+    asksForReports: true,
+  },
+  {
+    name: "stores a request while it is being sent",
+    file: `${core}/reports/known-requests.ts`,
+    of: "add",
+    becomes: `
+      const all = (await this.store?.list({ receiver: this.#receiver, limit: 1e9 })) ?? [];
+      const { idempotencyKey: key } = request;
+      const earlier = all.find((one) => key !== null && one.idempotencyKey === key);
+      if (earlier !== undefined) return requestOf(earlier);
+      this.store?.add(storedOf(request)).catch(() => {});
+      return null;`,
+    asksForReports: true,
+  },
+  {
+    name: "notes that a request was told as overdue before it tells it",
+    file: `${core}/reports/own-deliveries.ts`,
+    of: "addOverdue",
+    becomes: `
+      const type = "report.overdue";
+      const { reportId } = request;
+      const delivery = await ownDelivery(origin, request, type, nothing);
+      await requests.change(request.id, (read) => told(read, origin.clock.wallNow()));
+      await origin.inbox.add(delivery, { to: "verified", verification: null, type, reportId });`,
+    asksForReports: true,
+    seed: 48,
+  },
+  {
+    name: "confirms a request by whatever comes to its address",
+    file: `${core}/reports/known-requests.ts`,
+    of: "withContext",
+    becomes: `
+      const { wallOffset } = this.#clock;
+      const request = await this.change(job.requestId ?? "", (read) =>
+        read.dates.confirmedAt === null
+          ? { ...read, state: "open", dates: { ...read.dates, confirmedAt: this.#clock.now() + wallOffset } }
+          : read,
+      );
+      return { ...job, context: request === null ? withoutToken : request.context };`,
+    asksForReports: true,
+  },
+  {
+    name: "writes over what others have changed of a request meanwhile",
+    file: `${sqlite}/writer-thread/request-table.ts`,
+    of: "#replace",
+    becomes: `
+      const row = this.#find(read.id, read.receiver);
+      if (row === undefined) return false;
+      this.#delete(row);
+      if (next !== null) this.#insert(Number(row["receiver"]), next);
+      return true;`,
+    asksForReports: true,
+    seed: 59,
+  },
 ];

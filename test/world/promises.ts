@@ -3,6 +3,7 @@ import { isAttempt, states } from "@reporthook/core/store";
 import type { Run } from "./ledger.ts";
 import type { Contents } from "./product/app.ts";
 import { unfounded } from "./reasons.ts";
+import { brokenReports, isRepeat } from "./reports/promises.ts";
 import { type Notification, numberIn } from "./surroundings/notification.ts";
 import type { World } from "./world.ts";
 
@@ -17,8 +18,10 @@ interface Stored {
 }
 
 /** Each promise that is broken, once everything has come to its end. */
-export function brokenPromises(world: World, { entries, counts }: Contents): string[] {
+export function brokenPromises(world: World, contents: Contents): string[] {
+  const { entries, counts } = contents;
   const { ledger, setup } = world;
+  const { discarded } = ledger.wishes;
   if (setup.options.ack === "handled") return ledger.notifications.flatMap(unhandledInline(world));
   const byId = new Map(entries.map((entry) => [entry.id, entry]));
   const stored = entries.flatMap((entry) => storedOf(world, entry));
@@ -26,7 +29,7 @@ export function brokenPromises(world: World, { entries, counts }: Contents): str
     ...ledger.notifications.flatMap((notification) => {
       const own = stored.filter((one) => one.notification === notification);
       // To a process that begins with a wrong clock, a day may have passed.
-      const twice = setup.hasWrongClocks ? [] : ofNumber(notification, own);
+      const twice = setup.hasWrongClocks ? [] : ofNumber(notification, own, discarded);
       return [...ofAnswers(world, notification, byId), ...twice];
     }),
     ...stored.flatMap((one) => ofState(world, one).map((broken) => `${nameOf(one)} ${broken}`)),
@@ -34,7 +37,21 @@ export function brokenPromises(world: World, { entries, counts }: Contents): str
       const listed = entries.filter((entry) => entry.state === state).length;
       return counts[state] === listed ? [] : [`${counts[state]} counted, ${listed} ${state}`];
     }),
+    ...brokenReports(world, contents, succeededIn(world)),
   ];
+}
+
+/** The deliveries whose handlers have all succeeded. */
+function succeededIn(world: World): Set<string> {
+  const { notifications, runs } = world.ledger;
+  const all = notifications.flatMap((one) =>
+    succeeded(
+      world,
+      one,
+      runs.filter(({ n }) => n === one.n),
+    ),
+  );
+  return new Set(all.map(({ id }) => id));
 }
 
 function nameOf({ notification: { n, kind }, entry: { id, state, reason } }: Stored): string {
@@ -64,16 +81,22 @@ function ofAnswers(
     const runs = world.ledger.runs.filter((run) => run.id === id);
     return kind === "forged" || succeeded(world, notification, runs).length > 0;
   };
-  const gone = [...ids].filter((id) => !byId.has(id));
+  const { discarded } = world.ledger.wishes;
+  const gone = [...ids].filter((id) => !byId.has(id) && !discarded.has(id));
   const mayBeOver = world.setup.hasWrongClocks && world.time.elapsed > hourMs;
   const lost = mayBeOver ? gone.filter((id) => !isOver(id)) : gone;
   return lost.map((id) => `n=${n} (${kind}) was acknowledged as ${id} and is lost`);
 }
 
-/** The same delivery is stored once. */
-function ofNumber({ n, kind, signature, ids }: Notification, stored: readonly Stored[]): string[] {
+/** The same delivery is stored once, unless a person has discarded it. */
+function ofNumber(
+  { n, kind, signature, ids }: Notification,
+  stored: readonly Stored[],
+  discarded: ReadonlyMap<string, unknown>,
+): string[] {
   if (signature === null) return [];
-  const all = new Set([...ids, ...stored.map(({ entry }) => entry.id)]);
+  const known = [...ids, ...stored.map(({ entry }) => entry.id)];
+  const all = new Set(known.filter((id) => !discarded.has(id)));
   return all.size > 1 ? [`n=${n} (${kind}) was stored as ${[...all].join(" and ")}`] : [];
 }
 
@@ -106,7 +129,7 @@ function ofEnd(world: World, { notification, entry }: Stored, runs: readonly Run
     return isRejected || isUndecided ? [] : ["should be rejected"];
   }
   if (state === "rejected") return ["is no forgery"];
-  if (state !== "handled") return [];
+  if (state !== "handled" || isRepeat(entry)) return [];
   return succeeded(world, notification, runs).length > 0 ? [] : ["was not handled with success"];
 }
 

@@ -1,7 +1,9 @@
+import type { RequestRecord } from "@reporthook/core";
 import { planClocks, planFaults } from "./faults.ts";
 import type { App, Contents } from "./product/app.ts";
 import type { Product } from "./product/product.ts";
 import { brokenPromises } from "./promises.ts";
+import { planWishes } from "./reports/customers.ts";
 import { planStrangers, planTraffic, sendInCalm } from "./surroundings/traffic.ts";
 import { World } from "./world.ts";
 
@@ -12,6 +14,8 @@ export interface Result {
   /** What happened, line by line, with virtual times in seconds. */
   readonly trace: readonly string[];
   readonly happened: number;
+  /** At its end. */
+  readonly requests: readonly RequestRecord[];
 }
 
 const hourMs = 3_600_000;
@@ -20,9 +24,13 @@ const settledMs = 2 * hourMs;
 /** So long it may take until a refused key is tried again. */
 const calmedMs = 35_000;
 
-/** Makes the world of a seed, and lets it run to its end. */
-export async function runWorld(seed: number, product: Product): Promise<Result> {
-  const world = new World(seed, product);
+/** Makes the world of a seed, one in which reports are asked for or one without, and lets it run to its end. */
+export async function runWorld(
+  seed: number,
+  product: Product,
+  asksForReports = false,
+): Promise<Result> {
+  const world = new World(seed, product, asksForReports);
   const { ledger, time } = world;
   try {
     await live(world);
@@ -31,18 +39,22 @@ export async function runWorld(seed: number, product: Product): Promise<Result> 
   } finally {
     world.disk.end();
   }
-  return { seed, broken: ledger.broken, trace: ledger.trace, happened: time.happened };
+  const { broken, trace, wishes } = ledger;
+  return { seed, broken, trace, happened: time.happened, requests: wishes.ended };
 }
 
 async function live(world: World): Promise<void> {
   world.begin();
   planTraffic(world, world.plan);
-  planStrangers(world, world.strangers);
+  // What they send waits for an hour.
+  if (world.setup.wishes === 0) planStrangers(world, world.strangers);
   planFaults(world, world.plan);
   planClocks(world, world.clocks);
+  planWishes(world, world.customers);
   await wait(world, world.setup.lengthMs);
   world.endFaults();
   await untilCalm(world);
+  await untilTold(world);
   await settle(world);
   if (world.ledger.broken.length === 0) await end(world);
 }
@@ -52,6 +64,20 @@ async function untilCalm(world: World): Promise<void> {
   const isCalm = (): boolean => world.ledger.isCalm && !world.apps.some(({ isBusy }) => isBusy);
   if (!(await world.time.go(isCalm, settledMs))) throw new Error("What is wrong does not end");
   await wait(world, calmedMs);
+}
+
+/** Each request comes to its end, or is told as overdue. */
+async function untilTold(world: World): Promise<void> {
+  const { time, ledger, setup } = world;
+  if (setup.wishes === 0) return;
+  await wait(world, ledger.wishes.busyUntil - time.now);
+  const until = time.now + settledMs;
+  for (let ms = 1_000; time.now < until; ms = Math.min(ms * 1.5, 60_000)) {
+    await wait(world, ms);
+    const requests = await get(world, (app) => app.requests());
+    if (requests.every((one) => one.settledAt !== null || one.overdueAt !== null)) return;
+  }
+  ledger.breaks("A request is neither settled nor told as overdue");
 }
 
 /** Nothing is wrong: whatever comes is handled, and whatever waits comes to its end. */
@@ -80,6 +106,7 @@ async function settle(world: World): Promise<void> {
 async function end(world: World): Promise<void> {
   const { ledger, apps } = world;
   const contents = await get<Contents>(world, (app) => app.contents());
+  ledger.wishes.ended = contents.requests;
   for (const broken of brokenPromises(world, contents)) ledger.breaks(broken);
   for (const app of apps) {
     await get(world, () => app.close());

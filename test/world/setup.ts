@@ -17,6 +17,8 @@ export interface Setup {
   readonly lengthMs: number;
   readonly notifications: number;
   readonly kinds: Kinds;
+  /** How many reports are asked for; 0 in worlds that know none. */
+  readonly wishes: number;
   /** Whether faults may last so long that signatures expire. */
   readonly isLong: boolean;
   /** Whether clocks are set while processes run, and are wrong when they begin. */
@@ -28,9 +30,9 @@ export interface Setup {
 /** How often a handler is tried. */
 export const attempts = 4;
 
-/** Decides what kind of world it is. */
-export function newSetup(chance: Chance, clocks: Chance): Setup {
-  const keeps = chance.yes(93);
+/** Decides what kind of world it is; `customers` decides where reports are asked for. */
+export function newSetup(chance: Chance, clocks: Chance, customers: Chance | null): Setup {
+  const keeps = chance.yes(93) || customers !== null;
   const store = keeps && chance.yes(85) ? "sqlite" : "memory";
   const processes = store === "sqlite" && chance.yes(25) ? 2 : 1;
   // Two would keep each other awake for hours.
@@ -49,7 +51,8 @@ export function newSetup(chance: Chance, clocks: Chance): Setup {
     },
     takesAll: chance.yes(70),
     lengthMs: chance.between(8_000, 40_000),
-    notifications: chance.between(6, 26),
+    notifications: customers === null ? chance.between(6, 26) : chance.below(6),
+    wishes: customers === null ? 0 : customers.between(2, 9),
     kinds: {
       ...{ genuine: 55, unknown: 4, garbled: 3, reused: 4, late: 3, misjudged: 2 },
       ...{ forged: 18, unsigned: 4, test: 7 },

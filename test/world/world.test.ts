@@ -7,40 +7,51 @@ import { type Result, runWorld } from "./run.ts";
 
 // The long run is `pnpm test:world`; WORLD_SEED repeats one world, and prints what happens in it.
 const chosen = process.env["WORLD_SEED"];
-const seeds = Number(process.env["WORLD_SEEDS"] ?? (isQuick ? 30 : 150));
 const first = Number(process.env["WORLD_FROM"] ?? 1);
 /** By one of these a fault has to be noticed, unless it names another. */
 const firstOnes = Array.from({ length: 50 }, (_, index) => index + 1);
 const limitMs = 300_000;
-/** Worlds that once broke a promise. */
-const rare = isQuick ? [] : mutations.flatMap(({ seed }) => seed ?? []);
+const kinds = [
+  { name: "promises", asksForReports: false, gate: 150, quick: 30 },
+  { name: "reports", asksForReports: true, gate: 25, quick: 8 },
+] as const;
 
 /** How to repeat a world, what is broken in it, and what happened. */
-function failure({ seed, broken, trace }: Result): string {
-  const again = `Repeat it with: WORLD_SEED=${seed} pnpm test:world`;
+function failure({ seed, broken, trace }: Result, name: string): string {
+  const again = `Repeat it with: WORLD_SEED=${seed} pnpm test:world -t ${name}`;
   return [again, ...broken, "", ...trace].join("\n");
 }
 
 /** The first world in which something is broken. */
-async function firstBroken(product: Product, worlds: readonly number[]): Promise<Result | null> {
+async function firstBroken(
+  product: Product,
+  worlds: readonly number[],
+  asksForReports: boolean,
+): Promise<Result | null> {
   for (const seed of worlds) {
-    const result = await runWorld(seed, product);
+    const result = await runWorld(seed, product, asksForReports);
     if (result.broken.length > 0) return result;
   }
   return null;
 }
 
-describe("promises", () => {
+describe.each(kinds.map((kind) => [kind.name, kind] as const))("%s", (name, kind) => {
+  const { asksForReports, gate, quick } = kind;
   let product: Product;
   beforeAll(async () => {
     product = await buildProduct();
   });
+  const run = (seed: number): Promise<Result> => runWorld(seed, product, asksForReports);
+  const seeds = Number(process.env["WORLD_SEEDS"] ?? (isQuick ? quick : gate));
+  const own = mutations.filter((one) => (one.asksForReports ?? false) === asksForReports);
+  /** Worlds that once broke a promise. */
+  const rare = isQuick ? [] : own.flatMap(({ seed }) => seed ?? []);
 
   if (chosen !== undefined) {
     test(`the world of seed ${chosen} breaks no promise`, { timeout: limitMs }, async () => {
-      const result = await runWorld(Number(chosen), product);
+      const result = await run(Number(chosen));
       console.log(result.trace.join("\n"));
-      if (result.broken.length > 0) throw new Error(failure(result));
+      if (result.broken.length > 0) throw new Error(failure(result, name));
     });
     return;
   }
@@ -50,29 +61,37 @@ describe("promises", () => {
   }, async () => {
     const startedAt = performance.now();
     const failures: Result[] = [];
+    const asked = { requests: 0, settled: 0, overdue: 0 };
     let done = 1;
     for (; done <= seeds && failures.length < 5; done++) {
-      const result = await runWorld(first + done - 1, product);
+      const result = await run(first + done - 1);
+      for (const { settledAt, overdueAt } of result.requests) {
+        asked.requests++;
+        if (settledAt !== null) asked.settled++;
+        if (overdueAt !== null) asked.overdue++;
+      }
       if (result.broken.length > 0) failures.push(result);
       if (done % 500 !== 0) continue;
       const seconds = Math.round((performance.now() - startedAt) / 1_000);
       console.log(`${done} of ${seeds} worlds, ${seconds} s: ${failures.length} broke a promise`);
     }
-    evidence("world", { worlds: done - 1 }, { broken: failures.length });
+    const did = { worlds: done - 1, ...(asksForReports && asked) };
+    if (asksForReports) console.log(JSON.stringify(did));
+    evidence("world", did, { broken: failures.length });
     const others = failures.slice(1).map(({ seed, broken }) => `seed ${seed}: ${broken[0]}`);
     const [worst] = failures;
-    if (worst !== undefined) throw new Error([failure(worst), ...others].join("\n"));
+    if (worst !== undefined) throw new Error([failure(worst, name), ...others].join("\n"));
   });
 
   test.each(rare)("the world of seed %d breaks no promise", async (seed) => {
-    const result = await runWorld(seed, product);
-    if (result.broken.length > 0) throw new Error(failure(result));
+    const result = await run(seed);
+    if (result.broken.length > 0) throw new Error(failure(result, name));
   });
 
   test("the world of one seed is always the same", { timeout: limitMs }, async () => {
-    for (const seed of isQuick ? [1] : [1, 2, 3]) {
-      const { trace } = await runWorld(seed, product);
-      expect((await runWorld(seed, product)).trace).toEqual(trace);
+    for (const seed of isQuick || asksForReports ? [1] : [1, 2, 3]) {
+      const { trace } = await run(seed);
+      expect((await run(seed)).trace).toEqual(trace);
     }
   });
 });
@@ -80,9 +99,9 @@ describe("promises", () => {
 if (chosen === undefined && !isQuick)
   describe("faulty receivers", () => {
     test.each(mutations)("a world sees one that $name", { timeout: limitMs }, async (mutation) => {
-      const { seed } = mutation;
+      const { seed, asksForReports = false } = mutation;
       const worlds = seed === undefined ? firstOnes : [seed];
-      const noticed = await firstBroken(await buildProduct(mutation), worlds);
+      const noticed = await firstBroken(await buildProduct(mutation), worlds, asksForReports);
       evidence("faults", { faults: 1 }, { unnoticed: Number(noticed === null) });
       expect(noticed, `not in the worlds ${worlds.join(", ")}`).not.toBeNull();
     });

@@ -27,20 +27,23 @@ export class World {
   readonly strangers: Chance;
   /** For what happens to clocks. */
   readonly clocks: Chance;
+  /** For reports that are asked for. */
+  readonly customers: Chance;
   readonly #chance: Chance;
   readonly #product: Product;
   readonly #ending = new Set<App>();
   #started = 0;
   #faultsOver = false;
 
-  constructor(seed: number, product: Product) {
+  constructor(seed: number, product: Product, asksForReports: boolean) {
     this.strangers = new Chance(seed * 4);
     this.clocks = new Chance(seed * 4 + 2 ** 30);
     this.plan = new Chance(seed * 4 + 1);
     this.#chance = new Chance(seed * 4 + 2);
     this.calm = new Chance(seed * 4 + 3);
     this.#product = product;
-    this.setup = newSetup(this.plan, this.clocks);
+    this.customers = new Chance(seed * 4 + 2 ** 29);
+    this.setup = newSetup(this.plan, this.clocks, asksForReports ? this.customers : null);
     this.service = new Service(this.time, this.#chance, this.ledger);
     this.disk = new Disk(this.#chance);
   }

@@ -28,7 +28,7 @@ export { eraseContent, isErased, isOfReport } from "./inbox/erasing.ts";
 export { ErrorGroups, errorKeyOf, groupErrors, type SomeOfGroup } from "./inbox/error-groups.ts";
 export {
   comparedErrors,
-  deletedFromOf,
+  expiringOf,
   factsOf,
   isFailing,
   mostFrequent,
@@ -44,7 +44,7 @@ export {
   summarize,
   zeroCounts,
 } from "./inbox/query.ts";
-export { type OfReceiver, receiverInbox } from "./inbox/receiver-inbox.ts";
+export { getEntry, type OfReceiver, receiverInbox } from "./inbox/receiver-inbox.ts";
 export { requestStates } from "./inbox/request-store.ts";
 export {
   dayMs,

@@ -147,6 +147,26 @@ export function Copy({
   );
 }
 
+/** Values, each with its name. */
+export function Named({
+  of,
+}: {
+  readonly of: Readonly<Record<string, ComponentChildren>>;
+}): JSX.Element {
+  return (
+    <dl>
+      {Object.entries(of).map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>
+            <bdi>{value}</bdi>
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
 /** Text from outside, or what is said in its place. */
 export function Quoted({
   text,

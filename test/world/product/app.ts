@@ -15,9 +15,16 @@ type Exported = typeof Core & typeof import("@reporthook/sqlite");
 export interface Contents {
   readonly entries: readonly EntryDetails[];
   readonly counts: Core.Counts;
+  readonly requests: readonly Core.RequestRecord[];
+  readonly requestCounts: Core.RequestCounts | null;
 }
 
 const answerMs = 5_000;
+const address = "/webhooks/reports";
+const callback = {
+  secrets: ["a secret of 32 characters or more"],
+  url: `https://app.example${address}`,
+};
 
 /** What of an answer is worth a line. */
 function shown(body: string): string {
@@ -64,6 +71,7 @@ export class App {
     };
     this.#receiver = exported.createReceiver({
       ...setup.options,
+      ...(setup.wishes > 0 && { callback }),
       client: exported.createClient({
         ...{ baseUrl: "https://service.example", apiKey: "key" },
         fetch: service.fetchFor(realm),
@@ -76,8 +84,9 @@ export class App {
     });
     const taker = handlerOf(around, { realm, process: number, exported });
     if (setup.takesAll) this.#receiver.on("*", taker("any"));
-    type Known = "report" | "test_webhook_endpoint";
-    this.#receiver.on<Known>(["report", "test_webhook_endpoint"], taker("known"));
+    type Known = "report" | "report.overdue" | "test_webhook_endpoint";
+    const known: Known[] = ["report", "report.overdue", "test_webhook_endpoint"];
+    this.#receiver.on<Known>(known, taker("known"));
     this.#answer = this.#receiver.mount();
     ledger.tell(this.#name, "starts");
   }
@@ -109,6 +118,11 @@ export class App {
   receive(notification: Notification, bodyMs: number, answered: (status: number) => void): void {
     // One that stands still takes it up later.
     this.#around.time.in(0, () => this.#take(notification, bodyMs, answered), this.#realm);
+  }
+
+  /** Something is done with its receiver; one that stands still does it later. */
+  call(run: (receiver: Core.Receiver) => Promise<void>): void {
+    this.#around.time.in(0, () => void run(this.#receiver), this.#realm);
   }
 
   #take(notification: Notification, bodyMs: number, answered: (status: number) => void): void {
@@ -189,13 +203,22 @@ export class App {
   }
 
   async contents(): Promise<Contents> {
-    const { inbox } = this.#receiver;
+    const { inbox, reports } = this.#receiver;
     const [listed, counts] = await Promise.all([inbox.list({ limit: 10_000 }), inbox.counts()]);
     const entries = await Promise.all(listed.map(({ id }) => inbox.get(id)));
-    return { entries: entries.filter((entry) => entry !== null), counts };
+    const asks = this.#around.setup.wishes > 0;
+    const requestCounts = asks ? await reports.counts() : null;
+    const requests = await this.requests();
+    return { entries: entries.filter((entry) => entry !== null), counts, requests, requestCounts };
   }
 
-  #incoming({ body, signature }: Notification, bodyMs: number): Incoming {
+  /** All that it has asked for and others have. */
+  async requests(): Promise<Core.RequestRecord[]> {
+    if (this.#around.setup.wishes === 0) return [];
+    return this.#receiver.reports.list({ limit: Number.POSITIVE_INFINITY });
+  }
+
+  #incoming({ about, body, signature }: Notification, bodyMs: number): Incoming {
     const bytes = new TextEncoder().encode(body);
     const headers = {
       "content-type": "application/json",
@@ -208,7 +231,8 @@ export class App {
       });
       return { result, stop() {} };
     };
-    return { method: "POST", url: "/webhooks/reports", headers, readBody };
+    const { pathname, search } = new URL(about?.url ?? callback.url);
+    return { method: "POST", url: pathname + search, headers, readBody };
   }
 
   #acknowledged(notification: Notification, { status, body }: Answer): void {

@@ -1,6 +1,7 @@
 import type * as Core from "@reporthook/core";
 import type { Run } from "../ledger.ts";
-import { type Deed, isGenuine, numberIn } from "../surroundings/notification.ts";
+import { numberOf, wrongIn } from "../reports/event.ts";
+import { type Deed, isGenuine } from "../surroundings/notification.ts";
 import type { Surroundings } from "../surroundings/surroundings.ts";
 import type { Realm } from "./realm.ts";
 
@@ -19,8 +20,9 @@ export function handlerOf(around: Surroundings, place: Place): (name: string) =>
   const { realm, process } = place;
 
   return (handler) =>
-    async ({ id, body, verification }, { attempt }) => {
-      const n = numberIn(JSON.stringify(body)) ?? -1;
+    async (event, { attempt }) => {
+      const { id, verification } = event;
+      const n = numberOf(ledger, event);
       const notification = ledger.notifications[n];
       // Of a process that is gone nothing goes on.
       if (!realm.alive || notification === undefined) return new Promise(() => {});
@@ -31,6 +33,7 @@ export function handlerOf(around: Surroundings, place: Place): (name: string) =>
       if (!isGenuine(notification) && !isTest) {
         ledger.breaks(`n=${n} (${notification.kind}) reached a handler`);
       }
+      for (const broken of wrongIn(event, notification, ledger.wishes)) ledger.breaks(broken);
       const { deeds } = notification;
       const has = (handler === "any") === (n % 2 === 0) || !around.setup.takesAll;
       const deed = has ? (deeds[Math.min(before, deeds.length - 1)] ?? "succeed") : "succeed";

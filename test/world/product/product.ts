@@ -11,6 +11,8 @@ export interface Mutation extends Planted {
   readonly file: string;
   /** The world that has to notice it, where that takes a rare coincidence. */
   readonly seed?: number;
+  /** Whether it is noticed in a world in which reports are asked for. */
+  readonly asksForReports?: true;
 }
 
 /** The product as it is, or with a fault: what runs in the process, and in the inbox' thread. */

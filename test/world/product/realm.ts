@@ -3,6 +3,7 @@ import { createRequire } from "node:module";
 import { compileFunction } from "node:vm";
 import type { Chance } from "../surroundings/chance.ts";
 import type { Happening, Owner, Time } from "../surroundings/time.ts";
+import { subtle } from "./subtle.ts";
 
 /** A bundle of the product's code, to be run any number of times. */
 export type Script = (...values: readonly unknown[]) => void;
@@ -141,6 +142,7 @@ export class Realm implements Owner {
     const allTimers = { ...timers, setImmediate, clearImmediate: clearTimeout };
     const crypto = {
       hash,
+      subtle,
       getRandomValues: <T extends ArrayBufferView>(array: T): T => this.#chance.fill(array),
       randomInt: (least: number, end: number): number =>
         least + Math.floor(this.#chance.fraction() * (end - least)),

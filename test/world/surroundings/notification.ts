@@ -17,7 +17,17 @@ export type Kind =
   /** Forged, and something on the way refuses it, fails on it or is silent about it. */
   | "shunned"
   | "unsigned"
-  | "test";
+  | "test"
+  /** No notification: the receiver tells it itself, or a person. */
+  | "told";
+
+/** The part of a report in a notification. */
+export interface About {
+  /** The id of its request; null if none has its address. */
+  readonly id: string | null;
+  readonly url: string;
+  readonly status: (typeof statuses)[number];
+}
 
 /** What a handler does at one attempt. */
 export type Deed = "succeed" | "dawdle" | "throw" | "hang" | "do-not-retry" | "retry-after";
@@ -30,6 +40,8 @@ export interface Notification {
   /** Milliseconds since the epoch. */
   readonly triggeredAt: number;
   readonly body: string;
+  /** Null unless it is sent to the address of a request. */
+  readonly about: About | null;
   /** What handlers do, attempt by attempt; the last deed is for all that follow. */
   readonly deeds: readonly Deed[];
   /** What it was acknowledged as, and when first. */
@@ -38,23 +50,40 @@ export interface Notification {
 }
 
 /** How often each kind comes. */
-export type Kinds = Readonly<Record<Exclude<Kind, "shunned">, number>>;
+export type Kinds = Readonly<Record<Exclude<Kind, "shunned" | "told">, number>>;
 
 const statuses = ["processing", "complete", "internal_error"] as const;
 const deeds = { succeed: 60, dawdle: 15, throw: 15, hang: 2, "do-not-retry": 3, "retry-after": 5 };
 const lateMs = 310_000;
 
+/** What a notification is made of. */
+interface NewNotification {
+  readonly n: number;
+  readonly kind: Kind;
+  readonly now: number;
+  readonly before: readonly Notification[];
+  readonly about?: About | null;
+}
+
 /** Makes the next notification. */
 export function newNotification(
   chance: Chance,
-  { n, kind, now, before }: { n: number; kind: Kind; now: number; before: readonly Notification[] },
+  { n, kind, now, before, about = null }: NewNotification,
 ): Notification {
   const other = before.filter((one) => one.kind === "genuine").at(-1);
   const reused = kind === "reused" && other !== undefined ? other : null;
-  const own = kind === "unsigned" || kind === "test" ? null : `s-${n}-${chance.below(1e9)}`;
+  const isSigned = kind !== "unsigned" && kind !== "test" && kind !== "told";
+  const own = !isSigned ? null : `s-${n}-${chance.below(1e9)}`;
   const triggeredAt = reused?.triggeredAt ?? (kind === "late" ? now - lateMs : now);
   return {
-    ...{ n, kind, triggeredAt, body: bodyOf(chance, n, kind), deeds: deedsOf(chance) },
+    ...{
+      n,
+      kind,
+      triggeredAt,
+      about,
+      body: bodyOf(chance, n, kind, about),
+      deeds: deedsOf(chance),
+    },
     ...{ signature: reused?.signature ?? own, ids: new Set(), acknowledgedAt: null },
   };
 }
@@ -70,12 +99,12 @@ export function numberIn(body: string): number | null {
   return found === undefined ? null : Number(found);
 }
 
-function bodyOf(chance: Chance, n: number, kind: Kind): string {
+function bodyOf(chance: Chance, n: number, kind: Kind, about: About | null): string {
   const id = `n=${n}`;
   if (kind === "garbled") return `not JSON: ${id}`;
   if (kind === "unknown") return JSON.stringify({ surprise: id });
   if (kind === "test") return JSON.stringify({ event_type: "test_webhook_endpoint", payload: id });
-  const report = { status: chance.one(statuses), report_id: id };
+  const report = { status: about?.status ?? chance.one(statuses), report_id: id };
   return JSON.stringify(chance.yes(50) ? report : { event_type: "report", payload: report });
 }
 

@@ -1,23 +1,14 @@
 import type { ClientOptions } from "@reporthook/core";
 import type { Ledger } from "../ledger.ts";
 import type { Realm } from "../product/realm.ts";
+import { Desk } from "../reports/desk.ts";
 import type { Chance } from "./chance.ts";
 import { isGenuine } from "./notification.ts";
+import type { ServiceMode } from "./service-mode.ts";
 import type { Time } from "./time.ts";
 
 type Fetch = NonNullable<ClientOptions["fetch"]>;
 type Response = Awaited<ReturnType<Fetch>>;
-
-/** How the service does: it answers, does not, answers too late, loses answers, fails, limits us, refuses our key. */
-export type ServiceMode =
-  | "ok"
-  | "unreachable"
-  | "hanging"
-  | "slow"
-  | "losing"
-  | "failing"
-  | "limiting"
-  | "refusing";
 
 /** What one process has been answered. */
 interface Answers {
@@ -33,6 +24,8 @@ const troubles = [401, 403, 500, null] as const;
 /** The service, as a world plays it. */
 export class Service {
   mode: ServiceMode = "ok";
+  /** Takes requests for reports. */
+  readonly desk: Desk;
   readonly #time: Time;
   readonly #chance: Chance;
   readonly #ledger: Ledger;
@@ -42,38 +35,44 @@ export class Service {
     this.#time = time;
     this.#chance = chance;
     this.#ledger = ledger;
+    this.desk = new Desk(time, chance, ledger);
   }
 
   /** What a process calls it with. */
   fetchFor(realm: Realm): Fetch {
-    return (_, { headers, signal }) =>
-      new Promise((resolve, reject) => {
-        const signature = headers["X-svc-authorization"] ?? "";
-        const { mode } = this;
-        const later = (ms: number, run: () => void): void => {
-          this.#time.in(ms, run, realm);
-        };
-        const answer = (status: number): void => {
-          this.#note(signature, signal.aborted ? null : status);
-          if (!signal.aborted) this.#remember(realm, signature, status);
-          resolve(responseOf(status, mode, this.#chance));
-        };
-        signal.addEventListener("abort", () => reject(signal.reason));
-        const ms = this.#chance.between(3, 60);
-        if (mode === "hanging") this.#note(signature, null);
-        else if (mode === "unreachable" || (mode === "losing" && this.#chance.yes(70))) {
-          this.#note(signature, null);
-          later(ms, () => reject(new TypeError("fetch failed")));
-        } else if (mode === "failing") later(ms, () => answer(this.#chance.one([500, 502, 503])));
-        else if (mode === "limiting") later(ms, () => answer(429));
-        else if (mode === "refusing") later(ms, () => answer(this.#chance.one([401, 403])));
-        else {
-          const status = this.#statusOf(signature);
-          if (status === null) this.#note(signature, null);
-          else
-            later(mode === "slow" ? this.#chance.between(500, 12_000) : ms, () => answer(status));
-        }
-      });
+    return (address, init) => {
+      if (address.includes("/request-report")) return this.desk.ask(init, this.mode, realm);
+      return this.#authorize(init, realm);
+    };
+  }
+
+  #authorize({ headers, signal }: Parameters<Fetch>[1], realm: Realm): Promise<Response> {
+    return new Promise((resolve, reject) => {
+      const signature = headers["X-svc-authorization"] ?? "";
+      const { mode } = this;
+      const later = (ms: number, run: () => void): void => {
+        this.#time.in(ms, run, realm);
+      };
+      const answer = (status: number): void => {
+        this.#note(signature, signal.aborted ? null : status);
+        if (!signal.aborted) this.#remember(realm, signature, status);
+        resolve(responseOf(status, mode, this.#chance));
+      };
+      signal.addEventListener("abort", () => reject(signal.reason));
+      const ms = this.#chance.between(3, 60);
+      if (mode === "hanging") this.#note(signature, null);
+      else if (mode === "unreachable" || (mode === "losing" && this.#chance.yes(70))) {
+        this.#note(signature, null);
+        later(ms, () => reject(new TypeError("fetch failed")));
+      } else if (mode === "failing") later(ms, () => answer(this.#chance.one([500, 502, 503])));
+      else if (mode === "limiting") later(ms, () => answer(429));
+      else if (mode === "refusing") later(ms, () => answer(this.#chance.one([401, 403])));
+      else {
+        const status = this.#statusOf(signature);
+        if (status === null) this.#note(signature, null);
+        else later(mode === "slow" ? this.#chance.between(500, 12_000) : ms, () => answer(status));
+      }
+    });
   }
 
   /** Whether all that a process was told says that its key is refused, and not only one signature. */

@@ -62,7 +62,12 @@ export function sendInCalm(world: World, chance: Chance): Notification {
 }
 
 /** Sends it; whoever gets no 2xx may send it again. */
-function send(world: World, chance: Chance, notification: Notification, retries: number): void {
+export function send(
+  world: World,
+  chance: Chance,
+  notification: Notification,
+  retries: number,
+): void {
   let isAnswered = false;
   const again = (): void => {
     if (retries === 0 || chance.yes(30)) return;

@@ -2,8 +2,10 @@ import type { Callbacks } from "../callback-urls/callback-url.ts";
 import type { RequestedReport, ServiceAnswer } from "../client/client.ts";
 import { responseIn } from "../client/service-response.ts";
 import { InvalidReportRequestError, ReporthookError } from "../errors.ts";
+import { newId } from "../inbox/id.ts";
 import { describe } from "../lib/describe.ts";
 import { safeGet } from "../lib/safe-get.ts";
+import type { ReceiverClock } from "../lib/time/lived-clock.ts";
 import type { Requested } from "../observe/instrumentation.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import type { KnownRequests } from "./known-requests.ts";
@@ -42,34 +44,42 @@ async function send(
 ): Promise<ServiceAnswer> {
   const { id, report } = request;
   const webhookUrl = await callbacks.urlOfRequest(url, id);
+  let answer: ServiceAnswer;
   try {
     const given = await client.requestReport?.(
       { ...report, webhook_url: webhookUrl },
       { ...(signal !== undefined && { signal }), context: contextIn(request) },
     );
-    const answer = withoutSecret(given, webhookUrl.slice(webhookUrl.lastIndexOf("=") + 1));
-    await requests.change(id, (read) => ({ ...confirmed(read, clock.wallNow()), answer }));
-    return answer;
+    answer = withoutSecret(given, webhookUrl.slice(webhookUrl.lastIndexOf("=") + 1));
   } catch (error) {
     if (isSentBefore || !isRefusal(error)) throw unsure(error, id);
-    await requests.change(id, (read) => (read.state === "unconfirmed" ? null : read));
+    const deleting = requests.change(id, (read) => (read.state === "unconfirmed" ? null : read));
+    await deleting.catch(unrecorded(id));
     throw error;
   }
+  const recording = requests.change(id, (read) => ({
+    ...confirmed(read, clock.wallNow()),
+    answer,
+  }));
+  await recording.catch(unrecorded(id));
+  return answer;
 }
 
 /** Makes a request, not sent yet. */
 export function newRequest(
-  known: Pick<KnownRequest, "id" | "receiver" | "idempotencyKey" | "context" | "traceparent">,
+  known: Pick<KnownRequest, "receiver" | "idempotencyKey" | "context" | "traceparent">,
   report: RequestedReport,
   overdueMs: number,
-  { now, wallNow }: { readonly now: number; readonly wallNow: number },
+  clock: Pick<ReceiverClock, "now" | "wallNow">,
 ): KnownRequest {
+  const wallNow = clock.wallNow();
   const later = { confirmedAt: null, processingAt: null, settledAt: null, overdueAt: null };
   return {
     ...known,
+    id: newId(wallNow),
     report,
     ...{ state: "unconfirmed", reportId: null, answer: null, claims: {} },
-    dueAt: now + overdueMs,
+    dueAt: clock.now() + overdueMs,
     settledAt: null,
     isTold: false,
     version: 0,
@@ -79,7 +89,7 @@ export function newRequest(
 
 function isSame(one: KnownRequest, other: KnownRequest): boolean {
   const contextOf = ({ context }: KnownRequest): unknown =>
-    context === null ? undefined : JSON.parse(context);
+    context === null ? null : JSON.parse(context);
   return (
     sorted(one.report) === sorted(other.report) &&
     sorted(contextOf(one)) === sorted(contextOf(other))
@@ -108,14 +118,28 @@ function isRefusal(error: unknown): boolean {
   return typeof status === "number" && status >= 400 && status < 500 && !isTemporary;
 }
 
-/** The error of a request that the service may have. */
+/** The error of a request that the service may have: the one that the client threw, unless it is another request's too. */
 function unsure(error: unknown, requestId: string): Error {
-  const marks = { requestId, retryable: false };
-  // One object may be the error of several requests, as the reason of a signal is.
+  // The reason of a signal may end several requests.
   const isOwn = error instanceof Error && Object.isExtensible(error) && !("requestId" in error);
-  if (isOwn) return Object.assign(error, marks);
-  const message = `${describe(error)}; the service may have request ${requestId}`;
-  return Object.assign(new ReporthookError("service_failed", message, { cause: error }), marks);
+  return withId(isOwn ? error : copyOf(error, requestId), requestId);
+}
+
+/** Throws that the inbox has not recorded the answer. Its error stays as it is: it may be that of other calls too. */
+function unrecorded(requestId: string): (error: unknown) => never {
+  return (error) => {
+    throw withId(copyOf(error, requestId), requestId);
+  };
+}
+
+function copyOf(cause: unknown, requestId: string): Error {
+  const message = `${describe(cause)}; the service may have request ${requestId}`;
+  const code = cause instanceof ReporthookError ? cause.code : "service_failed";
+  return new ReporthookError(code, message, { cause });
+}
+
+function withId(error: Error, requestId: string): Error {
+  return Object.assign(error, { requestId, retryable: false });
 }
 
 /** The answer as JSON holds it, without the token, which the service may repeat. */

@@ -5,7 +5,7 @@ import { newId } from "../inbox/id.ts";
 import type { Inbox } from "../inbox/inbox.ts";
 import type { ReceiverClock } from "../lib/time/lived-clock.ts";
 import type { KnownRequests } from "./known-requests.ts";
-import { contextIn, isSettled, type KnownRequest } from "./request.ts";
+import { contextIn, isSettled, type KnownRequest, told } from "./request.ts";
 
 /** The parts of a receiver that add deliveries itself. */
 export interface OwnSource {
@@ -35,8 +35,10 @@ export async function addSettled(
   const delivery = await ownDelivery(origin, request, type, body);
   const recognized = { type, reportId };
   const arrival = { to: "verified", verification: "settled", ...recognized } as const;
-  const { id } = await origin.inbox.add(delivery, arrival);
-  return (await requests.claim(request.id, type, id, reportId))?.isNew === true;
+  const { id, status: added } = await origin.inbox.add(delivery, arrival);
+  // The handle stage may have been first to claim it.
+  const claim = await requests.claim(request.id, type, id, reportId, true);
+  return added === "added" && claim?.request.claims[type]?.by === id;
 }
 
 /** Stores that a request is overdue, once, then notes in the request that it was told. */
@@ -49,11 +51,7 @@ export async function addOverdue(
   const { reportId } = request;
   const delivery = await ownDelivery(origin, request, type, nothing);
   await origin.inbox.add(delivery, { to: "verified", verification: null, type, reportId });
-  await requests.change(request.id, (read) => {
-    if (read.isTold) return read;
-    const overdueAt = origin.clock.wallNow();
-    return { ...read, isTold: true, dates: { ...read.dates, overdueAt } };
-  });
+  await requests.change(request.id, (read) => told(read, origin.clock.wallNow()));
 }
 
 /** Makes the event of a delivery that {@link addOverdue} has stored. */
@@ -62,10 +60,9 @@ export function overdueEvent(
   request: KnownRequest,
 ): OverdueEvent {
   const { id: requestId, report, answer, reportId, dates } = request;
-  const context = contextIn(request);
   return {
     ...{ id, type: "report.overdue", requestId, report, answer, reportId, receivedAt },
-    ...(context !== undefined && { context }),
+    context: contextIn(request),
     requestedAt: new Date(dates.requestedAt),
     dueAt: new Date(dates.dueAt),
     confirmed: dates.confirmedAt !== null,

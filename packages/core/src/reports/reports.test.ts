@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { createClient } from "../client/client.ts";
 import { DoNotRetry } from "../errors.ts";
 import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
+import type { RequestStore } from "../inbox/request-store.ts";
 import { messages } from "../log-messages.ts";
 import type { ReceiverOptions } from "../options/receiver-options.ts";
 
@@ -116,8 +117,29 @@ describe("asking", () => {
     expect(new Set(ids).size).toBe(2);
     expect(new Set(ids)).toEqual(new Set((await reports.list()).map(({ id }) => id)));
     const { signal } = controller;
-    await expect(reports.request(report, { signal })).rejects.toThrow("the user left");
+    const error = await reports.request(report, { signal }).catch((given) => given);
+    expect(String(error)).toContain("the user left");
+    expect(error.requestId).toBeUndefined();
     expect(await reports.list()).toHaveLength(2);
+  });
+
+  it("reports.request() leaves the error of the inbox as it is, for it may be that of other calls", async () => {
+    const inbox = memoryInbox();
+    const away = new Error("The thread has ended");
+    const { reports, failWith } = make({ inbox });
+    const { requests } = inbox;
+    const replace = requests?.replace;
+    for (const how of [null, statusOf(400)]) {
+      failWith(how);
+      Object.assign(requests ?? {}, { replace: () => Promise.reject(away) });
+      const idempotencyKey = `k ${how === null}`;
+      const error = await reports.request(report, { idempotencyKey }).catch((given) => given);
+      Object.assign(requests ?? {}, { replace });
+      const { id } = await reports.request(report, { idempotencyKey });
+      expect(error).toMatchObject({ requestId: id, retryable: false, cause: away });
+      expect(await reports.get(id)).toMatchObject({ state: "unconfirmed" });
+      expect(away).not.toHaveProperty("requestId");
+    }
   });
 
   it("reports.request() compares report and context by value, and refuses a key with others", async () => {
@@ -301,6 +323,29 @@ describe("the end", () => {
     expect(await reports.counts()).toMatchObject({ complete: 1, overdue: 0 });
   });
 
+  it("a request whose report.overdue was handled is told as overdue, though the sweep could not note it", async () => {
+    const inbox = memoryInbox();
+    const { emulator, receiver, reports, notify, seen } = make({ inbox });
+    await receiver.start();
+    const { id } = await reports.request(report);
+    const { requests } = inbox;
+    const replace: RequestStore["replace"] = async (read, next) => {
+      const claims = [read, next].map((one) =>
+        JSON.stringify(JSON.parse(one?.data ?? "{}").claims),
+      );
+      const isNote = read.isTold !== next?.isTold && claims[0] === claims[1];
+      if (isNote) throw new Error("The inbox is away");
+      return (await own?.(read, next)) ?? false;
+    };
+    const own = requests?.replace;
+    Object.assign(requests ?? {}, { replace });
+    emulator.clock.advance(day);
+    await turnUntil(() => seen.length === 1);
+    await notify("complete");
+    await turnUntil(() => seen.length === 2);
+    expect(await reports.get(id)).toMatchObject({ state: "complete", overdueAt: expect.any(Date) });
+  });
+
   it("report.overdue is told within a second of the clock, and not once the request is settled", async () => {
     const { emulator, receiver, reports, notify, seen } = make();
     await receiver.start();
@@ -334,6 +379,57 @@ describe("the end", () => {
     ]);
     await expect(reports.settle("other", "complete")).rejects.toMatchObject({ code: "not_found" });
     await expect(reports.settle(id, "open" as "complete")).rejects.toThrow(TypeError);
+  });
+
+  it("reports.settle() changes something in one of two calls, and again once its delivery was discarded", async () => {
+    const { receiver, reports, seen, observed, advanceUntil } = make();
+    let fails = true;
+    receiver.on("report.complete", () => {
+      if (fails) throw new DoNotRetry("no");
+    });
+    const { id } = await reports.request(report);
+    const both = [reports.settle(id, "complete"), reports.settle(id, "complete")];
+    expect((await Promise.all(both)).filter(Boolean)).toHaveLength(1);
+    await receiver.start();
+    await advanceUntil(() => observed.some(([name]) => name === "parked"));
+    expect(await reports.settle(id, "complete")).toBe(false);
+    const [dead] = await receiver.inbox.list({ state: "dead" });
+    await receiver.inbox.discard(dead?.id ?? "");
+    fails = false;
+    expect(await reports.settle(id, "complete")).toBe(true);
+    await receiver.idle();
+    expect(seen).toMatchObject([{ requestId: id }, { requestId: id }]);
+  });
+
+  it("reports.settle() tells one of two different ends at once, and its handlers alone run", async () => {
+    const { receiver, reports, seen } = make();
+    const { id } = await reports.request(report);
+    const ends = ["complete", "internal_error"] as const;
+    const changed = await Promise.all(ends.map((end) => reports.settle(id, end)));
+    expect(changed.filter(Boolean)).toHaveLength(1);
+    await receiver.start();
+    await receiver.idle();
+    const state = ends[changed.indexOf(true)];
+    expect(await reports.get(id)).toMatchObject({ state });
+    expect(seen).toMatchObject([{ type: `report.${state}`, requestId: id }]);
+  });
+
+  it("reports.settle() resolves to true when its handlers have run before it could look", async () => {
+    const inbox = memoryInbox();
+    const { receiver, reports, seen } = make({ inbox });
+    const { add } = inbox;
+    Object.assign(inbox, {
+      add: async (...given: Parameters<typeof add>) => {
+        const added = await add(...given);
+        await turnUntil(() => seen.length > 0);
+        return added;
+      },
+    });
+    await receiver.start();
+    const { id } = await reports.request(report);
+    expect(await reports.settle(id, "complete")).toBe(true);
+    expect(await reports.settle(id, "complete")).toBe(false);
+    expect(seen).toHaveLength(1);
   });
 
   it("reports.wait() resolves once the request is settled, and rejects otherwise with a reason", async () => {
@@ -378,10 +474,10 @@ describe("the end", () => {
     await notify("complete");
     await receiver.idle();
     emulator.clock.advance(7 * day - 60_000);
-    await receiver.inbox.list();
     expect((await reports.get(id))?.id).toBe(id);
     emulator.clock.advance(day);
-    await receiver.inbox.list();
     expect(await reports.get(id)).toBeNull();
+    const other = { domains: ["other.example"] };
+    expect((await reports.request(other, { idempotencyKey: "k" })).id).not.toBe(id);
   });
 });

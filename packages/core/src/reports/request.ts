@@ -112,6 +112,12 @@ export function confirmed(request: KnownRequest, wallNow: number): KnownRequest 
   };
 }
 
+/** The request once it was told as overdue, at a time of the wall clock. */
+export function told(request: KnownRequest, wallNow: number): KnownRequest {
+  if (request.isTold) return request;
+  return { ...request, isTold: true, dates: { ...request.dates, overdueAt: wallNow } };
+}
+
 /** The request once a delivery has brought an event of it: a status changes its state, unless that is final. */
 export function claimed(
   request: KnownRequest,
@@ -123,8 +129,8 @@ export function claimed(
   // Of the others, each delivery is handled.
   const isStatus = type.startsWith("report.");
   const claims = isStatus ? { ...request.claims, [type]: { by, done: false } } : request.claims;
-  if (type === "report.overdue") return { ...request, claims };
   const wallNow = now + wallOffset;
+  if (type === "report.overdue") return told({ ...request, claims }, wallNow);
   const known = confirmed({ ...request, claims, reportId: request.reportId ?? reportId }, wallNow);
   const { dates } = known;
   if (type === "report.processing") {

@@ -5,7 +5,7 @@ import { Actions } from "../actions.tsx";
 import { Frame } from "../frame.tsx";
 import { eventLabel, reasonHint, reasonName, stateLabels } from "../labels.ts";
 import { useLive } from "../live.ts";
-import { Ago, Code, Copy, Loading, Missing, Moment, StateBadge, To } from "../parts.tsx";
+import { Ago, Code, Copy, Loading, Missing, Moment, Named, StateBadge, To } from "../parts.tsx";
 import { ForWhom } from "./for-whom.tsx";
 import { timelineOf } from "./timeline.ts";
 import { Way } from "./way.tsx";
@@ -109,16 +109,7 @@ function Headers({ headers }: Pick<WireDelivery, "headers">): JSX.Element {
       {Object.keys(headers).length === 0 ? (
         <p>None. Only content-type, user-agent and traceparent are stored.</p>
       ) : (
-        <dl>
-          {Object.entries(headers).map(([name, value]) => (
-            <div key={name}>
-              <dt>{name}</dt>
-              <dd>
-                <bdi>{value}</bdi>
-              </dd>
-            </div>
-          ))}
-        </dl>
+        <Named of={headers} />
       )}
     </section>
   );

@@ -4,7 +4,7 @@ import { ActionButton, Command } from "../confirm.tsx";
 import { Frame } from "../frame.tsx";
 import { reportLabels, reportState } from "../labels.ts";
 import { post, useLive } from "../live.ts";
-import { Ago, Copy, Loading, Missing, Moment, Quoted, StateBadge, To } from "../parts.tsx";
+import { Ago, Copy, Loading, Missing, Moment, Named, Quoted, StateBadge, To } from "../parts.tsx";
 import { DeliveryRow } from "./deliveries.tsx";
 import type { TimelineStep } from "./timeline.ts";
 import { Way } from "./way.tsx";
@@ -72,12 +72,7 @@ function Whole({
       <Deliveries id={id} deliveries={deliveries} />
       <section aria-labelledby="whom">
         <h2 id="whom">For whom</h2>
-        <dl>
-          <div>
-            <dt>Key</dt>
-            <dd>{idempotencyKey === null ? "None" : <bdi>{idempotencyKey}</bdi>}</dd>
-          </div>
-        </dl>
+        <Named of={{ Key: idempotencyKey ?? "None" }} />
         <Quoted text={report.context} none="No context was given." />
       </section>
       <section aria-labelledby="asked">

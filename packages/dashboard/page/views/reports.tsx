@@ -1,6 +1,6 @@
 import type { RequestCounts } from "@reporthook/core";
 import type { JSX } from "preact";
-import { reportLists, type WireReport, type WireReports } from "../../src/deliveries/wire.ts";
+import type { WireReport, WireReports } from "../../src/deliveries/wire.ts";
 import { Frame } from "../frame.tsx";
 import { count, reportState } from "../labels.ts";
 import { useLive } from "../live.ts";
@@ -8,7 +8,7 @@ import { Ago, Empty, Loading, Moment, StateBadge, To } from "../parts.tsx";
 import { go } from "../route.ts";
 import { Listing, usePaging } from "./listing.tsx";
 
-const names: Readonly<Record<string, string>> = { open: "Open", overdue: "Overdue", done: "Done" };
+const names = { open: "Open", overdue: "Overdue", done: "Done" };
 
 /** The reports that were asked for, by how far they are; only older ones than `after`, if it is given. */
 export function ReportsScreen({
@@ -21,14 +21,15 @@ export function ReportsScreen({
   const subject = String(new URLSearchParams({ of, ...(after !== undefined && { after }) }));
   const paging = usePaging(subject);
   const told = useLive<WireReports>(`api/reports?limit=${paging.limit}&${subject}`, subject);
-  const counts = told.data?.reports;
+  const counts = told.data?.reports ?? null;
+  const sums = counts === null ? {} : sumsOf(counts);
   return (
     <Frame title="Reports" screen="reports" told={told}>
       <h1>Reports</h1>
       <nav class="lists" aria-label="Reports by state">
-        {Object.entries(reportLists).map(([list, states]) => (
+        {Object.entries(names).map(([list, name]) => (
           <To key={list} route={{ screen: "reports", of: list }} isCurrent={list === of}>
-            {names[list]} {counts && <span class="number">{count(sumOf(counts, states))}</span>}
+            {name} {counts && <span class="number">{count(sums[list] ?? 0)}</span>}
           </To>
         ))}
       </nav>
@@ -37,7 +38,7 @@ export function ReportsScreen({
       ) : (
         <Listing
           key={subject}
-          list={{ ...told.data, total: after === undefined ? totalOf(told.data, of) : null }}
+          list={{ ...told.data, total: after === undefined ? (sums[of] ?? null) : null }}
           paging={paging}
           goBeyond={({ id }) => go({ screen: "reports", of, after: id })}
           row={(report) => <Row key={report.id} report={report} />}
@@ -85,11 +86,8 @@ function Nothing({ of }: { readonly of: string }): JSX.Element {
   );
 }
 
-function totalOf({ reports }: WireReports, of: string): number | null {
-  const states = Object.entries(reportLists).find(([list]) => list === of)?.[1];
-  return reports === null || states === undefined ? null : sumOf(reports, states);
-}
-
-function sumOf(counts: RequestCounts, states: readonly (keyof RequestCounts)[]): number {
-  return states.reduce((sum, state) => sum + counts[state], 0);
+/** How many each list has. */
+function sumsOf(counts: RequestCounts): Readonly<Record<string, number>> {
+  const { unconfirmed, open, overdue, complete, internal_error: failed } = counts;
+  return { open: unconfirmed + open, overdue, done: complete + failed };
 }

@@ -4,8 +4,14 @@ import { redactEntry, valueText } from "./shown.ts";
 import { ifKept, type Source } from "./source.ts";
 import type { TellView } from "./telling.ts";
 import { lengthOf } from "./views.ts";
-import { maxBodyLength, reportLists } from "./wire.ts";
+import { maxBodyLength } from "./wire.ts";
 
+/** The states of the requests in each list. */
+const lists = {
+  open: ["unconfirmed", "open"],
+  overdue: ["overdue"],
+  done: ["complete", "internal_error"],
+} as const;
 const shortLength = 200;
 const mostDeliveries = 100;
 
@@ -22,9 +28,7 @@ export function createReportViews({ inbox, reports }: Source, tell: TellView): R
       const limit = lengthOf(query);
       const after = query.get("after") ?? undefined;
       const asked = query.get("of") ?? "";
-      const states = Object.hasOwn(reportLists, asked)
-        ? reportLists[asked as keyof typeof reportLists]
-        : reportLists.open;
+      const states = lists[Object.hasOwn(lists, asked) ? (asked as keyof typeof lists) : "open"];
       return async () => {
         const found = await Promise.all(
           states.map((state) => {

@@ -92,14 +92,7 @@ export interface WireReport extends Wire<Omit<RequestRecord, "report" | "context
   readonly answer: string | null;
 }
 
-/** Which requests `api/reports` lists with `of`: those in these states. */
-export const reportLists = {
-  open: ["unconfirmed", "open"],
-  overdue: ["overdue"],
-  done: ["complete", "internal_error"],
-} as const;
-
-/** `api/reports`; `limit` says how many, `after` the id beyond which. */
+/** `api/reports`; `of` says whether open, overdue or done, `limit` how many, `after` the id beyond which. */
 export interface WireReports extends WireView {
   readonly entries: readonly WireReport[];
   /** Whether there are more. */
