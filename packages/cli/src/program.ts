@@ -9,7 +9,7 @@ import { addInbox } from "./commands/inbox.ts";
 import { addReports } from "./commands/reports.ts";
 import { addRequest, addTest } from "./commands/service-calls.ts";
 import { addTrigger } from "./commands/trigger.ts";
-import { assertValues, jsonOption, withExamples } from "./lib/options.ts";
+import { assertValues, withExamples } from "./lib/options.ts";
 import type { Terminal } from "./lib/terminal.ts";
 
 /** Creates the command line with all commands. */
@@ -19,7 +19,6 @@ export function createProgram(terminal: Terminal): Command {
     .version(version(), "-V, --version", "print the version")
     .helpOption("-h, --help", "print help")
     .helpCommand(false)
-    .addOption(jsonOption())
     .enablePositionalOptions()
     .exitOverride()
     .hook("preAction", (_, command) => assertValues(command))
@@ -42,11 +41,17 @@ export function createProgram(terminal: Terminal): Command {
   addReports(program, terminal);
   addDashboard(program, terminal);
   addCompletion(program, terminal);
+  addJson(program);
   withExamples(program, [
     ["a playground: the emulated service, a webhook and its inbox", "reporthook dev"],
     ["send it a notification", "reporthook trigger report.complete"],
   ]);
   return program;
+}
+
+function addJson(command: Command): void {
+  command.option("--json", "print JSON, for other programs");
+  for (const one of command.commands) addJson(one);
 }
 
 function version(): string {

@@ -54,7 +54,7 @@ export const messages = {
    * minutes; then signatures begin to expire.
    */
   keyRefused:
-    "The service refuses the API key: verification is paused, nothing is lost. Check apiKey.",
+    "The service refuses the API key: verification is paused, and what waits is kept. Check apiKey.",
   /**
    * (warn, once a minute) The service is unreachable or its answer is not a verdict: see `error`. The receiver asks again.
    * After an hour deliveries are held as `not_verified`.

@@ -113,8 +113,9 @@ class OwnReceiver implements Receiver {
     const numbers = () => counters.numbers;
     this[inside] = { lookout, numbers };
     reporter.instrument({ lookout, numbers }, [desk, counters]);
-    this.inbox = receiverInbox(settings, () => work.prune(pruneForListsMs), runner);
-    this.#reports = createReports(settings, this.#callbacks, requests, runner, reporter);
+    const prune = () => work.prune(pruneForListsMs);
+    this.inbox = receiverInbox(settings, prune, runner);
+    this.#reports = createReports(settings, this.#callbacks, requests, runner, reporter, prune);
     this.reports = this.#reports.reports;
     const within = new InsideRequest(settings, verify, handle, reporter, runner.signal);
     const pipeline = new Pipeline(settings, this.#callbacks, within, runner, reporter);

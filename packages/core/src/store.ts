@@ -2,6 +2,7 @@
 
 export { withoutToken } from "./callback-urls/callback-url.ts";
 export { isLoopback } from "./client/client-options.ts";
+export { eventNames } from "./events/events.ts";
 export {
   answerBounds,
   type Numbers,
@@ -27,7 +28,7 @@ export { eraseContent, isErased, isOfReport } from "./inbox/erasing.ts";
 export { ErrorGroups, errorKeyOf, groupErrors, type SomeOfGroup } from "./inbox/error-groups.ts";
 export {
   comparedErrors,
-  deletedFromOf,
+  expiringOf,
   factsOf,
   isFailing,
   mostFrequent,
@@ -43,7 +44,7 @@ export {
   summarize,
   zeroCounts,
 } from "./inbox/query.ts";
-export { type OfReceiver, receiverInbox } from "./inbox/receiver-inbox.ts";
+export { getEntry, type OfReceiver, receiverInbox } from "./inbox/receiver-inbox.ts";
 export { requestStates } from "./inbox/request-store.ts";
 export {
   dayMs,
@@ -79,6 +80,7 @@ export {
 export { addCounts, sumOf } from "./lib/add-counts.ts";
 export { describe } from "./lib/describe.ts";
 export { InFlight, type InFlightItem } from "./lib/in-flight.ts";
+export { counted } from "./lib/in-words.ts";
 export { loggerOf } from "./lib/log.ts";
 export { printable } from "./lib/printable.ts";
 export { createTextRedactor } from "./lib/redact.ts";

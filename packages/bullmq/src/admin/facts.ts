@@ -1,7 +1,7 @@
 import type { Facts, ParkedFact } from "@reporthook/core";
 import {
   comparedErrors,
-  deletedFromOf,
+  expiringOf,
   isUnsigned,
   mostFrequent,
   type Retention,
@@ -40,7 +40,7 @@ export async function queueFacts(
     oldestUnverified: Number.isFinite(unverified) ? unverified : null,
     oldestWaiting: Number.isFinite(waiting) ? waiting : null,
     parked,
-    expiring: first === null ? null : { count, deletedFrom: deletedFromOf(first, retention) },
+    expiring: first === null ? null : expiringOf(count, first, retention),
     failing,
   };
 }

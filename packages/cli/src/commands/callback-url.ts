@@ -7,7 +7,7 @@ import {
   withCallback,
 } from "../lib/callback.ts";
 import { UsageError } from "../lib/errors.ts";
-import { jsonOption, url, withExamples } from "../lib/options.ts";
+import { url, withExamples } from "../lib/options.ts";
 import type { Terminal } from "../lib/terminal.ts";
 
 /** Adds `callback-url URL`, which prints a signed callback URL. */
@@ -20,7 +20,6 @@ export function addCallbackUrl(program: Command, terminal: Terminal): void {
         "Whoever knows it can pass the receiver's check of the token: keep it out of logs.",
     )
     .addArgument(new Argument("<url>", "the address of the webhook").argParser(url))
-    .addOption(jsonOption())
     .action(async (base: string, choice: CallbackChoice) => {
       if (callbackSecret() === null) {
         throw new UsageError(`Set ${secretVariable} to the app's secret: it signs the URL`);

@@ -25,7 +25,9 @@ export function addCompletion(program: Command, terminal: Terminal): void {
     .action((shell: string) => {
       const make = Object.hasOwn(scripts, shell) ? scripts[shell] : undefined;
       if (make === undefined) throw new InvalidArgumentError("The shells are bash, zsh and fish.");
-      terminal.print(make(completedIn(program, program.name())));
+      const script = make(completedIn(program, program.name()));
+      terminal.emit({ script });
+      terminal.print(script);
     });
   withExamples(command, examples);
 }

@@ -4,23 +4,15 @@ import { dashboard, ofInbox } from "@reporthook/dashboard";
 import { onNode } from "@reporthook/dashboard/node";
 import { type Command, Option } from "commander";
 import {
+  addInboxCommand,
   type InboxSource,
   nameOf,
   warnOfOthers,
   withInbox,
-  withInboxSource,
 } from "../inbox/source.ts";
-import { dashboardPort } from "../lib/environment.ts";
 import { pairs } from "../lib/layout.ts";
 import { startListening, untilEnd } from "../lib/listen.ts";
-import {
-  jsonOption,
-  loopback,
-  portOption,
-  receiverOption,
-  usualReceiver,
-  withExamples,
-} from "../lib/options.ts";
+import { loopback, portOption, receiverOption, usualReceiver } from "../lib/options.ts";
 import type { Terminal } from "../lib/terminal.ts";
 
 interface ShownOptions extends InboxSource {
@@ -31,29 +23,26 @@ interface ShownOptions extends InboxSource {
 
 /** Adds `dashboard`, which shows an inbox in a browser. */
 export function addDashboard(program: Command, terminal: Terminal): void {
-  const command = withInboxSource(program.command("dashboard"))
-    .summary("view an inbox in a browser")
-    .description(
-      "View an inbox in a browser; release, retry and discard deliveries, also while\n" +
-        "the app runs. It answers only this machine.",
-    )
-    .addOption(receiverOption("the receiver whose deliveries are shown", usualReceiver))
-    .addOption(portOption(dashboardPort))
-    .addOption(
-      new Option("--host <host>", "127.0.0.1, ::1 or localhost")
-        .argParser(loopback)
-        .default("127.0.0.1"),
-    )
-    .addOption(jsonOption())
-    .action((options: ShownOptions) => show(terminal, options));
-  withExamples(command, [
+  const what =
+    "View an inbox in a browser; release, retry and discard deliveries, also while\n" +
+    "the app runs. It answers only this machine.";
+  addInboxCommand(program, "dashboard", what, [
     ["all deliveries", "reporthook dashboard --db inbox.db"],
     ["of an app on several machines", "reporthook dashboard --inbox redis://127.0.0.1:6379"],
     [
       "on a server, viewed from your machine",
       "ssh -t -L 4748:127.0.0.1:4748 server \\\n      npx reporthook dashboard --db /srv/app/inbox.db",
     ],
-  ]);
+  ])
+    .summary("view an inbox in a browser")
+    .addOption(receiverOption("the receiver whose deliveries are shown", usualReceiver))
+    .addOption(portOption(4748))
+    .addOption(
+      new Option("--host <host>", "127.0.0.1, ::1 or localhost")
+        .argParser(loopback)
+        .default("127.0.0.1"),
+    )
+    .action((options: ShownOptions) => show(terminal, options));
 }
 
 async function show(
@@ -73,7 +62,7 @@ async function show(
         ["  page", url],
         ["  inbox", nameOf(source)],
       ] as const;
-      for (const line of [title, "", ...pairs(facts, terminal), ""]) terminal.print(line);
+      terminal.print([title, "", ...pairs(facts, terminal), ""]);
       await warnOfOthers(terminal, inbox, source, receiver);
       await ended;
     } finally {

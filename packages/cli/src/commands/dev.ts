@@ -20,8 +20,7 @@ import {
   playgroundPort,
 } from "../lib/environment.ts";
 import { CommandFailed, UsageError } from "../lib/errors.ts";
-import { file, host, jsonOption, portOption, url, withExamples } from "../lib/options.ts";
-import { choiceOption } from "../lib/suggest.ts";
+import { choiceOption, file, host, portOption, url, withExamples } from "../lib/options.ts";
 import type { Terminal } from "../lib/terminal.ts";
 
 interface DevOptions extends CallbackChoice {
@@ -54,7 +53,6 @@ export function addDev(program: Command, terminal: Terminal): void {
         "quiet",
       ]).default("all"),
     )
-    .addOption(jsonOption())
     .action((options: DevOptions) => dev(terminal, options));
   withExamples(withCallback(command), [
     ["try it without an app", "reporthook dev"],

@@ -1,18 +1,20 @@
+import { counted } from "@reporthook/core/store";
 import { createEmulator } from "@reporthook/emulator";
 import { type Command, Option } from "commander";
 import {
   type Check,
+  checkFramework,
+  checkIgnored,
   checkMethods,
   checkOversized,
   checkParser,
   checkReachable,
   checkTransport,
+  inFramework,
   sendTest,
   type Times,
   timeAnswers,
 } from "../doctor/checks.ts";
-import { checkFramework, inFramework } from "../doctor/framework.ts";
-import { checkIgnored } from "../doctor/machine.ts";
 import { checkService, type ServiceUnderTest } from "../doctor/service.ts";
 import { checkSigned, type SigningService } from "../doctor/signed.ts";
 import { type CallbackChoice, signUrl, unsignedUrl, withCallback } from "../lib/callback.ts";
@@ -23,9 +25,9 @@ import {
   program,
 } from "../lib/environment.ts";
 import { CommandFailed } from "../lib/errors.ts";
-import { hang } from "../lib/layout.ts";
-import { integer, jsonOption, url, withExamples } from "../lib/options.ts";
-import type { Style, Terminal } from "../lib/terminal.ts";
+import { hang, type Style } from "../lib/layout.ts";
+import { integer, url, withExamples } from "../lib/options.ts";
+import type { Terminal } from "../lib/terminal.ts";
 
 interface DoctorOptions extends CallbackChoice {
   readonly to: string;
@@ -56,7 +58,6 @@ export function addDoctor(program: Command, terminal: Terminal): void {
       "also send signed ones, which reach handlers; the app must use the emulator at\n" +
         "REPORTS_URL (default: the playground)",
     )
-    .addOption(jsonOption())
     .action((options: DoctorOptions) => doctor(terminal, options));
   withExamples(withCallback(command), [
     [
@@ -77,12 +78,12 @@ async function doctor(terminal: Terminal, options: DoctorOptions): Promise<void>
   const to = unsignedUrl(options.to);
   const service = signed ? await emulatorAsked(terminal) : null;
   const asked = service ?? serviceNamed();
-  for (const line of announcement({ ...options, to }, asked, terminal)) terminal.print(line);
+  terminal.print(announcement({ ...options, to }, asked, terminal));
   const checks: Check[] = [];
   const note = (found: Check): void => {
     const check = inFramework(found, framework?.says);
     checks.push(check);
-    for (const line of checkLines(check, terminal)) terminal.print(line);
+    terminal.print(checkLines(check, terminal));
   };
   const { during } = terminal;
   let times: Times | null = null;
@@ -97,9 +98,8 @@ async function doctor(terminal: Terminal, options: DoctorOptions): Promise<void>
   // If the webhook does not answer, the other checks are useless.
   if (reachable.result !== "fail") {
     note(checkTransport(to));
-    const timed = await during(`Timing ${requests} answers`, () =>
-      timeAnswers(target, requests, first),
-    );
+    const timing = `Timing ${requests} answers`;
+    const timed = await during(timing, () => timeAnswers(target, requests, first));
     times = timed.times;
     note(timed.check);
     note(await during("Other methods", () => checkMethods(target)));
@@ -116,7 +116,7 @@ async function doctor(terminal: Terminal, options: DoctorOptions): Promise<void>
   report(terminal, { to, checks, times });
   if (service === null) {
     const text = `Not checked: whether the app has the right API key. ${program()} doctor --help explains --signed.`;
-    for (const line of hang("", text, terminal)) terminal.print(line);
+    terminal.print(hang("", text, terminal));
   }
 }
 
@@ -135,7 +135,7 @@ function report(terminal: Terminal, findings: Findings): void {
     throw new CommandFailed("endpoint_unfit", message, { ...findings });
   }
   terminal.emit(findings);
-  const warnings = warned === 0 ? "" : ` (${warned} ${warned === 1 ? "warning" : "warnings"})`;
+  const warnings = warned === 0 ? "" : ` (${counted(warned, "warning", "warnings")})`;
   terminal.print(`\n${terminal.paint("green", "Ready for notifications")}${warnings}.`);
 }
 

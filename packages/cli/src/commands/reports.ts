@@ -1,27 +1,28 @@
-import type { RequestState } from "@reporthook/core";
+import { readFileSync } from "node:fs";
+import type { Inbox, RequestRecord, RequestState } from "@reporthook/core";
+import {
+  requestStates,
+  type StoredReports,
+  storedReports,
+  systemClock,
+} from "@reporthook/core/store";
 import type { Command } from "commander";
+import { addInboxCommand, cutPage, type InboxSource, withInbox } from "../inbox/source.ts";
+import { entryTable } from "../inbox/view.ts";
+import { CommandFailed, UsageError } from "../lib/errors.ts";
+import { objectIn } from "../lib/exchange.ts";
+import { type Column, duration, pairs, table } from "../lib/layout.ts";
 import {
-  type ReportsOptions,
-  runReport,
-  runReports,
-  runSettle,
-  type SettleOptions,
-} from "../inbox/reports.ts";
-import { type InboxSource, withInboxSource } from "../inbox/source.ts";
-import {
+  choiceOption,
   type Example,
-  integer,
-  jsonOption,
+  limitOption,
   receiverOption,
   usualReceiver,
   withExamples,
 } from "../lib/options.ts";
-import { choiceOption } from "../lib/suggest.ts";
 import type { Terminal } from "../lib/terminal.ts";
 
-const states: readonly (RequestState | "overdue")[] = [
-  ...(["unconfirmed", "open", "complete", "internal_error", "overdue"] as const),
-];
+const states: readonly (RequestState | "overdue")[] = [...requestStates, "overdue"];
 const overdue: Example = ["those that never came", "reporthook reports list --state overdue"];
 const shown: Example = ["one in full", "reporthook reports show 01m7qk2v --db inbox.db"];
 const settled: Example = [
@@ -29,32 +30,165 @@ const settled: Example = [
   'reporthook reports settle 01m7qk2v complete --body \'{"file":"r.csv"}\'',
 ];
 
+interface ListOptions extends InboxSource {
+  readonly state?: RequestState | "overdue";
+  readonly limit: number;
+  readonly after?: string;
+}
+
+interface SettleOptions extends InboxSource {
+  readonly body?: string;
+}
+
 /** Adds `reports …`, which also works while the app runs. */
 export function addReports(program: Command, terminal: Terminal): void {
-  const reports = program
+  const group = program
     .command("reports")
     .summary("follow the reports that were asked for")
     .description("Follow the reports that an app asked for with receiver.reports.")
-    .helpCommand(false)
-    .addOption(jsonOption());
-  const add = (usage: string, what: string, examples: readonly Example[]): Command => {
-    const command = withInboxSource(reports.command(usage).description(what))
-      .addOption(receiverOption("the receiver that asked for them", usualReceiver))
-      .addOption(jsonOption());
-    return withExamples(command, examples);
-  };
-  add("list", "List requests, oldest first.", [overdue])
+    .helpCommand(false);
+  const add = (usage: string, what: string, example: Example): Command =>
+    addInboxCommand(group, usage, what, [example]).addOption(
+      receiverOption("the receiver that asked for them", usualReceiver),
+    );
+  add("list", "List requests, oldest first.", overdue)
     .addOption(choiceOption("--state <state>", "only this state", states))
-    .option("--limit <count>", "maximum number", integer(1, 10_000), 100)
+    .addOption(limitOption(10_000))
     .option("--after <id>", "only requests after this one")
-    .action((options: ReportsOptions) => runReports(terminal, options));
-  add("show <id>", "Show a request in full, with its deliveries.", [shown]).action(
-    (id: string, options: InboxSource) => runReport(terminal, id, options),
+    .action((options: ListOptions) => list(terminal, options));
+  add("show <id>", "Show a request in full, with its deliveries.", shown).action(
+    (id: string, options: InboxSource) => show(terminal, id, options),
   );
-  add("settle <id> <status>", "Tell a final status that no notification brought.", [settled])
+  add("settle <id> <status>", "Tell a final status that no notification brought.", settled)
     .option("--body <json>", "the body of the event: a JSON object, or @ and a file")
     .action((id: string, status: string, options: SettleOptions) =>
-      runSettle(terminal, id, status, options),
+      settle(terminal, id, status, options),
     );
-  withExamples(reports, [overdue, shown, settled]);
+  withExamples(group, [overdue, shown, settled]);
+}
+
+async function list(terminal: Terminal, options: ListOptions): Promise<void> {
+  const { state, limit, after } = options;
+  await withReports(terminal, options, async (reports) => {
+    const { page, next } = cutPage(await reports.list({ state, limit: limit + 1, after }), limit);
+    terminal.emit({ requests: page, next });
+    terminal.print(requestTable(page, terminal));
+    if (next !== null) terminal.tell(`More: --after ${next}`);
+  });
+}
+
+async function show(terminal: Terminal, given: string, options: InboxSource): Promise<void> {
+  const { receiver } = options;
+  await withReports(terminal, options, async (reports, inbox) => {
+    const request = await findRequest(reports, given);
+    const deliveries = await inbox
+      .list({ receiver, requestId: request.id, limit: 1_000 })
+      // Queues can't look for them.
+      .catch(() => null);
+    terminal.emit({ ...request, deliveries });
+    terminal.print(requestLines(request, terminal));
+    if (deliveries === null || deliveries.length === 0) return;
+    terminal.print(["", ...entryTable(deliveries, terminal)]);
+  });
+}
+
+async function settle(
+  terminal: Terminal,
+  given: string,
+  status: string,
+  options: SettleOptions,
+): Promise<void> {
+  if (status !== "complete" && status !== "internal_error") {
+    throw new UsageError(`The status must be complete or internal_error, not ${status}`);
+  }
+  const body = options.body === undefined ? {} : bodyOf(options.body);
+  await withReports(terminal, options, async (reports) => {
+    const { id, state } = await findRequest(reports, given);
+    const settled = await reports.settle(id, status, { body });
+    terminal.emit({ id, settled });
+    if (!settled) throw new CommandFailed("settled", `Request ${id} is ${state} already`);
+    terminal.print(`${id} is ${status}. The app's handlers run, now or once it is started.`);
+  });
+}
+
+async function withReports(
+  terminal: Terminal,
+  options: InboxSource,
+  work: (reports: StoredReports, inbox: Inbox) => Promise<void>,
+): Promise<void> {
+  await withInbox(terminal, options, "Reading the inbox", async (inbox, source) => {
+    const { receiver = usualReceiver } = source;
+    if (inbox.requests === undefined) {
+      throw new CommandFailed("no_requests", "This inbox keeps no requests: only SQLite and Redis");
+    }
+    await work(storedReports({ inbox, name: receiver, clock: systemClock }), inbox);
+  });
+}
+
+/** The request with this id, or the only one whose id begins so. */
+async function findRequest(reports: StoredReports, given: string): Promise<RequestRecord> {
+  const exact = await reports.get(given);
+  if (exact !== null) return exact;
+  const [first, second] = await reports.list({ after: given, limit: 2 });
+  if (first === undefined || !first.id.startsWith(given)) {
+    throw new CommandFailed("not_found", `No request with the id ${given}`);
+  }
+  if (second?.id.startsWith(given) !== true) return first;
+  throw new UsageError(`Several requests begin with ${given}: give more of the id`);
+}
+
+function bodyOf(given: string): object {
+  try {
+    const body = objectIn(given.startsWith("@") ? readFileSync(given.slice(1), "utf8") : given);
+    if (body !== null) return body;
+  } catch {}
+  throw new UsageError("--body must be a JSON object, or @ and a file with one");
+}
+
+function requestTable(requests: readonly RequestRecord[], terminal: Terminal): string[] {
+  const now = Date.now();
+  const columns: readonly Column<RequestRecord>[] = [
+    { title: "ID", of: ({ id }) => id },
+    { title: "AGE", of: ({ requestedAt }) => duration(now - requestedAt.getTime()) },
+    { title: "STATE", of: ({ state }) => state },
+    { title: "DUE", of: (request) => dueText(request, now) },
+    { title: "REPORT", of: ({ reportId }) => reportId ?? "", shrinks: true },
+    { title: "KEY", of: ({ idempotencyKey }) => idempotencyKey ?? "", shrinks: true },
+    { title: "CONTEXT", of: ({ context }) => textOf(context) ?? "", shrinks: true },
+  ];
+  return table(columns, requests, terminal);
+}
+
+function dueText({ settledAt, overdueAt, dueAt }: RequestRecord, now: number): string {
+  if (settledAt !== null) return "";
+  const ms = dueAt.getTime() - now;
+  if (overdueAt !== null || ms <= 0) return `overdue ${duration(Math.max(0, -ms))}`;
+  return `in ${duration(ms)}`;
+}
+
+function requestLines(request: RequestRecord, terminal: Terminal): string[] {
+  const { report, answer, context, idempotencyKey, reportId, ...rest } = request;
+  const time = (date: Date | null): string | null => date?.toISOString() ?? null;
+  return pairs(
+    [
+      ["request", rest.id],
+      ["state", rest.state],
+      ["key", idempotencyKey],
+      ["report", reportId],
+      ["context", textOf(context)],
+      ["asked for", JSON.stringify(report)],
+      ["answer", answer === null ? null : JSON.stringify(answer)],
+      ["requested", time(rest.requestedAt)],
+      ["confirmed", time(rest.confirmedAt)],
+      ["processing", time(rest.processingAt)],
+      ["settled", time(rest.settledAt)],
+      ["due", time(rest.dueAt)],
+      ["overdue told", time(rest.overdueAt)],
+    ],
+    terminal,
+  );
+}
+
+function textOf(context: unknown): string | null {
+  return context === null ? null : JSON.stringify(context);
 }

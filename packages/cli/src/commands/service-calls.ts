@@ -3,9 +3,10 @@ import { type Command, Option } from "commander";
 import { type CallbackChoice, signUrl, withCallback } from "../lib/callback.ts";
 import { clientFromEnvironment } from "../lib/environment.ts";
 import { UsageError } from "../lib/errors.ts";
-import { collect, integer, jsonOption, url, withExamples } from "../lib/options.ts";
+import { each, integer, url, withExamples } from "../lib/options.ts";
 import type { Terminal } from "../lib/terminal.ts";
 
+const id = integer(0, Number.MAX_SAFE_INTEGER);
 const environment = "Set the service's address in REPORTS_URL and the key in REPORTS_API_KEY.";
 
 /** Adds `test --to URL`, which makes the service send a test notification (the service's document, section 2). */
@@ -19,7 +20,6 @@ export function addTest(program: Command, terminal: Terminal): void {
         .argParser(url)
         .makeOptionMandatory(),
     )
-    .addOption(jsonOption())
     .action(async ({ to, ...choice }: CallbackChoice & { readonly to: string }) => {
       const client = clientFromEnvironment();
       const url = await signUrl(to, choice);
@@ -52,9 +52,9 @@ export function addRequest(program: Command, terminal: Terminal): void {
       `Request a report, once. A report requested twice may be charged twice.\n${environment}`,
     )
     .addOption(new Option("--to <url>", "webhook_url: gets every status").argParser(url))
-    .option("--domain <name>", "a domain; may be repeated", collect)
-    .option("--category-id <id>", "a category id; may be repeated", collectIds)
-    .option("--metric <name>", "a metric; may be repeated", collect)
+    .option("--domain <name>", "a domain; may be repeated", each(String))
+    .option("--category-id <id>", "a category id; may be repeated", each(id))
+    .option("--metric <name>", "a metric; may be repeated", each(String))
     .option("--start-date <month>", "first month, YYYY-MM")
     .option("--end-date <month>", "last month, YYYY-MM")
     .option("--granularity <name>", "for example monthly")
@@ -64,7 +64,6 @@ export function addRequest(program: Command, terminal: Terminal): void {
         .choices(["header", "query", "none"])
         .default("header"),
     )
-    .addOption(jsonOption())
     .action((options: RequestOptions) => request(terminal, options));
   withExamples(command, [
     [
@@ -102,8 +101,4 @@ function show(terminal: Terminal, done: string, { status, body }: ServiceAnswer)
   terminal.print(`${terminal.paint("green", done)}: ${status}`);
   if (body === "" || body === null) return;
   terminal.print(terminal.clean(typeof body === "string" ? body : JSON.stringify(body, null, 2)));
-}
-
-function collectIds(given: string, before: readonly number[] | undefined): number[] {
-  return [...(before ?? []), integer(0, Number.MAX_SAFE_INTEGER)(given)];
 }

@@ -1,3 +1,4 @@
+import { eventNames } from "@reporthook/core/store";
 import { createEmulator, type NotificationName, type SignatureKind } from "@reporthook/emulator";
 import { Argument, type Command, Option } from "commander";
 import { undelivered } from "../lib/advice.ts";
@@ -7,19 +8,11 @@ import { CommandFailed, UsageError } from "../lib/errors.ts";
 import { exchange, isDelivered, parsed } from "../lib/exchange.ts";
 import { assertNotification, type Fixture, fixtureIn } from "../lib/fixture.ts";
 import { milliseconds } from "../lib/layout.ts";
-import { jsonOption, url, withExamples } from "../lib/options.ts";
-import { choiceOption, oneOf } from "../lib/suggest.ts";
+import { choiceOption, oneOf, url, withExamples } from "../lib/options.ts";
 import type { Terminal } from "../lib/terminal.ts";
 
-const names: readonly NotificationName[] = [
-  "test_webhook_endpoint",
-  "report.processing",
-  "report.complete",
-  "report.internal_error",
-  "report",
-  "unknown",
-  "*",
-];
+// The service sends all but one.
+const names = eventNames.filter((name): name is NotificationName => name !== "report.overdue");
 const signatures: readonly SignatureKind[] = ["valid", "invalid", "expired", "none"];
 
 const ofPlayground = `http://127.0.0.1:${playgroundPort}${webhookPath}`;
@@ -53,7 +46,6 @@ export function addTrigger(program: Command, terminal: Terminal): void {
     .option("--body <json>", "the body to send, unchanged (default: the usual one)")
     .option("--from <file>", "send a recorded notification: an exported fixture, or a body")
     .option("--force", "send a body that is not a JSON object")
-    .addOption(jsonOption())
     .action((name: NotificationName | undefined, options: TriggerOptions) =>
       trigger(terminal, name, options),
     );

@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import { type Exchange, exchange, isDelivered, parsedBody } from "../lib/exchange.ts";
+import { type Exchange, exchange, isDelivered, objectIn, parsedBody } from "../lib/exchange.ts";
 import type { ForwardedNotification, Tell } from "./event.ts";
 import {
   type AppRequest,
@@ -36,7 +36,7 @@ export class AppSender {
     this.#history.add(sent);
     const answer = await exchange(request.url, request);
     sent.answer = answer;
-    sent.id = idIn(answer);
+    sent.id = matching(/^[0-9a-z]{26}$/, parsedBody(answer)["id"]);
     this.#tell({ what: "sent", sent: resultOf(sent, request.url, answer) });
     const isSigned = (request.headers[signatureHeader] ?? "") !== "";
     if (isSigned && isDelivered(answer) && sent.verdict === undefined) this.#expectQuestion(sent);
@@ -81,31 +81,23 @@ function resultOf(
 ): ForwardedNotification {
   const { status, ms: durationMs } = answer;
   const error = status === null && { error: answer.error };
-  const says = saysOf(answer);
+  const body = parsedBody(answer);
+  const says = matching(
+    /^\w{1,40}$/,
+    typeof body["code"] === "string" ? body["code"] : body["status"],
+  );
   const known = { ...(id !== null && { id }), ...(says !== null && { says }) };
   return { url, name, status, durationMs, ...error, ...known };
 }
 
-/** The word of a receiver's answer. */
-function saysOf(answer: Exchange): string | null {
-  const { status, code } = parsedBody(answer);
-  const word = typeof code === "string" ? code : status;
-  return typeof word === "string" && /^\w{1,40}$/.test(word) ? word : null;
-}
-
-/** The id in the answer of a receiver. */
-function idIn(answer: Exchange): string | null {
-  const { id } = parsedBody(answer);
-  return typeof id === "string" && /^[0-9a-z]{26}$/.test(id) ? id : null;
+/** A part of a receiver's answer, if it looks as it should. */
+function matching(pattern: RegExp, part: unknown): string | null {
+  return typeof part === "string" && pattern.test(part) ? part : null;
 }
 
 /** The probable event name of a notification, for display only. */
 function nameIn(body: string): string {
-  try {
-    const { event_type: type, payload } = JSON.parse(body);
-    const { status } = payload ?? {};
-    return typeof status === "string" ? `report.${status}` : String(type);
-  } catch {
-    return "unknown";
-  }
+  const { event_type: type = "unknown", payload } = objectIn(body) ?? {};
+  const { status } = (payload ?? {}) as { readonly status?: unknown };
+  return typeof status === "string" ? `report.${status}` : String(type);
 }

@@ -18,9 +18,9 @@ import { startListening } from "../lib/listen.ts";
 import { AppInbox } from "./app-inbox.ts";
 import { AppSender } from "./app-sender.ts";
 import type { ReceiverStep, Tell } from "./event.ts";
-import { History, type SentNotification, signatureHeader } from "./history.ts";
+import { type AppRequest, History, type SentNotification, signatureHeader } from "./history.ts";
 import { createOwnReceiver, dashboardLogger } from "./own-receiver.ts";
-import { answerErrors, type Handle, pageProblem, passTo, serveFetch } from "./serve.ts";
+import { answerErrors, type Handle, pageProblem, passedOn, passTo, serve } from "./serve.ts";
 
 /** The settings of a playground. */
 export interface PlaygroundOptions {
@@ -97,7 +97,7 @@ export class Playground {
       this.#webhook = passTo(to.forward, token, this.#sender);
       this.#dashboard = this.#appInbox.serve;
     }
-    this.#service = serveFetch((url, init) => this.#answer(url, init));
+    this.#service = serve((request) => this.#answer(request));
     this.#server = createServer((req, res) => this.#serve(req, res));
   }
 
@@ -187,16 +187,15 @@ export class Playground {
     const headers = Object.fromEntries(request.headers);
     const answer = await this.#sender.send({ url, method, headers, body: await request.text() });
     if (answer.status === null) throw new Error(answer.error);
-    const hasBody = ![204, 205, 304].includes(answer.status);
-    return new Response(hasBody ? answer.body : null, { status: answer.status });
+    return passedOn(answer);
   }
 
-  async #answer(...[url, init]: Parameters<typeof fetch>): Promise<Response> {
-    const answer = await this.#emulator.fetch(url, init);
-    const { pathname } = new URL(String(url));
+  async #answer(request: AppRequest): Promise<Response> {
+    const answer = await this.#emulator.fetch(request.url, request);
+    const { pathname } = new URL(request.url);
     const isQuestion = pathname.endsWith("/webhooks/authorize");
     if (isQuestion || answer.status === 401) {
-      const signature = isQuestion ? new Headers(init?.headers).get(signatureHeader) : null;
+      const signature = isQuestion ? (request.headers[signatureHeader] ?? null) : null;
       this.#sender.asked(signature, answer.status, pathname);
     }
     return answer;

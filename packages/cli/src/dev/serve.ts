@@ -3,7 +3,9 @@ import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { isLoopback } from "@reporthook/core/store";
 import { tokenOf, withQuery } from "../lib/callback.ts";
+import type { EndpointAnswer } from "../lib/exchange.ts";
 import type { AppSender } from "./app-sender.ts";
+import type { AppRequest } from "./history.ts";
 
 /** Answers one request of a Node server. */
 export type Handle = (req: IncomingMessage, res: ServerResponse) => Promise<void>;
@@ -23,20 +25,23 @@ const ofTheConnection = new Set([
   "upgrade",
 ]);
 
-/** Serves a fetch handler, bodies up to 1 MiB; a handler that throws breaks the connection. */
-export function serveFetch(fetch: typeof globalThis.fetch): Handle {
+/** Serves requests with bodies up to 1 MiB; an answer that throws breaks the connection. */
+export function serve(answer: (request: AppRequest) => Promise<Response>): Handle {
   return async (req, res) => {
     try {
-      const bodyless = req.method === "GET" || req.method === "HEAD";
-      const response = await fetch(`http://localhost${req.url}`, {
-        method: req.method ?? "GET",
-        headers: headersOf(req),
-        body: bodyless ? null : await bytesOf(req),
-      });
+      const { method = "GET" } = req;
+      const kept = Object.entries(req.headers).filter(([name]) => !ofTheConnection.has(name));
+      const headers = Object.fromEntries(kept.map(([name, value]) => [name, String(value)]));
+      const bodyless = method === "GET" || method === "HEAD";
+      const content = bodyless ? {} : { body: await bytesOf(req) };
+      const url = `http://localhost${req.url}`;
+      const response = await answer({ url, method, headers, ...content });
       const body = Buffer.from(await response.arrayBuffer());
       res.writeHead(response.status, Object.fromEntries(response.headers)).end(body);
     } catch (error) {
-      breakOff(req, res, error);
+      if (!(error instanceof TooLarge)) return void req.socket.destroy();
+      res.setHeader("connection", "close");
+      answerErrors(res, 413, error.message);
     }
   };
 }
@@ -44,26 +49,26 @@ export function serveFetch(fetch: typeof globalThis.fetch): Handle {
 /** Passes each request on to an app, signed unless it is, and returns its answer. A request that it sent itself is answered 508. */
 export function passTo(url: string, token: string, sender: AppSender): Handle {
   const own = randomUUID();
-  return async (req, res) => {
-    try {
-      if (req.headers[passedOnBy] === own) {
-        return answerErrors(res, 508, `--forward ${url} leads back here: use your app's URL`);
-      }
-      const body = await bytesOf(req);
-      const asked = `http://localhost${req.url}`;
-      const { search } = new URL(asked);
-      const to = withQuery(url, search.slice(1), tokenOf(asked) === "" ? token : "");
-      const method = req.method ?? "POST";
-      const withBody = method === "GET" || method === "HEAD" ? {} : { body };
-      const headers = { ...headersOf(req), [passedOnBy]: own };
-      const answer = await sender.send({ url: to, method, headers, ...withBody });
-      if (answer.status === null) return answerErrors(res, 502, `${url}: ${answer.error}`);
-      const type = answer.headers.get("content-type") ?? "text/plain";
-      res.writeHead(answer.status, { "content-type": type }).end(answer.body);
-    } catch (error) {
-      breakOff(req, res, error);
+  const errors = (status: number, error: string): Response =>
+    Response.json({ errors: [error] }, { status });
+  return serve(async (request) => {
+    if (request.headers[passedOnBy] === own) {
+      return errors(508, `--forward ${url} leads back here: use your app's URL`);
     }
-  };
+    const { search } = new URL(request.url);
+    const to = withQuery(url, search.slice(1), tokenOf(request.url) === "" ? token : "");
+    const headers = { ...request.headers, [passedOnBy]: own };
+    const answer = await sender.send({ ...request, url: to, headers });
+    if (answer.status === null) return errors(502, `${url}: ${answer.error}`);
+    return passedOn(answer);
+  });
+}
+
+/** The answer of an app, to be passed on. */
+export function passedOn({ status, headers, body }: EndpointAnswer): Response {
+  const type = headers.get("content-type") ?? "text/plain";
+  const hasBody = ![204, 205, 304].includes(status);
+  return new Response(hasBody ? body : null, { status, headers: { "content-type": type } });
 }
 
 /**
@@ -93,18 +98,7 @@ export function answerErrors(res: ServerResponse, status: number, error: string)
   res.writeHead(status).end(JSON.stringify({ errors: [error] }));
 }
 
-function breakOff(req: IncomingMessage, res: ServerResponse, error: unknown): void {
-  if (!(error instanceof TooLarge)) return void req.socket.destroy();
-  res.setHeader("connection", "close");
-  answerErrors(res, 413, error.message);
-}
-
 class TooLarge extends Error {}
-
-function headersOf(req: IncomingMessage): Record<string, string> {
-  const kept = Object.entries(req.headers).filter(([name]) => !ofTheConnection.has(name));
-  return Object.fromEntries(kept.map(([name, value]) => [name, String(value)]));
-}
 
 async function bytesOf(req: IncomingMessage): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];

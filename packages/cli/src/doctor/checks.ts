@@ -1,3 +1,7 @@
+import { spawnSync } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { existsSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
 import { isLoopback } from "@reporthook/core/store";
 import { type Advice, adviceFor, mountLine } from "../lib/advice.ts";
 import { codeOf, type Exchange, exchange, isDelivered } from "../lib/exchange.ts";
@@ -36,31 +40,29 @@ export function sendTest(to: string): Promise<Exchange> {
 
 /** Checks whether the connection protects notifications. */
 export function checkTransport(to: string): Check {
+  const name = "transport";
   const { protocol, hostname } = new URL(to);
-  if (protocol === "https:") return pass("transport", "HTTPS");
-  if (isLoopback(hostname)) return pass("transport", "HTTP, on this machine");
-  return {
-    ...{ name: "transport", result: "warn", says: "HTTP: a signature does not protect the body" },
-    fix: "Use an https address.",
-  };
+  if (protocol === "https:") return pass(name, "HTTPS");
+  if (isLoopback(hostname)) return pass(name, "HTTP, on this machine");
+  const says = "HTTP: a signature does not protect the body";
+  return { name, result: "warn", says, fix: "Use an https address." };
 }
 
 /** Checks the answer to the first test notification. */
 export function checkReachable(to: string, answer: Exchange): Check {
   const name = "reachable";
-  const advice = adviceFor(to, answer);
-  if (answer.status === null) return { name, result: "fail", says: answer.error, ...advice };
-  const { status, ms } = answer;
-  if (isDelivered(answer)) return pass(name, `answered ${status} in ${milliseconds(ms)}`);
+  if (isDelivered(answer)) {
+    return pass(name, `answered ${answer.status} in ${milliseconds(answer.ms)}`);
+  }
   const code = codeOf(answer);
   if (code === unsignedRefused) {
-    return {
-      ...{ name, result: "warn", says: "the unsigned test notification is refused" },
-      fix: 'If the service\'s own test fails too, set unsignedTests: "accept".',
-    };
+    const says = "the unsigned test notification is refused";
+    const fix = 'If the service\'s own test fails too, set unsignedTests: "accept".';
+    return { name, result: "warn", says, fix };
   }
-  const says = `answered ${status}${code === null ? "" : ` ${code}`}, not 2xx`;
-  return { name, result: "fail", says, ...advice };
+  const answered = `answered ${answer.status}${code === null ? "" : ` ${code}`}, not 2xx`;
+  const says = answer.status === null ? answer.error : answered;
+  return { name, result: "fail", says, ...adviceFor(to, answer) };
 }
 
 /** Measures response times, one request after another. */
@@ -68,36 +70,40 @@ export async function timeAnswers(
   to: string,
   count: number,
   first: Exchange,
-): Promise<{ readonly check: Check; readonly times: Times | null }> {
-  const name = "answer time";
+): Promise<{ readonly check: Check; readonly times: Times }> {
   const answers: Exchange[] = [];
   for (let i = 0; i < count; i++) {
     const answer = await sendTest(to);
     answers.push(answer);
-    await new Promise((resolve) => setTimeout(resolve, Math.max(0, paceMs - answer.ms)));
+    await delay(Math.max(0, paceMs - answer.ms));
   }
-  const undelivered = answers.filter((answer) => !isDelivered(answer));
-  const lost = undelivered.filter((answer) => codeOf(answer) !== unsignedRefused);
-  const limited = isDelivered(first) ? undelivered.length - lost.length : 0;
   const sorted = answers.map(({ ms }) => ms).sort((one, other) => one - other);
   const at = (share: number): number => sorted[Math.ceil(share * count) - 1] ?? 0;
   const times = { count, p50Ms: at(0.5), p99Ms: at(0.99), maxMs: at(1) };
-  const [p50, p99] = [milliseconds(times.p50Ms), milliseconds(times.p99Ms)];
-  const refused = limited === 0 ? "" : `; ${limited} refused as too many unsigned ones`;
-  const says = `p50 ${p50}, p99 ${p99} of ${count}; the service waits 5 s${refused}`;
-  const fix = "Answer first and work later, in handlers.";
+  return { check: checkAnswers(to, answers, first, times), times };
+}
+
+function checkAnswers(
+  to: string,
+  answers: readonly Exchange[],
+  first: Exchange,
+  { count, p50Ms, p99Ms }: Times,
+): Check {
+  const name = "answer time";
+  const undelivered = answers.filter((answer) => !isDelivered(answer));
+  const lost = undelivered.filter((answer) => codeOf(answer) !== unsignedRefused);
   const [one] = lost;
   if (one !== undefined) {
     const why = one.status === null ? one.error : `answered ${one.status}`;
-    const check: Check = {
-      ...{ name, result: "fail", says: `${lost.length} of ${count} failed: ${why}` },
-      ...adviceFor(to, one),
-    };
-    return { check, times };
+    const says = `${lost.length} of ${count} failed: ${why}`;
+    return { name, result: "fail", says, ...adviceFor(to, one) };
   }
-  const check: Check =
-    times.p99Ms < slowMs ? pass(name, says) : { name, result: "warn", says, fix };
-  return { check, times };
+  const limited = isDelivered(first) ? undelivered.length : 0;
+  const refused = limited === 0 ? "" : `; ${limited} refused as too many unsigned ones`;
+  const measured = `p50 ${milliseconds(p50Ms)}, p99 ${milliseconds(p99Ms)} of ${count}`;
+  const says = `${measured}; the service waits 5 s${refused}`;
+  if (p99Ms < slowMs) return pass(name, says);
+  return { name, result: "warn", says, fix: "Answer first and work later, in handlers." };
 }
 
 /** Checks the answer to another method. */
@@ -105,10 +111,10 @@ export async function checkMethods(to: string): Promise<Check> {
   const name = "methods";
   const answer = await exchange(to, { method: "GET" });
   const says = `GET is answered ${statusOf(answer)}`;
-  if (answer.status === null || answer.status >= 500) {
+  if (isBroken(answer)) {
     return { name, result: "warn", says, fix: "Accept POST only, and refuse other methods." };
   }
-  if (answer.status >= 400) return pass(name, says);
+  if (Number(answer.status) >= 400) return pass(name, says);
   const fix = "Check that POST at this address reaches the receiver, and not that page.";
   return { name, result: "warn", says, fix };
 }
@@ -116,51 +122,49 @@ export async function checkMethods(to: string): Promise<Check> {
 /** Checks whether the receiver or an earlier parser reads the body. */
 export async function checkParser(to: string): Promise<Check> {
   const name = "body parser";
+  const type = mountLine(to);
   const answer = await exchange(to, { headers: json, body: '{"event_type":' });
   const says = `a body that is not JSON is answered ${statusOf(answer)}`;
   if (codeOf(answer) === "invalid_json") return pass(name, `${says} by the receiver`);
   if (isDelivered(answer)) {
     const fix = "Check that this address leads to the receiver, which refuses such a body.";
-    return { name, result: "fail", says, fix, type: mountLine(to) };
+    return { name, result: "fail", says, fix, type };
   }
-  const result = answer.status === null || answer.status >= 500 ? "fail" : "warn";
+  const result = isBroken(answer) ? "fail" : "warn";
   const fix =
     "A middleware ahead of the receiver reads the body: mount the receiver before body parsers.";
-  const type = mountLine(to);
   return { name, result, says: `${says}, but not by the receiver`, fix, type };
 }
 
 /** Checks the answer to an oversized body. */
 export async function checkOversized(to: string): Promise<Check> {
   const name = "oversized";
+  const type = mountLine(to);
   const large = JSON.stringify({ padding: "x".repeat(oversizedBytes) });
   const answer = await exchange(to, { headers: json, body: large });
-  const says = `300 kB without a signature are answered ${statusOf(answer)}`;
+  if (answer.status === null) {
+    // The connection was closed on purpose, or the body was too large for the app.
+    const after = await exchange(to, { method: "GET" });
+    const gone = after.status === null ? `; a GET after it: ${after.error}` : "";
+    const result = answer.isLate || gone !== "" ? "fail" : "warn";
+    const says = `300 kB without a signature: ${answer.error}${gone}`;
+    const fix = "Limit the size of bodies and answer 413: anybody can send one.";
+    return { name, result, says, fix, type };
+  }
+  const says = `300 kB without a signature are answered ${answer.status}`;
   if (codeOf(answer) === "body_too_large") return pass(name, `${says} by the receiver`);
-  if (answer.status === null) return cutOff(name, to, answer);
   if (isDelivered(answer)) {
     const fix = "Limit the size of bodies, as the receiver does: anybody can send one.";
-    return { name, result: "fail", says, fix, type: mountLine(to) };
+    return { name, result: "fail", says, fix, type };
   }
   const fix =
     "A middleware ahead has another limit, also for signed ones: mount the receiver before it.";
   return { name, result: "warn", says: `${says}, but not by the receiver`, fix };
 }
 
-/** Judges a missing answer: the connection was closed on purpose, or the body was too large for the app. */
-async function cutOff(
-  name: string,
-  to: string,
-  answer: Exchange & { status: null },
-): Promise<Check> {
-  const after = await exchange(to, { method: "GET" });
-  const gone = after.status === null ? `; a GET after it: ${after.error}` : "";
-  return {
-    ...{ name, result: answer.isLate || gone !== "" ? "fail" : "warn" },
-    says: `300 kB without a signature: ${answer.error}${gone}`,
-    fix: "Limit the size of bodies and answer 413: anybody can send one.",
-    type: mountLine(to),
-  };
+/** No answer, or an error of the app. */
+function isBroken({ status }: Exchange): boolean {
+  return status === null || status >= 500;
 }
 
 /** A check that found no problem. */
@@ -172,4 +176,54 @@ export function pass(name: string, says: string): Check {
 export function statusOf(answer: Exchange): string {
   if (answer.status === null) return `with nothing (${answer.error})`;
   return String(answer.status);
+}
+
+/** The traces of frameworks: in `x-powered-by`, or the whole 404 page. The first that fits counts. */
+const traces: readonly (readonly [name: string, poweredBy: RegExp | null, page: RegExp | null])[] =
+  [
+    ["Next.js", /^Next\.js/, null],
+    ["NestJS", null, /^\{"message":"Cannot GET [^"]*","error":"Not Found","statusCode":404\}$/],
+    ["Express", /^Express/, /<pre>Cannot GET \S*<\/pre>/],
+    [
+      "Fastify",
+      null,
+      /^\{"message":"Route GET:\S* not found","error":"Not Found","statusCode":404\}$/,
+    ],
+    ["Hono", null, /^404 Not Found$/],
+    ["Koa", null, /^Not Found$/],
+  ];
+
+/** Names the framework of an endpoint, by the headers of its answer and by the page of an address that it can't have. */
+export async function checkFramework(to: string, answer: Exchange): Promise<Check> {
+  const missing = await exchange(new URL(`/${randomUUID()}`, to).href, { method: "GET" });
+  const found = traces.find(
+    ([, poweredBy, page]) =>
+      [answer, missing].some((one) => poweredBy?.test(header(one, "x-powered-by"))) ||
+      (missing.status === 404 && page?.test(missing.body)),
+  );
+  return pass("framework", found?.[0] ?? "unknown");
+}
+
+/** The check with its line to type as the framework has it: Koa routes with a router. */
+export function inFramework(check: Check, framework: string | undefined): Check {
+  if (framework !== "Koa" || check.type === undefined) return check;
+  return { ...check, type: check.type.replace(/^app\.post/, "router.post") };
+}
+
+function header(answer: Exchange, name: string): string {
+  return (answer.status !== null && answer.headers.get(name)) || "";
+}
+
+const inboxFile = "inbox.db";
+// Of git check-ignore; it is another one if there is no repository, or no git.
+const notIgnored = 1;
+
+/** Warns if git may take the inbox file of this folder into a commit; else null. */
+export function checkIgnored(folder: string): Check | null {
+  if (!existsSync(`${folder}/${inboxFile}`)) return null;
+  const { status } = spawnSync("git", ["check-ignore", "--quiet", inboxFile], { cwd: folder });
+  if (status !== notIgnored) return null;
+  const says = `git does not ignore ${inboxFile}, which contains notifications`;
+  const fix = "Keep it out of commits.";
+  return { name: "git", result: "warn", says, fix, type: `echo '${inboxFile}*' >> .gitignore` };
 }

@@ -21,8 +21,17 @@ export async function checkSigned(
   { baseUrl, apiKey }: SigningService,
 ): Promise<Check[]> {
   const emulator = createEmulator({ apiKey });
-  const delivered = (name: string, answer: Exchange, what: string): Check =>
-    checkDelivered({ name, what, to, baseUrl }, answer);
+  const delivered = (name: string, answer: Exchange, what: string): Check => {
+    const { status } = parsedBody(answer);
+    const word = status === undefined ? "" : `, ${status}`;
+    const says = `${what} answered ${statusOf(answer)}${word}`;
+    if (isDelivered(answer)) return pass(name, says);
+    if (codeOf(answer) !== "invalid_signature") {
+      return { name, result: "fail", says, ...adviceFor(to, answer) };
+    }
+    const fix = "Start the app with the REPORTS_URL and REPORTS_API_KEY of this emulator.";
+    return { name, result: "fail", says, fix, type: startLine(baseUrl) };
+  };
   const genuine = emulator.notification("report.complete");
   const first = await exchange(to, genuine);
   const second = await exchange(to, genuine);
@@ -58,12 +67,10 @@ export async function checkKey(
     return { name, result: "fail", says, fix, type: startLine(baseUrl) };
   }
   if (answers.length > 0) return pass(name, "the app asks the service, which accepts its key");
-  return {
-    ...{ name, result: "fail" },
-    says: "the app did not ask the service about a genuine notification: it asks another service, or none",
-    fix: `Start the app with REPORTS_URL=${baseUrl} and the REPORTS_API_KEY of that service.`,
-    type: startLine(baseUrl),
-  };
+  const says =
+    "the app did not ask the service about a genuine notification: it asks another service, or none";
+  const fix = `Start the app with REPORTS_URL=${baseUrl} and the REPORTS_API_KEY of that service.`;
+  return { name, result: "fail", says, fix, type: startLine(baseUrl) };
 }
 
 async function answersTo(
@@ -73,27 +80,6 @@ async function answersTo(
   const url = new URL("/emulator/asked", baseUrl);
   const { answers } = parsedBody(await exchange(url.href, { headers }));
   return Array.isArray(answers) ? answers : [];
-}
-
-function checkDelivered(
-  of: {
-    readonly name: string;
-    readonly what: string;
-    readonly to: string;
-    readonly baseUrl: string;
-  },
-  answer: Exchange,
-): Check {
-  const { name, what, to, baseUrl } = of;
-  const { status } = parsedBody(answer);
-  const says = `${what} answered ${statusOf(answer)}${status === undefined ? "" : `, ${status}`}`;
-  if (isDelivered(answer)) return pass(name, says);
-  const fix = "Start the app with the REPORTS_URL and REPORTS_API_KEY of this emulator.";
-  const advice =
-    codeOf(answer) === "invalid_signature"
-      ? { fix, type: startLine(baseUrl) }
-      : adviceFor(to, answer);
-  return { name, result: "fail", says, ...advice };
 }
 
 function kept(check: Check): Check {

@@ -1,16 +1,30 @@
 import { hostname, userInfo } from "node:os";
 import { type Act, type ActQuery, type Inbox, ReporthookError } from "@reporthook/core";
 import { actOn } from "@reporthook/core/store";
+import type { Command } from "commander";
 import { CommandFailed, UsageError } from "../lib/errors.ts";
-import { usualReceiver } from "../lib/options.ts";
+import { choiceOption, type Example, receiverOption, usualReceiver } from "../lib/options.ts";
 import type { Terminal } from "../lib/terminal.ts";
-import { type FilterOptions, isFiltered, queryOf } from "./filters.ts";
+import {
+  type FilterOptions,
+  isFiltered,
+  queryOf,
+  reasonOption,
+  stateOption,
+  withFilters,
+} from "./filters.ts";
 import { findId, noSuch } from "./find.ts";
 import { actOnMany, type Verb } from "./many.ts";
-import { type InboxSource, livedTimeOf, tellOfOthers, warnOfOthers, withInbox } from "./source.ts";
+import {
+  addInboxCommand,
+  type InboxSource,
+  livedTimeOf,
+  theirs,
+  warnOfOthers,
+  withInbox,
+} from "./source.ts";
 
-/** Options of `inbox release`, `inbox retry` and `inbox discard`. */
-export interface ActingOptions extends InboxSource, FilterOptions {
+interface ActingOptions extends InboxSource, FilterOptions {
   readonly all?: true;
   readonly yes?: true;
 }
@@ -21,8 +35,74 @@ const verbs: Readonly<Record<Act, Verb>> = {
   discard: { doing: "Discarding", done: "discarded", note: "They are deleted for good." },
 };
 
-/** Runs `inbox release`, `inbox retry` or `inbox discard`: on the named deliveries, or on all that the filters find. */
-export async function runAct(
+const parkedStates = ["held", "dead", "parked"] as const;
+
+/** The example for all parked deliveries of a kind. */
+export const releaseAll: Example = [
+  "run all that failed",
+  "reporthook inbox release --reason attempts_used_up",
+];
+
+/** Adds `inbox release`, which runs deliveries again. */
+export function addRelease(group: Command, terminal: Terminal): void {
+  const what = "Run held, dead or handled deliveries again; attempts start from zero.";
+  const command = addInboxCommand(group, "release [ids...]", what, [
+    ["two of them", "reporthook inbox release 01m7qk2v 01m8 --db inbox.db"],
+    releaseAll,
+    [
+      "in a script, without a question",
+      "reporthook inbox release --reason schema_mismatch --yes --db inbox.db",
+    ],
+  ])
+    .addOption(reasonOption("all deliveries"))
+    .addOption(stateOption("all in this state (default: parked)", [...parkedStates, "handled"]));
+  forMany(
+    command,
+    terminal,
+    "release",
+    "every parked delivery that somebody vouches for",
+  ).addOption(receiverOption(theirs, usualReceiver));
+}
+
+/** Adds `inbox retry`, which has deliveries tried or asked about at once. */
+export function addRetry(group: Command, terminal: Terminal): void {
+  const what = "Retry waiting deliveries immediately, or ask again about rejected ones.";
+  const reasons = ["invalid_signature", "expired"];
+  const command = addInboxCommand(group, "retry [ids...]", what, [
+    ["the service is back", "reporthook inbox retry --all"],
+    ["one of them", "reporthook inbox retry 01m7qk2v --db inbox.db"],
+    ["the key was wrong, and is right", "reporthook inbox retry --state rejected"],
+  ])
+    .addOption(choiceOption("--reason <code>", "all rejected for this reason", reasons))
+    .addOption(stateOption("all in this state", ["received", "verified", "rejected"]));
+  forMany(command, terminal, "retry", "every waiting delivery").addOption(
+    receiverOption(theirs, usualReceiver),
+  );
+}
+
+/** Adds `inbox discard`, which deletes deliveries. */
+export function addDiscard(group: Command, terminal: Terminal): void {
+  const command = addInboxCommand(group, "discard [ids...]", "Delete held or dead deliveries.", [
+    ["a useless one", "reporthook inbox discard 01m7qk2v"],
+    ["all of a kind", "reporthook inbox discard --reason unsigned"],
+  ])
+    .addOption(reasonOption("all deliveries"))
+    .addOption(stateOption("all in this state (default: parked)", parkedStates));
+  forMany(command, terminal, "discard", "every parked delivery").addOption(
+    receiverOption(`${theirs} (default: ${usualReceiver}; of an id: any)`),
+  );
+}
+
+/** Adds the options that choose many deliveries, and the act. */
+function forMany(command: Command, terminal: Terminal, act: Act, all: string): Command {
+  return withFilters(command, "all deliveries")
+    .option("--all", all)
+    .option("--yes", "do not ask")
+    .action((ids: string[], options: ActingOptions) => runAct(terminal, act, ids, options));
+}
+
+/** Acts on the named deliveries, or on all that the filters find. */
+async function runAct(
   terminal: Terminal,
   act: Act,
   ids: readonly string[],
@@ -44,8 +124,8 @@ export async function runAct(
     const found = await actOnMany(terminal, inbox, verb, { query: ofKind, yes });
     if (found > 0 || terminal.json) return;
     const others = await actOn(inbox, { ...ofKind, receiver: undefined, dryRun: true });
-    if (others.total > 0) tellOfOthers(terminal, others.total);
-    else await warnOfOthers(terminal, inbox, source, ofKind.receiver);
+    if (others.total === 0) return warnOfOthers(terminal, inbox, source, ofKind.receiver);
+    terminal.tell(`Of other receivers: ${others.total}; name one with --receiver.`);
   };
   await withInbox(terminal, options, isKind ? null : verb.doing, work);
 }

@@ -1,7 +1,7 @@
 import type { EventType, InboxQuery, ReasonCode, State } from "@reporthook/core";
-import { parkedReasons } from "@reporthook/core/store";
+import { eventNames, parkedReasons, states } from "@reporthook/core/store";
 import { type Command, InvalidArgumentError, type Option } from "commander";
-import { choiceOption } from "../lib/suggest.ts";
+import { choiceOption } from "../lib/options.ts";
 
 /** Filters for deliveries. */
 export interface FilterOptions {
@@ -15,14 +15,7 @@ export interface FilterOptions {
   readonly until?: Date;
 }
 
-const types: readonly EventType[] = [
-  "test_webhook_endpoint",
-  "report.processing",
-  "report.complete",
-  "report.internal_error",
-  "report.overdue",
-  "unknown",
-];
+const types = eventNames.filter((name): name is EventType => name !== "report" && name !== "*");
 const unitsMs: Readonly<Record<string, number>> = {
   s: 1_000,
   m: 60_000,
@@ -46,6 +39,14 @@ export function withFilters(command: Command, only: string): Command {
 export function reasonOption(only: string, ...more: readonly ReasonCode[]): Option {
   const reasons = [...parkedReasons, ...more];
   return choiceOption("--reason <code>", `${only} parked for this reason`, reasons);
+}
+
+/** The option for a state of deliveries. */
+export function stateOption(
+  what: string,
+  of: readonly (State | "parked")[] = [...states, "parked"],
+): Option {
+  return choiceOption("--state <state>", what, of);
 }
 
 /** The query of an inbox for filters. */

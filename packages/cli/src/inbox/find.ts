@@ -1,4 +1,5 @@
 import type { EntryDetails, Inbox } from "@reporthook/core";
+import { getEntry } from "@reporthook/core/store";
 import { CommandFailed } from "../lib/errors.ts";
 import { type InboxSource, nameOf } from "./source.ts";
 
@@ -37,7 +38,7 @@ export async function findEntry(
   receiver?: string,
 ): Promise<EntryDetails> {
   const id = await findId(inbox, given, source);
-  const details = await inbox.get(id, receiver);
+  const details = await getEntry(inbox, id, receiver);
   if (details === null) throw noSuch(id, source);
   return details;
 }

@@ -1,56 +1,97 @@
+import type { LoggedAct } from "@reporthook/core";
 import { dashboard, ofInbox } from "@reporthook/dashboard";
+import { type Command, Option } from "commander";
 import { CommandFailed } from "../lib/errors.ts";
 import { fixtureText } from "../lib/fixture.ts";
+import { type Column, table } from "../lib/layout.ts";
+import { type Example, limitOption, receiverOption, usualReceiver } from "../lib/options.ts";
 import type { Terminal } from "../lib/terminal.ts";
-import { type FilterOptions, queryOf } from "./filters.ts";
+import { type FilterOptions, queryOf, reasonOption, stateOption, withFilters } from "./filters.ts";
 import { findEntry, findId } from "./find.ts";
-import { type InboxSource, warnOfOthers, withInbox } from "./source.ts";
+import {
+  addInboxCommand,
+  cutPage,
+  type InboxSource,
+  ofReceiver,
+  theirs,
+  warnOfOthers,
+  withInbox,
+} from "./source.ts";
 import { entryLines, entryTable } from "./view.ts";
 
-/** Options of `inbox list`. */
-export interface ListOptions extends InboxSource, FilterOptions {
+interface ListOptions extends InboxSource, FilterOptions {
   readonly limit: number;
   readonly after?: string;
   readonly newestFirst?: true;
 }
 
-/** Runs `inbox list`: prints a line for each delivery, and why some are parked. */
-export async function runList(terminal: Terminal, options: ListOptions): Promise<void> {
-  await withInbox(terminal, options, "Reading the inbox", async (inbox, source) => {
+/** The example for parked deliveries. */
+export const listParked: Example = [
+  "deliveries that need a decision",
+  "reporthook inbox list --state parked",
+];
+/** The example for one delivery. */
+export const showOne: Example = ["the reason, and the body", "reporthook inbox show 01m7qk2v"];
+
+/** Adds `inbox list`, which prints a line for each delivery, and why some are parked. */
+export function addList(group: Command, terminal: Terminal): void {
+  const command = addInboxCommand(group, "list", "List deliveries, oldest first.", [
+    listParked,
+    ["the latest, and why they are stuck", "reporthook inbox list --since 2h --newest-first"],
+    ["the next page of all", "reporthook inbox list --limit 500 --after 01m7qk2v --db inbox.db"],
+  ])
+    .addOption(stateOption("only this state; parked is held or dead"))
+    .addOption(reasonOption("only deliveries", "invalid_signature"));
+  withFilters(command, "only deliveries")
+    .addOption(receiverOption(ofReceiver))
+    .option("--newest-first", "the newest first")
+    .addOption(limitOption(10_000))
+    .option("--after <id>", "only deliveries after this one")
+    .action((options: ListOptions) => list(terminal, options));
+}
+
+async function list(terminal: Terminal, given: ListOptions): Promise<void> {
+  await withInbox(terminal, given, "Reading the inbox", async (inbox, options) => {
     const { limit, receiver, newestFirst } = options;
-    const after = options.after && (await findId(inbox, options.after, source));
-    const query = { ...queryOf(options), receiver, newestFirst, after };
-    const found = await inbox.list({ ...query, limit: limit + 1 });
-    const entries = found.slice(0, limit);
-    const next = found.length > limit ? (entries.at(-1)?.id ?? null) : null;
-    terminal.emit({ entries, next });
-    if (entries.length === 0) {
-      terminal.print("Nothing.");
-      return warnOfOthers(terminal, inbox, source, receiver);
-    }
-    for (const line of entryTable(entries, terminal)) terminal.print(line);
+    const after = options.after && (await findId(inbox, options.after, options));
+    const query = { ...queryOf(options), receiver, newestFirst, after, limit: limit + 1 };
+    const { page, next } = cutPage(await inbox.list(query), limit);
+    terminal.emit({ entries: page, next });
+    terminal.print(entryTable(page, terminal));
+    if (page.length === 0) await warnOfOthers(terminal, inbox, options, receiver);
     if (next !== null) terminal.tell(`More: --after ${next}`);
   });
 }
 
-/** Runs `inbox show`: prints a delivery in full. */
-export async function runShow(terminal: Terminal, given: string, from: InboxSource): Promise<void> {
-  await withInbox(terminal, from, "Reading the inbox", async (inbox, source) => {
-    const details = await findEntry(inbox, given, source);
-    terminal.emit(details);
-    for (const line of entryLines(details, terminal)) terminal.print(line);
-  });
+/** Adds `inbox show`, which prints a delivery in full. */
+export function addShow(group: Command, terminal: Terminal): void {
+  const what = "Show a delivery in full: body, headers, attempts.";
+  addInboxCommand(group, "show <id>", what, [showOne]).action((id: string, given: InboxSource) =>
+    withInbox(terminal, given, "Reading the inbox", async (inbox, source) => {
+      const details = await findEntry(inbox, id, source);
+      terminal.emit(details);
+      terminal.print(entryLines(details, terminal));
+    }),
+  );
 }
 
-/** Runs `inbox export`: prints a delivery as a fixture, without secrets. */
-export async function runExport(
-  terminal: Terminal,
-  given: string,
-  options: InboxSource,
-): Promise<void> {
+/** Adds `inbox export`, which prints a delivery as a fixture, without secrets. */
+export function addExport(group: Command, terminal: Terminal): void {
+  const to = "http://127.0.0.1:3000/hook";
+  const what = "Print a delivery as a fixture for trigger --from, without secrets.";
+  addInboxCommand(group, "export <id>", what, [
+    ["for a test of your app", "reporthook inbox export 01m7qk2v > fixture.json"],
+    ["send it to your app", `reporthook trigger --from fixture.json --to ${to}`],
+  ])
+    .addOption(new Option("--as <format>", "the format").choices(["fixture"]).default("fixture"))
+    .addOption(receiverOption(theirs, usualReceiver))
+    .action((id: string, options: InboxSource) => exportEntry(terminal, id, options));
+}
+
+async function exportEntry(terminal: Terminal, id: string, options: InboxSource): Promise<void> {
   await withInbox(terminal, options, "Reading the inbox", async (inbox, source) => {
     const { receiver } = source;
-    const details = await findEntry(inbox, given, source, receiver);
+    const details = await findEntry(inbox, id, source, receiver);
     // The dashboard knows which parts look secret.
     const page = dashboard(ofInbox(inbox, { receiver }), { logger: false });
     const address = `http://127.0.0.1/api/deliveries/${details.id}/body`;
@@ -66,4 +107,38 @@ export async function runExport(
     terminal.emit(JSON.parse(text));
     terminal.print(terminal.clean(text));
   });
+}
+
+const actColumns: readonly Column<LoggedAct>[] = [
+  { title: "TIME", of: ({ at }) => at.toISOString() },
+  { title: "BY", of: ({ by }) => by ?? "a person", shrinks: true },
+  { title: "ACT", of: ({ act }) => act },
+  { title: "DELIVERIES", of: ({ count }) => String(count) },
+  { title: "SELECTION", of: selectionText, shrinks: true },
+];
+
+/** Adds `inbox acts`, which prints a line for each act, newest first. */
+export function addActs(group: Command, terminal: Terminal): void {
+  const what = "Show who released, retried or discarded deliveries, newest first.";
+  addInboxCommand(group, "acts", what, [
+    ["the last ten", "reporthook inbox acts --limit 10 --db inbox.db"],
+  ])
+    .addOption(limitOption(1_000))
+    .addOption(receiverOption(ofReceiver))
+    .action((options: InboxSource & { readonly limit: number }) =>
+      withInbox(terminal, options, "Reading the inbox", async (inbox, { limit, receiver }) => {
+        const acts = await inbox.acts({ limit, receiver });
+        terminal.emit({ acts });
+        terminal.print(table(actColumns, acts, terminal));
+      }),
+    );
+}
+
+/** The selection as the options of the command line have it. */
+function selectionText({ selection: { id, unchangedSince: _, ...filters } }: LoggedAct): string {
+  const given = Object.entries(filters).map(([name, value]) => {
+    const text = value instanceof Date ? value.toISOString() : String(value);
+    return `${name} ${text}`;
+  });
+  return id ?? (given.length === 0 ? "all" : given.join(", "));
 }

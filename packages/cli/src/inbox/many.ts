@@ -3,6 +3,7 @@ import {
   ActCount,
   actOn,
   addCounts,
+  counted,
   isParked,
   statesOf,
   sumOf,
@@ -20,12 +21,6 @@ export interface Verb {
   readonly note?: string;
 }
 
-/** The deliveries to act on, and whether that is confirmed. */
-interface Many {
-  readonly query: ActQuery;
-  readonly yes: boolean;
-}
-
 /**
  * Acts on all deliveries of a query, after `--yes` or a confirmation of their number: then on those alone that are as they were
  * shown. Resolves to how many were found.
@@ -37,12 +32,15 @@ export async function actOnMany(
   terminal: Terminal,
   inbox: Inbox,
   { doing, done, note }: Verb,
-  { query, yes }: Many,
+  { query, yes }: { readonly query: ActQuery; readonly yes: boolean },
 ): Promise<number> {
   const leftOut = await terminal.during("Looking", () => leftOutOf(inbox, query));
   const hasLeft = Object.keys(leftOut).length > 0;
-  if (hasLeft) tellLeftOut(terminal, leftOut);
-  const result = hasLeft ? { leftOut } : {};
+  if (hasLeft) {
+    terminal.tell(
+      `Left out: ${deliveries(sumOf(leftOut))} that nobody vouches for (${kindsOf(leftOut)}). Check each, then name its id, or name the reason with --reason.`,
+    );
+  }
   const dryRun = { ...query, dryRun: true };
   const shown = yes ? null : await terminal.during("Looking", () => actOn(inbox, dryRun));
   if (shown !== null && shown.total > 0) {
@@ -55,7 +53,11 @@ export async function actOnMany(
   const work = { doing, done, of: shown?.total };
   const { total } = await carryOut(terminal, inbox, confirmed, work);
   const found = shown?.total ?? total;
-  report(terminal, done, total, found - total, result);
+  const changed = found - total;
+  const have = changed === 1 ? "has" : "have";
+  const left = changed > 0 ? `; ${changed} ${have} changed meanwhile: left alone` : "";
+  terminal.print(`${capital(done)} ${total}${left}.`);
+  terminal.emit({ [done]: total, ...(changed > 0 && { changed }), ...(hasLeft && { leftOut }) });
   return found;
 }
 
@@ -109,19 +111,6 @@ async function interruptible<T>(
   }
 }
 
-function report(
-  terminal: Terminal,
-  done: Verb["done"],
-  total: number,
-  changed: number,
-  rest: object,
-): void {
-  const have = changed === 1 ? "has" : "have";
-  const left = changed > 0 ? `; ${changed} ${have} changed meanwhile: left alone` : "";
-  terminal.print(`${capital(done)} ${total}${left}.`);
-  terminal.emit({ [done]: total, ...(changed > 0 && { changed }), ...rest });
-}
-
 /** The deliveries that a release without a reason leaves out, by reason. */
 async function leftOutOf(inbox: Inbox, query: ActQuery): Promise<ReasonCounts> {
   const counts: Record<string, number> = {};
@@ -133,15 +122,9 @@ async function leftOutOf(inbox: Inbox, query: ActQuery): Promise<ReasonCounts> {
   return counts;
 }
 
-function tellLeftOut(terminal: Terminal, leftOut: ReasonCounts): void {
-  terminal.tell(
-    `Left out: ${numberOf(sumOf(leftOut))} that nobody vouches for (${kindsOf(leftOut)}). Check each, then name its id, or name the reason with --reason.`,
-  );
-}
-
 /** A number of deliveries and their kinds: 3 deliveries (2 poison, 1 expired) */
 export function amountOf(counts: Readonly<Partial<Record<string, number>>>): string {
-  return `${numberOf(sumOf(counts))} (${kindsOf(counts)})`;
+  return `${deliveries(sumOf(counts))} (${kindsOf(counts)})`;
 }
 
 /** The number of deliveries of each kind; the kind alone if there is only one. */
@@ -151,9 +134,8 @@ export function kindsOf(counts: Readonly<Partial<Record<string, number>>>): stri
   return kinds.map(([kind, count]) => `${count} ${kind}`).join(", ");
 }
 
-/** 1 delivery, 2 deliveries */
-function numberOf(count: number): string {
-  return `${count} ${count === 1 ? "delivery" : "deliveries"}`;
+function deliveries(count: number): string {
+  return counted(count, "delivery", "deliveries");
 }
 
 function capital(text: string): string {

@@ -5,6 +5,7 @@ import { sqliteInbox } from "@reporthook/sqlite";
 import type { Command } from "commander";
 import { playgroundFile } from "../lib/environment.ts";
 import { CommandFailed, UsageError } from "../lib/errors.ts";
+import { type Example, withExamples } from "../lib/options.ts";
 import type { Terminal } from "../lib/terminal.ts";
 
 /** The inbox of a command: a file, or the queues at a URL; and the receiver that is named. */
@@ -18,15 +19,29 @@ export interface InboxSource {
 /** The default files, in this folder. */
 const usualFiles = ["inbox.db", playgroundFile];
 
-/** Adds the options for an inbox. */
-export function withInboxSource(command: Command): Command {
-  return command
+/** The meaning of `--receiver` where it chooses deliveries. */
+export const ofReceiver = "only deliveries of this receiver";
+
+/** The meaning of `--receiver` where a command is about deliveries of one. */
+export const theirs = "the receiver of the deliveries";
+
+/** Adds a command on an inbox to a group. */
+export function addInboxCommand(
+  group: Command,
+  usage: string,
+  what: string,
+  examples: readonly Example[],
+): Command {
+  const command = group
+    .command(usage)
+    .description(what)
     .option("--db <file>", `the app's inbox file (default: ${usualFiles.join(", else ")})`)
     .option(
       "--inbox <url>",
       "the app's queues: redis://…, rediss://…, postgres://… or postgresql://… (or REPORTS_INBOX)",
     )
     .option("--prefix <name>", "prefix of the queue names, if the app sets one");
+  return withExamples(command, examples);
 }
 
 /** The inbox's name in messages, without password. */
@@ -42,7 +57,7 @@ export function nameOf(source: InboxSource): string {
  *
  * @throws UsageError if none or two are named
  */
-function resolveSource(terminal: Terminal, source: InboxSource): InboxSource {
+function resolved<Source extends InboxSource>(terminal: Terminal, source: Source): Source {
   const isUrl = urlOf(source) !== undefined;
   if (isUrl && source.db !== undefined) {
     throw new UsageError("Name the inbox: either --db <file> or --inbox <url>");
@@ -65,13 +80,13 @@ function urlOf({ db, inbox }: InboxSource): string | undefined {
 }
 
 /** Opens an existing inbox, runs work on it, and closes it; `progress` is shown meanwhile, null if the work shows its own. */
-export async function withInbox(
+export async function withInbox<Source extends InboxSource>(
   terminal: Terminal,
-  given: InboxSource,
+  given: Source,
   progress: string | null,
-  work: (inbox: Inbox, source: InboxSource) => Promise<void>,
+  work: (inbox: Inbox, source: Source) => Promise<void>,
 ): Promise<void> {
-  const source = resolveSource(terminal, given);
+  const source = resolved(terminal, given);
   const inbox = await terminal.during("Opening the inbox", () => openInbox(source));
   try {
     const run = (): Promise<void> => work(inbox, source);
@@ -138,6 +153,15 @@ async function loadBullmq(): Promise<typeof import("@reporthook/bullmq").bullmqI
   }
 }
 
+/** The page of a list that was asked for one more than `limit`, and the id after which the next one begins. */
+export function cutPage<Row extends { readonly id: string }>(
+  found: readonly Row[],
+  limit: number,
+): { readonly page: readonly Row[]; readonly next: string | null } {
+  const page = found.slice(0, limit);
+  return { page, next: found.length > limit ? (page.at(-1)?.id ?? null) : null };
+}
+
 /** The time that an inbox has lived through: its deliveries are due and kept by it, not by the wall clock. */
 export async function livedTimeOf(inbox: Inbox): Promise<Timekeeper> {
   const time = new Timekeeper(new LivedClock(systemClock), inbox);
@@ -156,11 +180,6 @@ export async function warnOfOthers(
   if (sumOf(await inbox.counts(receiver)) > 0 || sumOf(await inbox.counts()) === 0) return;
   const text = `${nameOf(source)} has no deliveries of receiver ${receiver}: name the app's receiver with --receiver`;
   terminal.tell(terminal.clean(text));
-}
-
-/** Tells how many deliveries of the kind that a command is about belong to other receivers than its own. */
-export function tellOfOthers(terminal: Terminal, count: number): void {
-  if (count > 0) terminal.tell(`Of other receivers: ${count}; name one with --receiver.`);
 }
 
 /**

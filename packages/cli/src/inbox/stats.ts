@@ -1,15 +1,32 @@
 import { realpathSync } from "node:fs";
-import type { Counts, Health, Inbox, Problem } from "@reporthook/core";
+import type { Counts, ErrorGroup, Health, Inbox, Problem, State } from "@reporthook/core";
 import { Lookout, systemClock } from "@reporthook/core/store";
-import { duration, pairs } from "../lib/layout.ts";
-import { usualReceiver } from "../lib/options.ts";
+import type { Command } from "commander";
+import { program } from "../lib/environment.ts";
+import { type Column, duration, hang, pairs, quoted, table } from "../lib/layout.ts";
+import { limitOption, receiverOption, usualReceiver } from "../lib/options.ts";
 import type { Terminal } from "../lib/terminal.ts";
-import { errorLines } from "./errors.ts";
-import { problemLines } from "./problems.ts";
-import { fileSize, type InboxSource, warnOfOthers, withInbox } from "./source.ts";
+import { stateOption } from "./filters.ts";
+import { kindsOf } from "./many.ts";
+import {
+  addInboxCommand,
+  fileSize,
+  type InboxSource,
+  ofReceiver,
+  warnOfOthers,
+  withInbox,
+} from "./source.ts";
 
-/** Runs `inbox stats`: tells what is wrong, counts deliveries by state and reason, and names the processes on the inbox. */
-export async function runStats(terminal: Terminal, options: InboxSource): Promise<void> {
+/** Adds `inbox stats`, which tells what is wrong, counts deliveries by state and reason, and names the processes on the inbox. */
+export function addStats(group: Command, terminal: Terminal): void {
+  addInboxCommand(group, "stats", "Count deliveries by state, and parked ones by reason.", [
+    ["for a script", "reporthook inbox stats --json --db inbox.db"],
+  ])
+    .addOption(receiverOption(ofReceiver))
+    .action((options: InboxSource) => stats(terminal, options));
+}
+
+async function stats(terminal: Terminal, options: InboxSource): Promise<void> {
   const { receiver } = options;
   await withInbox(terminal, options, "Counting", async (inbox, source) => {
     const judged = await judge(inbox, await namesIn(inbox, receiver));
@@ -22,10 +39,9 @@ export async function runStats(terminal: Terminal, options: InboxSource): Promis
     const { parked: reasons } = await inbox.summary({ receiver, from: now, until: now });
     const numbers = { counts, reasons, ...waiting, bytes: bytesOf(source) };
     terminal.emit({ problems, ...numbers, processes });
-    for (const line of problemLines(problems, source, terminal)) terminal.print(line);
-    const groups = terminal.json ? [] : await inbox.errors({ receiver });
-    for (const line of errorLines(groups, terminal)) terminal.print(line);
-    for (const line of statsLines({ ...numbers, processes }, terminal)) terminal.print(line);
+    terminal.print(problemLines(problems, source, terminal));
+    if (!terminal.json) terminal.print(errorLines(await inbox.errors({ receiver }), terminal));
+    terminal.print(statsLines({ ...numbers, processes }, terminal));
     await warnOfOthers(terminal, inbox, source, receiver);
   });
 }
@@ -76,6 +92,35 @@ function bytesOf({ db }: InboxSource): number | null {
   return db === undefined ? null : fileSize(db) + fileSize(`${realpathSync(db)}-wal`);
 }
 
+/** The problems, each with the command that shows it. */
+function problemLines(
+  problems: readonly (Problem & { readonly receiver: string })[],
+  { receiver: _, ...source }: InboxSource,
+  terminal: Terminal,
+): string[] {
+  const now = Date.now();
+  return problems.flatMap(({ receiver, severity, code, since, text, command }) => {
+    const style = severity === "critical" ? "red" : "yellow";
+    const lead = `${severity}: `;
+    const told = `${code}, for ${duration(now - since.getTime())}: ${receiver}: ${terminal.clean(text)}`;
+    const lines = hang(lead, told, terminal).map((line) => terminal.paint(style, line));
+    const [, inbox] = /^npx reporthook inbox (.*)$/.exec(command ?? "") ?? [];
+    // A command of another kind is shown as it is.
+    if (inbox === undefined) return command === null ? lines : [...lines, `Look: ${command}`];
+    return [...lines, ...commandLines([["Look", inbox]], source, terminal)];
+  });
+}
+
+const maxGroups = 5;
+
+/** The largest groups of errors, a line each. */
+function errorLines(groups: readonly ErrorGroup[], terminal: Terminal): string[] {
+  return groups.slice(0, maxGroups).flatMap(({ count, text, error }, index) => {
+    const lead = (index === 0 ? "Errors:" : "").padEnd(13);
+    return hang(lead, `${count} × ${text} (--error ${error})`, terminal);
+  });
+}
+
 interface Stats extends Omit<Awaited<ReturnType<typeof judge>>, "problems" | "failure"> {
   readonly counts: Counts;
   readonly reasons: Readonly<Record<string, number>>;
@@ -106,4 +151,68 @@ function processText({ receiver, ...one }: Stats["processes"][number], now: numb
   const ago = duration(Math.max(0, now - seenAt.getTime()));
   const text = `${pid} on ${host}, version ${version}, for ${receiver} since ${since.toISOString()}`;
   return state === "running" ? text : `${text}, ${state} for ${ago}`;
+}
+
+interface ErrorsOptions extends InboxSource {
+  readonly state?: State | "parked";
+  readonly limit: number;
+}
+
+const errorColumns: readonly Column<ErrorGroup>[] = [
+  { title: "KEY", of: ({ error }) => error },
+  { title: "DELIVERIES", of: ({ count }) => String(count) },
+  { title: "OLDEST", of: ({ oldest }) => oldest.toISOString() },
+  { title: "NEWEST", of: ({ newest }) => newest.toISOString() },
+  { title: "REASONS", of: ({ reasons }) => kindsOf(reasons), shrinks: true },
+  { title: "ERROR", of: ({ text }) => text, shrinks: true },
+];
+
+/** Adds `inbox errors`, which prints a line for each group of equal errors, and the commands for the largest. */
+export function addErrors(group: Command, terminal: Terminal): void {
+  const what = "Group parked deliveries by their error, the most frequent first.";
+  addInboxCommand(group, "errors", what, [
+    ["the three most frequent", "reporthook inbox errors --limit 3 --db inbox.db"],
+    ["run all of one, once it is fixed", "reporthook inbox release --error 0a1b2c3d"],
+  ])
+    .addOption(stateOption("only this state (default: parked)"))
+    .addOption(limitOption(1_000))
+    .addOption(receiverOption(ofReceiver))
+    .action((given: ErrorsOptions) =>
+      withInbox(terminal, given, "Grouping errors", async (inbox, options) => {
+        const { limit, state, receiver } = options;
+        const errors = (await inbox.errors({ receiver, state })).slice(0, limit);
+        terminal.emit({ errors });
+        terminal.print(table(errorColumns, errors, terminal));
+        const [largest] = errors;
+        if (largest === undefined) return;
+        const steps = [
+          ["Look", `list --error ${largest.error}`],
+          ["Once fixed", `release --error ${largest.error}`],
+        ] as const;
+        terminal.tell(commandLines(steps, options, terminal));
+      }),
+    );
+}
+
+/** Formats commands of `inbox` for a source, each with a title. */
+export function commandLines(
+  titled: readonly (readonly [string, string])[],
+  { db, inbox, prefix, receiver }: InboxSource,
+  terminal: Terminal,
+): string[] {
+  // A URL may contain a password, so it is not printed.
+  const where = [
+    ...(receiver === undefined ? [] : ["--receiver", receiver]),
+    ...(db === undefined ? [] : ["--db", quoted(db)]),
+    ...(inbox === undefined ? [] : ["--inbox URL"]),
+    ...(prefix === undefined ? [] : ["--prefix", quoted(prefix)]),
+  ].join(" ");
+  return titled.map(([title, line]) => {
+    const command = `${program()} inbox ${line}`;
+    const lead = `${title}:`.padEnd(13);
+    const isLong = lead.length + command.length + 1 + where.length > terminal.columns;
+    return terminal.clean(
+      `${lead}${command}${where && (isLong ? ` \\\n    ${where}` : ` ${where}`)}`,
+    );
+  });
 }

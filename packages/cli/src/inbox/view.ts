@@ -1,7 +1,15 @@
 import type { Attempt, Entry, EntryDetails } from "@reporthook/core";
 import { isAttempt, isKeyRefused } from "@reporthook/core/store";
-import { type Column, duration, hang, milliseconds, pairs, table } from "../lib/layout.ts";
-import type { Style, Terminal } from "../lib/terminal.ts";
+import {
+  type Column,
+  duration,
+  hang,
+  milliseconds,
+  pairs,
+  type Style,
+  table,
+} from "../lib/layout.ts";
+import type { Terminal } from "../lib/terminal.ts";
 
 const styles: Readonly<Record<Entry["state"], Style>> = {
   received: "cyan",
@@ -12,30 +20,19 @@ const styles: Readonly<Record<Entry["state"], Style>> = {
   dead: "red",
 };
 
-/** The name of a state, painted. */
-function paintState(state: Entry["state"], terminal: Terminal): string {
-  return terminal.paint(styles[state], state);
-}
-
 /** Formats entries, one a line. */
 export function entryTable(entries: readonly Entry[], terminal: Terminal): string[] {
   const now = Date.now();
   const columns: Column<Entry>[] = [
     { title: "ID", of: ({ id }) => id },
     { title: "AGE", of: ({ receivedAt }) => duration(now - receivedAt.getTime()) },
-    { title: "STATE", of: ({ state }) => state },
+    { title: "STATE", of: ({ state }) => state, style: ({ state }) => styles[state] },
     { title: "EVENT", of: ({ type }) => type ?? "", shrinks: true },
     { title: "REPORT", of: ({ reportId }) => reportId ?? "", shrinks: true },
     { title: "REQUEST", of: ({ requestId }) => requestId ?? "", shrinks: true },
     { title: "WHY", of: (entry) => whyOf(entry, now), shrinks: true },
   ];
-  return table(columns, entries, terminal).map((line, index) =>
-    index === 0
-      ? terminal.paint("dim", line)
-      : line.replace(/ (received|verified|handled|held|rejected|dead)\b/, (_, state) => {
-          return ` ${paintState(state, terminal)}`;
-        }),
-  );
+  return table(columns, entries, terminal);
 }
 
 /** Formats one entry in full. */

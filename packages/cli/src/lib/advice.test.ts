@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { ServiceError } from "@reporthook/core";
 import { expect, it } from "vitest";
 import { checkService } from "../doctor/service.ts";
-import { commandLines } from "../inbox/command-lines.ts";
+import { commandLines } from "../inbox/stats.ts";
 import { adviceFor, againLine, startLine } from "./advice.ts";
 import type { Exchange } from "./exchange.ts";
 import { createTerminal } from "./terminal.ts";

@@ -13,7 +13,13 @@ export interface Advice {
 
 /** How to fix an answer that is not 2xx. */
 export function adviceFor(to: string, answer: Exchange): Advice {
-  if (answer.status === null) return startApp(to, answer.isRefused);
+  if (answer.status === null) {
+    if (answer.isRefused) {
+      return { fix: "Start the app, or use the address where it listens.", type: "npm start" };
+    }
+    const type = `curl -i ${quoted(unsignedUrl(to))}`;
+    return { fix: "Check whether the app answers there.", type };
+  }
   const { status, headers } = answer;
   const code = codeOf(answer);
   if (code === "body_unavailable") {
@@ -28,11 +34,11 @@ export function adviceFor(to: string, answer: Exchange): Advice {
   }
   if (code !== null) return { fix: "Check the app's log.", type: againLine(to) };
   if (status >= 300 && status < 400) {
+    const target = headers.get("location") ?? "";
+    const isUrl = target !== "" && URL.canParse(target, to);
+    const url = isUrl ? unsignedUrl(new URL(target, to).href) : "URL";
     const fix = "Use the address that this one redirects to.";
-    return {
-      fix,
-      type: `${program()} doctor --to ${quoted(targetOf(to, headers.get("location")))}`,
-    };
+    return { fix, type: `${program()} doctor --to ${quoted(url)}` };
   }
   if (status === 404 || status === 405) {
     return { fix: "Mount the receiver at this path, for POST.", type: mountLine(to) };
@@ -61,19 +67,6 @@ export function againLine(to: string): string {
 export function startLine(baseUrl: string): string {
   const key = process.env["REPORTS_API_KEY"] ? "$REPORTS_API_KEY" : "test-api-key";
   return `REPORTS_URL=${quoted(baseUrl)} REPORTS_API_KEY=${key} npm start`;
-}
-
-function startApp(to: string, isRefused: boolean): Advice {
-  const fix = isRefused
-    ? "Start the app, or use the address where it listens."
-    : "Check whether the app answers there.";
-  return { fix, type: isRefused ? "npm start" : `curl -i ${quoted(unsignedUrl(to))}` };
-}
-
-function targetOf(to: string, location: string | null): string {
-  return location !== null && URL.canParse(location, to)
-    ? unsignedUrl(new URL(location, to).href)
-    : "URL";
 }
 
 /** The failure for a notification that was not delivered. */

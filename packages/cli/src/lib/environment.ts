@@ -7,9 +7,6 @@ export const publicKey = "test-api-key";
 /** Default port of the playground. */
 export const playgroundPort = 4747;
 
-/** Default port of `dashboard`. */
-export const dashboardPort = 4748;
-
 /** Path of the playground's webhook. */
 export const webhookPath = "/webhooks/reports";
 

@@ -1,21 +1,24 @@
 /** The result of a request to an endpoint. */
-export type Exchange =
-  | {
-      readonly status: number;
-      readonly headers: Headers;
-      /** Its first 64 KiB. */
-      readonly body: string;
-      readonly ms: number;
-    }
-  | {
-      readonly status: null;
-      readonly error: string;
-      /** The connection was refused. */
-      readonly isRefused: boolean;
-      /** The service would have given up. */
-      readonly isLate: boolean;
-      readonly ms: number;
-    };
+export type Exchange = EndpointAnswer | NoAnswer;
+
+/** An answer. */
+export interface EndpointAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  /** Its first 64 KiB. */
+  readonly body: string;
+  readonly ms: number;
+}
+
+interface NoAnswer {
+  readonly status: null;
+  readonly error: string;
+  /** The connection was refused. */
+  readonly isRefused: boolean;
+  /** The service would have given up. */
+  readonly isLate: boolean;
+  readonly ms: number;
+}
 
 /** A request like the service's. */
 export interface Outgoing {
@@ -63,6 +66,13 @@ export function parsed(body: string): unknown {
   }
 }
 
+/** The JSON object in a text; null if there is none. */
+export function objectIn(text: string): Record<string, unknown> | null {
+  const value = parsed(text);
+  const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+  return isObject ? (value as Record<string, unknown>) : null;
+}
+
 /** The `code` of a receiver's answer. */
 export function codeOf(answer: Exchange): string | null {
   const { code } = parsedBody(answer);
@@ -71,8 +81,7 @@ export function codeOf(answer: Exchange): string | null {
 
 /** The answer's JSON object, else an empty object. */
 export function parsedBody(answer: Exchange): Record<string, unknown> {
-  const value = answer.status === null ? null : parsed(answer.body);
-  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+  return (answer.status === null ? null : objectIn(answer.body)) ?? {};
 }
 
 async function textOf(response: Response): Promise<string> {

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { CommandFailed, UsageError } from "./errors.ts";
+import { objectIn } from "./exchange.ts";
 
 /** A recorded notification. */
 export interface Fixture {
@@ -39,16 +40,6 @@ export function assertNotification(body: string): void {
   throw new UsageError(
     'The body is not a notification, because it is not a JSON object: use one like \'{"event_type":"report_status_changed","payload":{"report_id":"r-1","status":"complete"}}\', or add --force',
   );
-}
-
-function objectIn(text: string): Record<string, unknown> | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
-    return isObject ? (value as Record<string, unknown>) : null;
-  } catch {
-    return null;
-  }
 }
 
 function textOf(file: string): string {

@@ -1,7 +1,11 @@
+/** A text style. */
+export type Style = "bold" | "dim" | "inverse" | "red" | "green" | "yellow" | "cyan";
+
 /** A column of a {@link table}. */
 export interface Column<Row> {
   readonly title: string;
   readonly of: (row: Row) => string;
+  readonly style?: (row: Row) => Style;
   /** Shrinks if the table is too wide. */
   readonly shrinks?: boolean;
 }
@@ -12,18 +16,23 @@ interface Page {
   clean(text: string): string;
 }
 
+interface PaintedPage extends Page {
+  paint(style: Style, text: string): string;
+}
+
 const gap = "  ";
 
-/** Formats a table to the page's width; empty columns are omitted. */
+/** Formats a table to the page's width; empty columns are omitted. Without a row it says so. */
 export function table<Row>(
   columns: readonly Column<Row>[],
   rows: readonly Row[],
-  page: Page,
+  page: PaintedPage,
 ): string[] {
+  if (rows.length === 0) return ["Nothing."];
   const filled = columns
-    .map(({ title, of, shrinks = false }) => {
+    .map(({ title, of, style, shrinks = false }) => {
       const cells = rows.map((row) => page.clean(of(row)).replaceAll(/\s+/g, " "));
-      return { cells: [title, ...cells], shrinks, width: longest([title, ...cells]) };
+      return { cells: [title, ...cells], style, shrinks, width: longest([title, ...cells]) };
     })
     .filter(({ cells }) => cells.slice(1).some((cell) => cell !== ""));
   const total = (): number =>
@@ -36,12 +45,16 @@ export function table<Row>(
     if (over <= 0 || widest === undefined || widest.width <= 1) break;
     widest.width--;
   }
-  return [...rows.keys(), rows.length].map((index) =>
-    filled
-      .map((column) => truncate(column.cells[index] ?? "", column.width).padEnd(column.width))
+  return [null, ...rows].map((row, index) => {
+    const line = filled
+      .map(({ cells, width, style }) => {
+        const text = truncate(cells[index] ?? "", width).padEnd(width);
+        return row === null || style === undefined ? text : page.paint(style(row), text);
+      })
       .join(gap)
-      .trimEnd(),
-  );
+      .trimEnd();
+    return row === null ? page.paint("dim", line) : line;
+  });
 }
 
 /** Formats names and values in two aligned columns, wrapped, without those that have no value. */

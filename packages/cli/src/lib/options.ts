@@ -51,6 +51,11 @@ export function receiverOption(what: string, usual?: string): Option {
   return new Option("--receiver <name>", what).argParser(name).default(usual);
 }
 
+/** The option for the length of a list. */
+export function limitOption(most: number): Option {
+  return new Option("--limit <count>", "maximum number").argParser(integer(1, most)).default(100);
+}
+
 /** The option for the port of a server. */
 export function portOption(usual: number): Option {
   const what = "port to listen on; 0 takes a free one";
@@ -63,9 +68,11 @@ export function file(given: string): string {
   throw new InvalidArgumentError("It must name a file.");
 }
 
-/** Appends a value to a list. */
-export function collect(given: string, before: readonly string[] | undefined): string[] {
-  return [...(before ?? []), given];
+/** Parses the values of an option that may be repeated. */
+export function each<Value>(
+  parse: (given: string) => Value,
+): (given: string, before?: readonly Value[]) => readonly Value[] {
+  return (given, before = []) => [...before, parse(given)];
 }
 
 /** @throws UsageError if an option took the one after it as its value */
@@ -77,11 +84,6 @@ export function assertValues(command: Command): void {
   }
 }
 
-/** The option of every command. */
-export function jsonOption(): Option {
-  return new Option("--json", "print JSON, for other programs");
-}
-
 /** A description and a command line. */
 export type Example = readonly [what: string, line: string];
 
@@ -89,4 +91,45 @@ export type Example = readonly [what: string, line: string];
 export function withExamples(command: Command, examples: readonly Example[]): Command {
   const lines = examples.map(([what, line]) => `  # ${what}\n  $ ${line}`);
   return command.addHelpText("after", `\nExamples:\n${lines.join("\n")}`);
+}
+
+/** An option with a few allowed words; the error names the nearest word, and all. */
+export function choiceOption(flags: string, what: string, words: readonly string[]): Option {
+  return new Option(flags, what).choices(words).argParser(oneOf(words));
+}
+
+/** Parses one of a few words. */
+export function oneOf<Word extends string>(words: readonly Word[]): (given: string) => Word {
+  return (given) => {
+    const found = words.find((word) => word === given);
+    if (found !== undefined) return found;
+    const near = nearest(given, words);
+    const hint = near === undefined ? "" : ` (Did you mean ${near}?)`;
+    throw new InvalidArgumentError(`Allowed choices are ${words.join(", ")}.${hint}`);
+  };
+}
+
+/** The most similar word, if one is similar. */
+function nearest(given: string, words: readonly string[]): string | undefined {
+  const plain = (text: string): string => text.toLowerCase().replaceAll(/[^a-z]+/g, "");
+  const short = plain(given.slice(0, 100));
+  const rated = words
+    .map((word) => ({ word, changes: changesBetween(short, plain(word)) }))
+    .filter(({ word, changes }) => changes <= Math.max(2, plain(word).length * 0.4))
+    .sort((one, other) => one.changes - other.changes);
+  return short === "" ? undefined : rated[0]?.word;
+}
+
+/** The edit distance between two texts. */
+function changesBetween(one: string, other: string): number {
+  let row = Array.from({ length: other.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= one.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= other.length; j++) {
+      const replaced = (row[j - 1] as number) + (one[i - 1] === other[j - 1] ? 0 : 1);
+      next.push(Math.min(replaced, (row[j] as number) + 1, (next[j - 1] as number) + 1));
+    }
+    row = next;
+  }
+  return row[other.length] as number;
 }

@@ -2,10 +2,7 @@ import { styleText } from "node:util";
 import { createTextRedactor, printable } from "@reporthook/core/store";
 import ora from "ora";
 import { publicKey } from "./environment.ts";
-import { Footer } from "./footer.ts";
-
-/** A text style. */
-export type Style = "bold" | "dim" | "inverse" | "red" | "green" | "yellow" | "cyan";
+import { type Style, truncate } from "./layout.ts";
 
 /**
  * The output of a command, as text or as JSON. It redacts the API key of the environment, callback tokens and passwords in
@@ -15,14 +12,14 @@ export interface Terminal {
   readonly json: boolean;
   /** Characters in a line: the terminal's width. Without a terminal there is no limit: nothing is cut or wrapped. */
   readonly columns: number;
-  /** Prints a line of the result; nothing with `--json`. */
-  print(text?: string): void;
+  /** Prints text or lines of the result; nothing with `--json`. */
+  print(text: string | readonly string[]): void;
   /** Prints the result as one line of JSON; only with `--json`. */
   emit(value: unknown): void;
   /** Prints a URL with its callback token, for which somebody has asked. */
   reveal(result: { readonly url: string }): void;
   /** Prints progress or a warning to stderr; nothing with `--json`. */
-  tell(text: string): void;
+  tell(text: string | readonly string[]): void;
   /**
    * Removes secrets and control characters from outside text. Call it before layout, because a wrapped secret is not
    * found.
@@ -51,9 +48,9 @@ export function createTerminal(
   const redact = createTextRedactor(apiKey === publicKey ? "" : apiKey);
   const colours = (stream: NodeJS.WriteStream): boolean => stream.isTTY && stream.hasColors();
   const footer = new Footer(redact, colours(stdout));
-  const write = (stream: NodeJS.WriteStream, text: string): void => {
+  const write = (stream: NodeJS.WriteStream, text: string | readonly string[]): void => {
     footer.clear();
-    stream.write(`${redact(text)}\n`);
+    for (const part of [text].flat()) stream.write(`${redact(part)}\n`);
     footer.draw();
   };
   const terminal: Terminal = {
@@ -68,7 +65,7 @@ export function createTerminal(
       minColumns,
       (stdout.isTTY && stdout.columns) || Number(env["COLUMNS"]) || Infinity,
     ),
-    print: (text = "") => json || write(stdout, text),
+    print: (text) => json || write(stdout, text),
     emit(value) {
       if (!json) return;
       const text = JSON.stringify(value, (_, of) => redacted(of, redact));
@@ -112,4 +109,39 @@ function redacted(value: unknown, redact: (text: string) => string): unknown {
   if (typeof value === "string") return redact(value);
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([name, of]) => [redact(name), of]));
+}
+
+/** A line of a terminal that stays below all others. */
+class Footer {
+  readonly #redact: (text: string) => string;
+  readonly #isPainted: boolean;
+  #line: (() => string) | null = null;
+  readonly #redraw = (): void => {
+    this.clear();
+    this.draw();
+  };
+
+  constructor(redact: (text: string) => string, isPainted: boolean) {
+    this.#redact = redact;
+    this.#isPainted = isPainted;
+  }
+
+  set(line: (() => string) | null): void {
+    this.clear();
+    process.stdout.off("resize", this.#redraw);
+    this.#line = line;
+    if (line !== null) process.stdout.on("resize", this.#redraw);
+    this.draw();
+  }
+
+  clear(): void {
+    if (this.#line !== null) process.stdout.write("\r\u001b[K");
+  }
+
+  draw(): void {
+    if (this.#line === null) return;
+    // One less than the width: a full line would begin the next one.
+    const text = truncate(printable(this.#redact(this.#line())), process.stdout.columns - 1);
+    process.stdout.write(this.#isPainted ? styleText("inverse", text) : text);
+  }
 }

@@ -1,9 +1,9 @@
-import { type Problem, titleOf } from "../health/problem.ts";
+import { type Problem, problemsUrl, titleOf } from "../health/problem.ts";
 import type { ProcessReport } from "../health/situation.ts";
 import { counted, inWords } from "../lib/in-words.ts";
 
 /** A message for the person who looks after a receiver: a problem that has begun, or is over. Nothing in it is secret. */
-export interface Alert extends Omit<Problem, "url"> {
+export interface Alert extends Problem {
   /** `firing` at the beginning, `resolved` once it is over. */
   readonly state: "firing" | "resolved";
   /** The name of the receiver. */
@@ -20,7 +20,7 @@ export interface Told extends Pick<Alert, "code" | "severity" | "reason" | "coun
 /** The alert of a problem that has begun; `redact` removes what may be secret in errors that it quotes. */
 export function firing(
   receiver: string,
-  { url: _, ...problem }: Problem,
+  problem: Problem,
   redact: (text: string) => string,
 ): Alert {
   const said = redact(problem.text);
@@ -47,7 +47,7 @@ export function over(
   const title = `${receiver}: ${how} after ${inWords(now - since)}: ${what}`;
   return {
     ...told,
-    ...{ state: "resolved", receiver, title, text: `${title}.`, command: null },
+    ...{ state: "resolved", receiver, title, text: `${title}.`, command: null, url: problemsUrl },
     since: new Date(since + wallOffset),
     count: deleted > 0 ? deleted : count === null ? null : 0,
   };

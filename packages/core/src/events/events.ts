@@ -97,8 +97,8 @@ export interface OverdueEvent<Context = unknown> {
   readonly report: RequestedReport;
   /** The service's answer to the request; null if it is not known. */
   readonly answer: ServiceAnswer | null;
-  /** The context of the request; absent without. */
-  readonly context?: Context;
+  /** The context of the request; undefined without. */
+  readonly context?: Context | undefined;
   readonly requestedAt: Date;
   readonly dueAt: Date;
   /** Whether the service is known to have the request. */

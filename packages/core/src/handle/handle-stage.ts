@@ -162,7 +162,8 @@ export class HandleStage {
     const requestId = job.requestId ?? "";
     let claim: Claim | null;
     try {
-      claim = await requests.claim(requestId, type, job.id, recognized.reportId);
+      const isByHand = job.verification === "settled";
+      claim = await requests.claim(requestId, type, job.id, recognized.reportId, isByHand);
     } catch (error) {
       return inboxAway(error, redact);
     }

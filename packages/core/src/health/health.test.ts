@@ -34,6 +34,31 @@ describe("health", () => {
     expect(health).toMatchObject({ newest: received, countedAt: new Date(clock.now()) });
   });
 
+  it("health() tells since when handlers fail and requests are overdue, not when somebody looked", async () => {
+    const secrets = ["0123456789abcdef0123456789abcdef"];
+    const callback = { secrets, url: "https://app.example/hook", overdueMs: 60_000 };
+    const clock = manualClock();
+    const { receiver, send } = setUp({ callback, clock });
+    receiver.on("report", () => {
+      throw new Error("no");
+    });
+    receiver.on("report.overdue", () => {});
+    const { id } = await receiver.reports.request({ domains: ["example.com"] });
+    clock.advance(61_000);
+    await turns();
+    const due = (await receiver.reports.get(id))?.dueAt;
+    await send("report.complete");
+    await turns();
+    const failed = new Date(clock.now());
+    clock.advance(700);
+    const { problems } = await receiver.health();
+    const since = problems.map((one) => [one.code, one.since]);
+    expect(since).toEqual([
+      ["handlers_failing", failed],
+      ["overdue", due],
+    ]);
+  });
+
   it("health() asks nothing of an inbox that is closed with the receiver, nor goes on asking", async () => {
     const inbox = memoryInbox();
     const { receiver } = setUp({ inbox });

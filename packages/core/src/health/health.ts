@@ -10,7 +10,7 @@ import { settlesWithin } from "../lib/time/timeout.ts";
 import type { Numbers } from "./counters.ts";
 import type { ServiceStatus } from "./news.ts";
 import type { NewsDesk } from "./news-desk.ts";
-import { type Problem, problemKey } from "./problem.ts";
+import { type Problem, problemKey, problemsUrl } from "./problem.ts";
 import { problemsOf } from "./problems.ts";
 import { type Look, lookAt } from "./reports.ts";
 import { SharedQuestion } from "./shared-question.ts";
@@ -72,7 +72,6 @@ const answerMs = 400;
 const silentMs = 4_000;
 /** Milliseconds by which two clocks that are read one after the other may differ. */
 const jitterMs = 100;
-const url = "https://www.npmjs.com/package/@reporthook/core#problems";
 
 /** Looks at a receiver and its inbox: the only place that knows how it is. */
 export class Lookout {
@@ -199,7 +198,7 @@ export class Lookout {
     const known = {
       reports,
       facts: this.#inbox.ok ? (look?.facts ?? null) : null,
-      overdue: look?.requests?.overdue ?? 0,
+      overdue: look?.overdue ?? null,
       everValid: look?.everValid ?? false,
       watchedSince: desk?.awakeSince ?? Number.NEGATIVE_INFINITY,
     };
@@ -208,6 +207,7 @@ export class Lookout {
     const found = problemsOf(known, now);
     // Of an inbox that fails nothing else is known.
     if (desk !== undefined && known.facts !== null) {
+      if (known.facts.failing === null) desk.failingSince = null;
       desk.open = Object.fromEntries(found.map((one) => [problemKey(one), one.since]));
     }
     const { name } = this.#of;
@@ -216,7 +216,7 @@ export class Lookout {
       ...rest,
       since: new Date(since + this.wallOffset),
       command: command === null ? null : `npx reporthook ${command}${of}`,
-      url,
+      url: problemsUrl,
     }));
   }
 }

@@ -101,7 +101,7 @@ function lost(situation: Situation): FoundProblem[] {
   const notifications = counted(count, "notification was", "notifications were");
   const text =
     certain > 0
-      ? `${notifications} answered 503 in the last hour. The service documents no second try: they may be lost`
+      ? `${notifications} turned away in the last hour, with 503, or with our token. The service documents no second try: they may be lost`
       : `${notifications} answered 408, 413 or 503 without a callback token in the last hour. Were they genuine, they are lost: see limits.bodyBytes and limits.bodyMs`;
   const severity = isFresh ? "critical" : "warning";
   return found("lost", severity, { since, count, text });
@@ -125,13 +125,14 @@ function noSignature(situation: Situation): FoundProblem[] {
   return found("no_signature", "warning", { since, count, text, command });
 }
 
-function handlersFailing({ facts, now }: Situation): FoundProblem[] {
+function handlersFailing({ facts, living, now }: Situation): FoundProblem[] {
   const { count = 0, error = null } = facts?.failing ?? {};
   if (count === 0) return [];
   const most = error === null ? "" : ` Most frequent error: ${shown(error)}`;
   const text = `${waits(count)} for another attempt because handlers failed.${most}`;
   const command = "inbox list --state verified";
-  return found("handlers_failing", "warning", { since: now, count, text, command });
+  const since = Math.min(now, ...living.flatMap(({ news }) => news.failingSince ?? []));
+  return found("handlers_failing", "warning", { since, count, text, command });
 }
 
 function behind(situation: Situation): FoundProblem[] {
@@ -166,15 +167,16 @@ function parked(situation: Situation): FoundProblem[] {
 }
 
 function parkedExpiring({ facts, now }: Situation): FoundProblem[] {
-  const { count = 0, deletedFrom = now } = facts?.expiring ?? {};
-  if (count === 0) return [];
+  if (facts === null || facts.expiring === null) return [];
+  const { count, since, deletedFrom } = facts.expiring;
   const text = `${counted(count, "parked delivery", "parked deliveries")} will be deleted, the first in ${inWords(deletedFrom - now)}. Release or discard before`;
   const command = "inbox list --state parked";
-  return found("parked_expiring", "warning", { since: now, count, text, command });
+  return found("parked_expiring", "warning", { since, count, text, command });
 }
 
-function overdue({ overdue: count, now: since }: Situation): FoundProblem[] {
-  if (count === 0) return [];
+function overdue({ overdue }: Situation): FoundProblem[] {
+  if (overdue === null) return [];
+  const { count, since } = overdue;
   const text = `${counted(count, "report is", "reports are")} overdue: no final notification came. Look the report up at the service, then settle it`;
   const command = "reports list --state overdue";
   return found("overdue", "warning", { since, count, text, command });

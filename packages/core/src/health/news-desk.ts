@@ -1,7 +1,7 @@
 import { withoutToken } from "../callback-urls/callback-url.ts";
 import type { Verdict } from "../client/client.ts";
 import type { ReceiveResult } from "../http/answer.ts";
-import type { Job } from "../inbox/delivery.ts";
+import type { Job, Outcome } from "../inbox/delivery.ts";
 import type { ReasonCounts } from "../inbox/selection.ts";
 import { describe } from "../lib/describe.ts";
 import type { ReceiverClock } from "../lib/time/lived-clock.ts";
@@ -22,6 +22,8 @@ type Mutable<T> = { -readonly [Name in keyof T]: T[Name] };
 export class NewsDesk {
   alerts = false;
   open: News["open"] = null;
+  /** Until no delivery waits because of a failed handler. */
+  failingSince: number | null = null;
   /** When this process was last seen awake, or began: others were not watched before. */
   awakeSince: number;
   /** Whether the inbox fails, as it says itself. */
@@ -87,16 +89,16 @@ export class NewsDesk {
       this.#refusedSince ??= now;
       this.#service = "refused";
     } else if (why === "silence") this.#service = "unreachable";
-    else if (now - (this.#judgedAt ?? never) >= minuteMs) this.#service = "failing";
+    else this.#service = "failing";
   }
 
   /** Called with each result: of the refused ones, some are lost. */
   answered(result: ReceiveResult, request: Answered): void {
     if (!("refused" in result)) return;
-    const { refused: code, hasToken = false } = result;
-    const isCertain = lostCertainly.includes(code) || (hasToken && lostPerhaps.includes(code));
+    const { refused: code, isOurs = false } = result;
+    const isCertain = lostCertainly.includes(code) || (isOurs && lostPerhaps.includes(code));
     if (!isCertain && !lostPerhaps.includes(code)) return;
-    if (!hasToken && !request.isSigned()) return;
+    if (!isOurs && !request.isSigned()) return;
     const now = this.#clock.now();
     this.#forgetLost(now);
     if (this.#lost.size === 0) this.#lostSince = now;
@@ -112,6 +114,11 @@ export class NewsDesk {
     const { since = now, at = now } = this.#unsigned ?? {};
     const names = headers.join(" ").slice(0, headersLength).split(" ");
     this.#unsigned = { since: now - at > hourMs ? now : since, at: now, headers: names };
+  }
+
+  /** Called with each outcome. */
+  settled({ stage }: Job, { to }: Outcome): void {
+    if (stage === "handle" && to === "retry") this.failingSince ??= this.#clock.now();
   }
 
   /** Called when one could not be stored. */
@@ -170,6 +177,7 @@ export class NewsDesk {
           ? null
           : { since: this.#lostSince, certainAt: this.#certainAt, minutes },
       unsigned: this.#unsigned,
+      failingSince: this.failingSince,
       fails: this.#failsNow(now),
       stoodStill: this.#stoodStill,
       deleted: this.#deleted,

@@ -38,6 +38,8 @@ export interface News {
     readonly at: number;
     readonly headers: readonly string[];
   } | null;
+  /** Since when handlers fail of deliveries that wait for another attempt. */
+  readonly failingSince: number | null;
   /** Since when nothing can be stored. */
   readonly fails: { readonly since: number; readonly error: string } | null;
   readonly stoodStill: { readonly at: number; readonly ms: number } | null;

@@ -30,7 +30,7 @@ export class Presence {
   /** Looks at the inbox meanwhile: who is to be forgotten, and when problems began. */
   lookout: Lookout | undefined;
   readonly #counters: EventCounters;
-  readonly #id: string;
+  #id: string | undefined;
   #since: number;
   #timer: unknown;
   #isKept = false;
@@ -49,13 +49,12 @@ export class Presence {
     this.#clock = of.time.clock;
     this.desk = desk;
     this.#counters = counters;
-    this.#id = newId(this.#clock.wallNow());
     this.#since = this.#clock.now();
   }
 
   /** The report of this process. */
   readonly report = (hasEnded = false): ProcessReport => ({
-    id: this.#id,
+    id: this.#idNow(),
     ...thisProcess(),
     version,
     since: this.#since,
@@ -64,6 +63,12 @@ export class Presence {
     hasEnded,
     news: this.desk.news,
   });
+
+  /** Not made before it is needed: some hosts allow no randomness where a receiver is created. */
+  #idNow(): string {
+    this.#id ??= newId(this.#clock.wallNow());
+    return this.#id;
+  }
 
   /** Gives a sign at once, and each 5 seconds. Called once the time of the inbox is joined. */
   begin(): void {

@@ -49,3 +49,6 @@ export function titleOf({ text }: Pick<Problem, "text">): string {
   const end = text.search(/\.( |$)/);
   return end < 0 ? text : text.slice(0, end);
 }
+
+/** Where the problems are explained. */
+export const problemsUrl = "https://www.npmjs.com/package/@reporthook/core#problems";

@@ -3,7 +3,7 @@ import type { Facts } from "../inbox/facts.ts";
 import { zeroCounts } from "../inbox/query.ts";
 import type { News } from "./news.ts";
 import { problemsOf } from "./problems.ts";
-import type { FoundProblem, Knowledge, ProcessReport } from "./situation.ts";
+import type { FoundProblem, Knowledge, Overdue, ProcessReport } from "./situation.ts";
 
 const second = 1_000;
 const minute = 60_000;
@@ -14,7 +14,15 @@ const ago = (ms: number): number => now - ms;
 
 const quiet: News = {
   ...{ service: "unknown", refusedSince: null, judgedAt: null, validAt: null, judged: 0 },
-  ...{ vain: null, invalid: null, lost: null, unsigned: null, fails: null, stoodStill: null },
+  ...{
+    vain: null,
+    invalid: null,
+    lost: null,
+    unsigned: null,
+    failingSince: null,
+    fails: null,
+    stoodStill: null,
+  },
   ...{ deleted: {}, open: null, alerts: false },
 };
 
@@ -25,7 +33,7 @@ interface Case {
     readonly news?: Partial<News>;
   })[];
   readonly everValid?: boolean;
-  readonly overdue?: number;
+  readonly overdue?: Overdue | null;
 }
 
 function report(
@@ -44,7 +52,7 @@ function known({
   news = {},
   others = [],
   everValid = true,
-  overdue = 0,
+  overdue = null,
 }: Case): Knowledge {
   const { received = 0, ...rest } = facts;
   const none = { newest: null, oldestUnverified: null, oldestWaiting: null };
@@ -258,10 +266,10 @@ const cases: readonly (readonly [string, Case, readonly string[]])[] = [
   ],
   [
     "parked ones will be deleted",
-    { facts: { expiring: { count: 2, deletedFrom: now + 2 * day } } },
+    { facts: { expiring: { count: 2, since: now, deletedFrom: now + 2 * day } } },
     ["parked_expiring warning"],
   ],
-  ["overdue requests", { overdue: 2 }, ["overdue warning"]],
+  ["overdue requests", { overdue: { count: 2, since: now } }, ["overdue warning"]],
   [
     "another process is silent",
     { others: [{ at: ago(10 * second) }] },

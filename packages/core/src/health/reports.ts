@@ -1,7 +1,7 @@
 import type { Facts, Notes } from "../inbox/facts.ts";
 import type { Inbox } from "../inbox/inbox.ts";
 import type { RequestCounts } from "../inbox/request-store.ts";
-import type { ProcessReport } from "./situation.ts";
+import type { Overdue, ProcessReport } from "./situation.ts";
 
 /** The beginning of the keys of all notes from which problems follow. */
 const now = "now/";
@@ -16,6 +16,7 @@ export interface Look {
   readonly facts: Facts;
   /** The number of requests by state; null of an inbox that keeps none. */
   readonly requests: RequestCounts | null;
+  readonly overdue: Overdue | null;
   /** Of all processes that spoke in the last hour. */
   readonly reports: readonly ProcessReport[];
   readonly everValid: boolean;
@@ -34,7 +35,14 @@ export async function lookAt(inbox: Inbox, receiver: string): Promise<Look> {
     key.startsWith(processes) ? reportIn(text) : [],
   );
   const { [toldKey]: told = null } = notes;
-  return { facts, requests, reports, everValid: validKey in notes, told };
+  const overdue = await overdueIn(inbox, receiver, requests?.overdue ?? 0);
+  return { facts, requests, overdue, reports, everValid: validKey in notes, told };
+}
+
+async function overdueIn(inbox: Inbox, receiver: string, count: number): Promise<Overdue | null> {
+  if (count === 0) return null;
+  const [oldest] = (await inbox.requests?.list({ receiver, state: "overdue", limit: 1 })) ?? [];
+  return oldest === undefined ? null : { count, since: oldest.dueAt };
 }
 
 /** The note of a report; of one that is to be forgotten, null. */

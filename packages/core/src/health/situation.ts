@@ -17,12 +17,17 @@ export interface ProcessReport {
   readonly news: News;
 }
 
+/** Requests that are overdue: how many, and since when the oldest is. */
+export interface Overdue {
+  readonly count: number;
+  readonly since: number;
+}
+
 /** All that is known of a receiver. */
 export interface Knowledge {
   /** Null while the inbox gives no answer. */
   readonly facts: Facts | null;
-  /** The number of requests that are overdue. */
-  readonly overdue: number;
+  readonly overdue: Overdue | null;
   /** Of this process, and of others. */
   readonly reports: readonly ProcessReport[];
   /** Whether a signed notification was ever valid here. */
@@ -52,7 +57,7 @@ export function livingOf(
 /** The knowledge that the judges share. */
 export class Situation {
   readonly facts: Facts | null;
-  readonly overdue: number;
+  readonly overdue: Overdue | null;
   readonly reports: readonly ProcessReport[];
   readonly now: number;
   readonly everValid: boolean;

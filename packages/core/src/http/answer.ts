@@ -23,8 +23,8 @@ export type ReceiveResult =
   | {
       readonly refused: ProblemCode;
       readonly id?: string;
-      /** It came with a callback token of this receiver. */
-      readonly hasToken?: boolean;
+      /** It is genuine, or came with a callback token of this receiver. */
+      readonly isOurs?: boolean;
     };
 
 /** The result of a refused request. */

@@ -11,10 +11,17 @@ export interface Facts {
   readonly oldestWaiting: number | null;
   /** The parked ones by reason, without zeros: their number, and when the first of them was parked. */
   readonly parked: readonly ParkedFact[];
-  /** The parked ones whose end was announced, at most 10,000, and when the first is deleted at the earliest. */
-  readonly expiring: { readonly count: number; readonly deletedFrom: number } | null;
+  /** The parked ones whose end was announced, at most 10,000: since when, and when the first is deleted at the earliest. */
+  readonly expiring: ExpiringFact | null;
   /** The number that wait for another attempt because a handler failed, and the most frequent error of some of them. */
   readonly failing: { readonly count: number; readonly error: string | null } | null;
+}
+
+/** The deliveries that will be deleted. */
+export interface ExpiringFact {
+  readonly count: number;
+  readonly since: number;
+  readonly deletedFrom: number;
 }
 
 /** The deliveries that are parked for one reason. */

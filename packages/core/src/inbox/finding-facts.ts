@@ -1,6 +1,6 @@
 import { type Entry, isParked, isWaiting, type ReasonCode } from "./delivery.ts";
 import { errorKeyOf } from "./error-groups.ts";
-import type { Facts } from "./facts.ts";
+import type { ExpiringFact, Facts } from "./facts.ts";
 import { zeroCounts } from "./query.ts";
 import { isUnsigned, noticeMsOf, type Retention } from "./retention.ts";
 import type { StoredDelivery } from "./stored-delivery.ts";
@@ -18,7 +18,7 @@ export function factsOf(
   const parked = new Map<ReasonCode, { count: number; since: number }>();
   const errors: string[] = [];
   const most = Number.POSITIVE_INFINITY;
-  const first = { unverified: most, waiting: most, deleted: most };
+  const first = { unverified: most, waiting: most, changedAt: most, announcedAt: most };
   let [newest, expiring, failing] = [-most, 0, 0];
   for (const stored of all) {
     if (stored.receiver !== receiver) continue;
@@ -33,8 +33,8 @@ export function factsOf(
     parked.set(reason.code, { count: count + 1, since: Math.min(since, changedAt) });
     if (announcedAt === null || isUnsigned(stored)) continue;
     expiring++;
-    const deletedFrom = deletedFromOf({ changedAt, announcedAt }, retention);
-    first.deleted = Math.min(first.deleted, deletedFrom);
+    first.changedAt = Math.min(first.changedAt, changedAt);
+    first.announcedAt = Math.min(first.announcedAt, announcedAt);
   }
   const orNull = (time: number): number | null => (Number.isFinite(time) ? time : null);
   return {
@@ -43,17 +43,19 @@ export function factsOf(
     oldestUnverified: orNull(first.unverified),
     oldestWaiting: orNull(first.waiting),
     parked: [...parked].map(([reason, fact]) => ({ reason, ...fact })),
-    expiring: expiring === 0 ? null : { count: expiring, deletedFrom: first.deleted },
+    expiring: expiring === 0 ? null : expiringOf(expiring, first, retention),
     failing: failing === 0 ? null : { count: failing, error: mostFrequent(errors) },
   };
 }
 
-/** When a parked delivery that was announced is deleted at the earliest. */
-export function deletedFromOf(
+/** The fact of so many parked deliveries that were announced, by the first times of them. */
+export function expiringOf(
+  count: number,
   { changedAt, announcedAt }: { readonly changedAt: number; readonly announcedAt: number },
   retention: Retention,
-): number {
-  return Math.max(changedAt + retention.parkedMs, announcedAt + noticeMsOf(retention));
+): ExpiringFact {
+  const deletedFrom = Math.max(changedAt + retention.parkedMs, announcedAt + noticeMsOf(retention));
+  return { count, since: announcedAt, deletedFrom };
 }
 
 /** Whether a delivery waits for another attempt because a handler failed. */

@@ -75,6 +75,18 @@ export interface OfReceiver {
   readonly time?: Timekeeper;
 }
 
+/** An entry in full, or null; the context of its request is kept with the request. */
+export async function getEntry(
+  inbox: Pick<Inbox, "get" | "requests">,
+  id: string,
+  receiver?: string,
+): Promise<EntryDetails | null> {
+  const entry = await inbox.get(id, receiver);
+  if (entry === null || entry.requestId === null) return entry;
+  const { context = null } = (await inbox.requests?.get(entry.requestId, receiver)) ?? {};
+  return { ...entry, context: context === null ? null : JSON.parse(context) };
+}
+
 /** Makes that view of an inbox; `prune` comes before every query. */
 export function receiverInbox(
   { inbox, name, clock, time = new Timekeeper(new LivedClock(clock), inbox) }: OfReceiver,
@@ -98,12 +110,6 @@ export function receiverInbox(
     };
     return carryOut as ActOn;
   };
-  // That of its request stays with the request.
-  const withContext = async (entry: EntryDetails | null): Promise<EntryDetails | null> => {
-    if (entry === null || entry.requestId === null) return entry;
-    const { context = null } = (await inbox.requests?.get(entry.requestId, name)) ?? {};
-    return { ...entry, context: context === null ? null : JSON.parse(context) };
-  };
   const afterPrune = <T>(query: () => Promise<T>): Promise<T> => ask(() => prune().then(query));
   return {
     list: async (query = {}) => {
@@ -112,7 +118,7 @@ export function receiverInbox(
     },
     get: async (id) => {
       checkText("get: id", id);
-      return afterPrune(async () => withContext(await inbox.get(id, name)));
+      return afterPrune(() => getEntry(inbox, id, name));
     },
     counts: () => afterPrune(() => inbox.counts(name)),
     summary: async (query) => {

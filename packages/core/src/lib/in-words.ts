@@ -1,4 +1,4 @@
-/** A inWords for people: 41 s, 12 min, 3 h, 2 days. */
+/** A duration in words: 41 s, 12 min, 3 h, 2 days. */
 export function inWords(ms: number): string {
   const seconds = Math.round(Math.max(0, ms) / 1_000);
   if (seconds < 120) return `${seconds} s`;

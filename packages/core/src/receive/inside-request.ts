@@ -102,7 +102,7 @@ export class InsideRequest {
     this.#reporter.settled(job, outcome);
     return outcome.to === "handled"
       ? { status: "accepted", id: job.id }
-      : { refused: "not_handled" };
+      : { refused: "not_handled", isOurs: job.verification === "valid" };
   }
 
   async #inTime(

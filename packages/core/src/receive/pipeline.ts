@@ -67,7 +67,7 @@ export class Pipeline {
     const read = await this.#read(incoming, called, id, deadline);
     const result = "refused" in read ? read : await this.#admit(read, incoming, deadline);
     const isRefused = "refused" in result && called?.token === "valid";
-    return isRefused ? { ...result, hasToken: true } : result;
+    return isRefused ? { ...result, isOurs: true } : result;
   }
 
   /** Reads a request, if it is to be read. */

@@ -2,8 +2,10 @@ import type { Callbacks } from "../callback-urls/callback-url.ts";
 import type { RequestedReport, ServiceAnswer } from "../client/client.ts";
 import { responseIn } from "../client/service-response.ts";
 import { InvalidReportRequestError, ReporthookError } from "../errors.ts";
+import { newId } from "../inbox/id.ts";
 import { describe } from "../lib/describe.ts";
 import { safeGet } from "../lib/safe-get.ts";
+import type { ReceiverClock } from "../lib/time/lived-clock.ts";
 import type { Requested } from "../observe/instrumentation.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import type { KnownRequests } from "./known-requests.ts";
@@ -65,17 +67,19 @@ async function send(
 
 /** Makes a request, not sent yet. */
 export function newRequest(
-  known: Pick<KnownRequest, "id" | "receiver" | "idempotencyKey" | "context" | "traceparent">,
+  known: Pick<KnownRequest, "receiver" | "idempotencyKey" | "context" | "traceparent">,
   report: RequestedReport,
   overdueMs: number,
-  { now, wallNow }: { readonly now: number; readonly wallNow: number },
+  clock: Pick<ReceiverClock, "now" | "wallNow">,
 ): KnownRequest {
+  const wallNow = clock.wallNow();
   const later = { confirmedAt: null, processingAt: null, settledAt: null, overdueAt: null };
   return {
     ...known,
+    id: newId(wallNow),
     report,
     ...{ state: "unconfirmed", reportId: null, answer: null, claims: {} },
-    dueAt: now + overdueMs,
+    dueAt: clock.now() + overdueMs,
     settledAt: null,
     isTold: false,
     version: 0,
@@ -85,7 +89,7 @@ export function newRequest(
 
 function isSame(one: KnownRequest, other: KnownRequest): boolean {
   const contextOf = ({ context }: KnownRequest): unknown =>
-    context === null ? undefined : JSON.parse(context);
+    context === null ? null : JSON.parse(context);
   return (
     sorted(one.report) === sorted(other.report) &&
     sorted(contextOf(one)) === sorted(contextOf(other))

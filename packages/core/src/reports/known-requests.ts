@@ -84,17 +84,18 @@ export class KnownRequests {
     return { ...job, context: request === null ? withoutToken : request.context };
   }
 
-  /** Has a delivery bring an event of its request, unless another one did; null if the request is not known. */
+  /** Has a delivery bring an event of its request, unless another one did, or a person tells it after the end; null if the request is not known. */
   async claim(
     id: string,
     type: EventType,
     by: string,
     reportId: string | null,
+    isByHand = false,
   ): Promise<Claim | null> {
     let repeats: string | null = null;
     let isNew = false;
     const request = await this.change(id, async (read) => {
-      repeats = await this.#whyNot(read, type, by);
+      repeats = await this.#whyNot(read, type, by, isByHand);
       isNew = repeats === null && read.claims[type]?.by !== by;
       if (!isNew) return read;
       const { wallOffset } = this.#clock;
@@ -115,9 +116,15 @@ export class KnownRequests {
     });
   }
 
-  async #whyNot(request: KnownRequest, type: EventType, by: string): Promise<string | null> {
+  async #whyNot(
+    request: KnownRequest,
+    type: EventType,
+    by: string,
+    isByHand: boolean,
+  ): Promise<string | null> {
     const earlier = request.claims[type];
-    const isLate = type === "report.overdue" || (type === "report.processing" && !earlier);
+    const isOutdated = isByHand || type === "report.processing";
+    const isLate = type === "report.overdue" || (isOutdated && earlier === undefined);
     if (isLate && isSettled(request)) return `no handler ran: the request was ${request.state}`;
     if (earlier === undefined || earlier.by === by) return null;
     // One that was discarded before its handlers succeeded leaves its event to others.

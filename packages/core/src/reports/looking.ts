@@ -1,6 +1,6 @@
 import { ReporthookError } from "../errors.ts";
 import type { OfReceiver } from "../inbox/receiver-inbox.ts";
-import { type Life, outside } from "../inbox/receivers.ts";
+import type { Life } from "../inbox/receivers.ts";
 import { requestStates } from "../inbox/request-store.ts";
 import { LivedClock } from "../lib/time/lived-clock.ts";
 import { Timekeeper } from "../lib/time/timekeeper.ts";
@@ -26,15 +26,12 @@ const ends = ["complete", "internal_error"];
 export function storedReports(
   { inbox, name, clock, time = new Timekeeper(new LivedClock(clock), inbox) }: OfReceiver,
   requests: KnownRequests = new KnownRequests(inbox, name, time.clock),
-  life: Life = outside,
-  check: () => void = () => {},
+  ready: () => Promise<void> = () => time.join(),
 ): StoredReports {
   const ask = async <T>(query: (store: NonNullable<typeof inbox.requests>) => Promise<T>) => {
-    check();
     const store = inbox.requests;
     if (store === undefined) throw new TypeError(keepsNone);
-    assertOpen(life, name);
-    await time.join();
+    await ready();
     return query(store);
   };
   return {

@@ -37,7 +37,7 @@ export async function addSettled(
   const arrival = { to: "verified", verification: "settled", ...recognized } as const;
   const { id, status: added } = await origin.inbox.add(delivery, arrival);
   // The handle stage may have been first to claim it.
-  const claim = await requests.claim(request.id, type, id, reportId);
+  const claim = await requests.claim(request.id, type, id, reportId, true);
   return added === "added" && claim?.request.claims[type]?.by === id;
 }
 
@@ -60,10 +60,9 @@ export function overdueEvent(
   request: KnownRequest,
 ): OverdueEvent {
   const { id: requestId, report, answer, reportId, dates } = request;
-  const context = contextIn(request);
   return {
     ...{ id, type: "report.overdue", requestId, report, answer, reportId, receivedAt },
-    ...(context !== undefined && { context }),
+    context: contextIn(request),
     requestedAt: new Date(dates.requestedAt),
     dueAt: new Date(dates.dueAt),
     confirmed: dates.confirmedAt !== null,

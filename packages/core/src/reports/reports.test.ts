@@ -401,6 +401,19 @@ describe("the end", () => {
     expect(seen).toMatchObject([{ requestId: id }, { requestId: id }]);
   });
 
+  it("reports.settle() tells one of two different ends at once, and its handlers alone run", async () => {
+    const { receiver, reports, seen } = make();
+    const { id } = await reports.request(report);
+    const ends = ["complete", "internal_error"] as const;
+    const changed = await Promise.all(ends.map((end) => reports.settle(id, end)));
+    expect(changed.filter(Boolean)).toHaveLength(1);
+    await receiver.start();
+    await receiver.idle();
+    const state = ends[changed.indexOf(true)];
+    expect(await reports.get(id)).toMatchObject({ state });
+    expect(seen).toMatchObject([{ type: `report.${state}`, requestId: id }]);
+  });
+
   it("reports.settle() resolves to true when its handlers have run before it could look", async () => {
     const inbox = memoryInbox();
     const { receiver, reports, seen } = make({ inbox });
@@ -461,10 +474,10 @@ describe("the end", () => {
     await notify("complete");
     await receiver.idle();
     emulator.clock.advance(7 * day - 60_000);
-    await receiver.inbox.list();
     expect((await reports.get(id))?.id).toBe(id);
     emulator.clock.advance(day);
-    await receiver.inbox.list();
     expect(await reports.get(id)).toBeNull();
+    const other = { domains: ["other.example"] };
+    expect((await reports.request(other, { idempotencyKey: "k" })).id).not.toBe(id);
   });
 });

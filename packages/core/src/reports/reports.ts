@@ -2,11 +2,9 @@ import type { Callbacks } from "../callback-urls/callback-url.ts";
 import type { RequestedReport } from "../client/client.ts";
 import { reportBody } from "../client/report-request.ts";
 import { InvalidReportRequestError, ReporthookError } from "../errors.ts";
-import { newId } from "../inbox/id.ts";
 import type { Life } from "../inbox/receivers.ts";
 import { describe } from "../lib/describe.ts";
 import { safeGet } from "../lib/safe-get.ts";
-import { setUnrefTimeout } from "../lib/time/clock.ts";
 import { realClock } from "../lib/time/real-timers.ts";
 import { assertKnownKeys, assertMs, assertOption } from "../lib/validate.ts";
 import type { Reporter } from "../observe/reporter.ts";
@@ -16,6 +14,7 @@ import type { KnownRequests } from "./known-requests.ts";
 import { assertOpen, checkId, found, keepsNone, storedReports } from "./looking.ts";
 import type { ReportRequests, RequestOptions } from "./reports-type.ts";
 import { isSettled, type KnownRequest, requestRecordOf } from "./request.ts";
+import { WaitingCalls } from "./waiting-calls.ts";
 
 const known = ["context", "idempotencyKey", "overdueMs", "signal", "resend"];
 const [firstMs, lastMs] = [250, 5_000];
@@ -34,16 +33,20 @@ export function createReports(
   requests: KnownRequests,
   life: Life,
   reporter: Pick<Reporter, "request">,
+  prune: () => Promise<void>,
 ): OwnReports {
   const { ack, callback, client, clock, name, time } = settings;
-  const waiting = new Set<() => void>();
-  const wake = (): void => {
-    for (const look of [...waiting]) look();
-  };
-  requests.onSettled = wake;
+  const waiting = new WaitingCalls();
+  requests.onSettled = waiting.wake;
   const checkKept = (): void => {
     if (ack === "handled") throw new TypeError(nothingKept);
     if (requests.store === undefined) throw new TypeError(keepsNone);
+  };
+  const ready = async (): Promise<void> => {
+    checkKept();
+    assertOpen(life, name);
+    await time.join();
+    await prune();
   };
 
   const request: ReportRequests["request"] = async (report, options = {}) => {
@@ -58,11 +61,10 @@ export function createReports(
     assertNotAborted(signal);
     assertOpen(life, name);
     return reporter.request(async (traceparent) => {
+      await ready();
       await time.joinAndKeep();
-      const [now, wallNow] = [clock.now(), clock.wallNow()];
-      const id = newId(wallNow);
-      const known = { id, receiver: name, idempotencyKey, context, traceparent };
-      const made = newRequest(known, asked, overdueMs, { now, wallNow });
+      const known = { receiver: name, idempotencyKey, context, traceparent };
+      const made = newRequest(known, asked, overdueMs, clock);
       const how = { ...settings, url };
       return askOnce(made, { signal, resend }, how, callbacks, requests);
     });
@@ -85,31 +87,16 @@ export function createReports(
       const request = found(await requests.find(id), id);
       if (isSettled(request)) return requestRecordOf(request);
       if (left() <= 0) throw waitedFor(request, timeoutMs);
-      await pause(waiting, Math.min(ms, left()), signal);
+      await waiting.pause(Math.min(ms, left()), signal);
     }
   };
 
   const end = (): void => {
     requests.isClosed = true;
-    wake();
+    waiting.wake();
   };
-  const reports = { ...storedReports(settings, requests, life, checkKept), request, wait };
+  const reports = { ...storedReports(settings, requests, ready), request, wait };
   return { reports: Object.freeze(reports), end };
-}
-
-/** Resolves after so many milliseconds of real time, when the signal is aborted, or when all that wait are to look. */
-function pause(waiting: Set<() => void>, ms: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const look = (): void => {
-      realClock.clearTimeout(timer);
-      signal?.removeEventListener("abort", look);
-      waiting.delete(look);
-      resolve();
-    };
-    const timer = setUnrefTimeout(realClock, look, ms);
-    signal?.addEventListener("abort", look);
-    waiting.add(look);
-  });
 }
 
 const noAddress =

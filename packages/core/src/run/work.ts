@@ -56,6 +56,7 @@ export class Work {
     this.#inboxFailed = oncePerMinuteEach(clock, logger.error, "error");
     this.#notPruned = oncePerMinute(clock, logger.error);
     time.onError = this.#failed;
+    time.onMinute = () => void this.prune();
   }
 
   /** Whether the inbox is open, or about to be. */

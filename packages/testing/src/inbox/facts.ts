@@ -85,8 +85,10 @@ export const facts: readonly InboxCase[] = [
       same((await inbox.facts("a")).expiring, null, "Before the announcement");
       clock.advance(28 * dayMs);
       await inbox.prune(new Date(clock.now()));
-      const deletedFrom = Math.max(parkedAt + 30 * dayMs, clock.now() + 3 * dayMs);
-      same((await inbox.facts("a")).expiring, { count: 2, deletedFrom }, "Once it is announced");
+      const since = clock.now();
+      const deletedFrom = Math.max(parkedAt + 30 * dayMs, since + 3 * dayMs);
+      const expiring = { count: 2, since, deletedFrom };
+      same((await inbox.facts("a")).expiring, expiring, "Once it is announced");
       same((await inbox.facts("b")).expiring, null, "Of another receiver");
     },
   },

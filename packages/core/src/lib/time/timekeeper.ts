@@ -41,6 +41,8 @@ const endMs = 1_000;
 export class Timekeeper {
   /** Called when the store can't keep the time. */
   onError: ((error: unknown) => void) | undefined;
+  /** Called each minute from the beginning on. */
+  onMinute = (): void => {};
   isJoined = false;
   readonly clock: LivedClock;
   readonly #store: TimeStore;
@@ -194,5 +196,6 @@ export class Timekeeper {
     this.#tickLater();
     this.clock.tick();
     void this.keep();
+    this.onMinute();
   };
 }

@@ -1,7 +1,7 @@
 import type { Facts, ParkedFact } from "@reporthook/core";
 import {
   comparedErrors,
-  deletedFromOf,
+  expiringOf,
   mostFrequent,
   parkedReasons,
   states,
@@ -89,8 +89,7 @@ export class StoredFacts {
     const { number, changedAt, announcedAt } = this.#announced.get(receiver) ?? {};
     if (!number) return null;
     const first = { changedAt: Number(changedAt), announcedAt: Number(announcedAt) };
-    const deletedFrom = deletedFromOf(first, this.#maintenance.retention);
-    return { count: Number(number), deletedFrom };
+    return expiringOf(Number(number), first, this.#maintenance.retention);
   }
 
   #frequentError(receiver: number): string | null {
