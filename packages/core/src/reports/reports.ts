@@ -65,8 +65,7 @@ export function createReports(
       await time.joinAndKeep();
       const known = { receiver: name, idempotencyKey, context, traceparent };
       const made = newRequest(known, asked, overdueMs, clock);
-      const how = { ...settings, url };
-      return askOnce(made, { signal, resend }, how, callbacks, requests);
+      return askOnce(made, { signal, resend }, { ...settings, url }, callbacks, requests);
     });
   };
 
