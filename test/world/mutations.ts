@@ -208,7 +208,7 @@ export const mutations: readonly Mutation[] = [
       await requests.change(request.id, (read) => told(read, origin.clock.wallNow()));
       await origin.inbox.add(delivery, { to: "verified", verification: null, type, reportId });`,
     asksForReports: true,
-    seed: 48,
+    seed: 46,
   },
   {
     name: "confirms a request by whatever comes to its address",
@@ -223,18 +223,5 @@ export const mutations: readonly Mutation[] = [
       );
       return { ...job, context: request === null ? withoutToken : request.context };`,
     asksForReports: true,
-  },
-  {
-    name: "writes over what others have changed of a request meanwhile",
-    file: `${sqlite}/writer-thread/request-table.ts`,
-    of: "#replace",
-    becomes: `
-      const row = this.#find(read.id, read.receiver);
-      if (row === undefined) return false;
-      this.#delete(row);
-      if (next !== null) this.#insert(Number(row["receiver"]), next);
-      return true;`,
-    asksForReports: true,
-    seed: 59,
   },
 ];
