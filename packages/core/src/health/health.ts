@@ -66,6 +66,7 @@ export interface Inside {
 export interface Reporting {
   readonly desk: NewsDesk;
   readonly report: () => ProcessReport;
+  prune(): Promise<void>;
 }
 
 const answerMs = 400;
@@ -123,6 +124,7 @@ export class Lookout {
     const { inbox, name, time } = this.#of;
     try {
       await time.join();
+      await this.#own?.prune();
       const at = time.clock.now();
       this.look = { at, ...(await lookAt(inbox, name)) };
     } catch (error) {

@@ -24,6 +24,8 @@ const signsADay = 17_280;
 export class Presence {
   /** Called when the inbox can't keep it. */
   onError: ((error: unknown) => void) | undefined;
+  /** Prunes the inbox before it is looked at. */
+  prune: () => Promise<void> = async () => {};
   readonly #of: OfReceiver;
   readonly #clock: LivedClock;
   readonly desk: NewsDesk;

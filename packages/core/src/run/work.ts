@@ -34,6 +34,7 @@ export class Work {
   #consumers: readonly Consumer[] = [];
   #recorded = (): void => {};
   #prunedAt = Number.NEGATIVE_INFINITY;
+  #pruning: Promise<void> | null = null;
   #stopping: Promise<unknown> = Promise.resolve();
 
   constructor(
@@ -52,6 +53,7 @@ export class Work {
     this.#sweep = sweep;
     this.#presence = presence;
     presence.onError = this.#failed;
+    presence.prune = () => this.prune(pruneForListsMs);
     this.lastAttempts = new LastAttempts(settings);
     this.#inboxFailed = oncePerMinuteEach(clock, logger.error, "error");
     this.#notPruned = oncePerMinute(clock, logger.error);
@@ -143,17 +145,30 @@ export class Work {
 
   /** Prunes the inbox, at most once in `everyMs` milliseconds; in the first hour nothing is over. Never rejects. */
   prune(everyMs = 60_000): Promise<void> {
-    const { ack, clock, time } = this.#settings;
+    const { ack, clock } = this.#settings;
     const now = clock.now();
     if (ack !== "stored" || this.isStopped || now - this.#prunedAt < everyMs) {
       return Promise.resolve();
     }
     this.#prunedAt = now;
-    return this.#prune(time.isYoung ? 0 : time.retentionNow);
+    this.#pruning ??= this.#pruneUpTo().finally(() => {
+      this.#pruning = null;
+    });
+    return this.#pruning;
   }
 
-  async #prune(now: number): Promise<void> {
-    const { inbox, redact } = this.#settings;
+  /** Once more if time has passed meanwhile: a virtual clock may leap over thousands of minutes. */
+  async #pruneUpTo(): Promise<void> {
+    let at: number;
+    do {
+      at = this.#prunedAt;
+      await this.#prune();
+    } while (at !== this.#prunedAt && !this.isStopped);
+  }
+
+  async #prune(): Promise<void> {
+    const { inbox, redact, time } = this.#settings;
+    const now = time.isYoung ? 0 : time.retentionNow;
     try {
       this.#reporter.pruned(await inbox.prune(new Date(now)), now);
     } catch (error) {
