@@ -147,9 +147,8 @@ export class Work {
   prune(everyMs = 60_000): Promise<void> {
     const { ack, clock } = this.#settings;
     const now = clock.now();
-    if (ack !== "stored" || this.isStopped || now - this.#prunedAt < everyMs) {
-      return Promise.resolve();
-    }
+    if (ack !== "stored" || this.isStopped) return Promise.resolve();
+    if (now - this.#prunedAt < everyMs) return this.#pruning ?? Promise.resolve();
     this.#prunedAt = now;
     this.#pruning ??= this.#pruneUpTo().finally(() => {
       this.#pruning = null;
