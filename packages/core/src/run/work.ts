@@ -125,7 +125,6 @@ export class Work {
     this.#reporter.settled(job, outcome);
     const goesOn = outcome.to === "verified" || outcome.to === "retry";
     if (job.stage === "handle" || !goesOn) this.waitUntil.settle(job.id);
-    void this.prune();
     this.lastAttempts.recorded(job, outcome);
     this.#recorded();
   }
