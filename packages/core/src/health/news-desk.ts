@@ -89,7 +89,8 @@ export class NewsDesk {
       this.#refusedSince ??= now;
       this.#service = "refused";
     } else if (why === "silence") this.#service = "unreachable";
-    else this.#service = "failing";
+    // A stranger can cause such answers: once there were verdicts, a minute without any tells.
+    else if (now - (this.#judgedAt ?? never) >= minuteMs) this.#service = "failing";
   }
 
   /** Called with each result: of the refused ones, some are lost. */
