@@ -32,6 +32,15 @@ export class Pulse {
     clearInterval(this.#timer);
     const index = Atomics.load(new Int32Array(this.memory), 1) - 1;
     // Nobody has locks on an index that was deleted; of another one, closing it would drop those of this process.
-    if (index >= 0 && fstatSync(index).nlink === 0) closeSync(index);
+    if (index >= 0 && isDeleted(index)) closeSync(index);
+  }
+}
+
+function isDeleted(descriptor: number): boolean {
+  try {
+    return fstatSync(descriptor).nlink === 0;
+  } catch {
+    // Those of Deno belong to one thread.
+    return false;
   }
 }
