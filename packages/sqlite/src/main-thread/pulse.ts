@@ -40,7 +40,7 @@ function isDeleted(descriptor: number): boolean {
   try {
     return fstatSync(descriptor).nlink === 0;
   } catch {
-    // Those of Deno belong to one thread.
+    // Deno numbers the descriptors of each thread by itself.
     return false;
   }
 }
