@@ -51,6 +51,11 @@ describe("reports that were asked for", () => {
     const { out } = await cli(["reports", "show", id.slice(0, 25), "--db", db]);
     expect(out).toContain('"domains":["example.com"]');
     expect(out).toContain("report.overdue");
+    const { entries } = (
+      await cliJson<{ entries: { id: string }[] }>(["inbox", "list", "--db", db])
+    ).value;
+    const shown = await cliJson(["inbox", "show", entries[0]?.id ?? "", "--db", db]);
+    expect(shown.value).toMatchObject({ requestId: id, context: { customer: "c-1" } });
     const missing = await cli(["reports", "show", "nobody", "--db", db]);
     expect([missing.code, missing.err]).toEqual([1, expect.stringContaining("No request")]);
   });

@@ -75,13 +75,14 @@ describe("what is parked", () => {
     const look = "npx reporthook inbox list --reason do_not_retry";
     const title = "reports: 3 deliveries are parked as do_not_retry";
     const text = `${title}. Release or discard what waits for a person. Look: ${look}`;
-    expect(sent[0]).toMatchObject({ title, text, command: look });
+    const { url } = (await receiver.health()).problems[0] ?? {};
+    expect(sent[0]).toMatchObject({ title, text, command: look, url });
     for (const id of ids.slice(1)) await receiver.inbox.discard(id);
     await pass(5 * minute);
     expect(sent.length).toBe(1);
     await receiver.inbox.discard(ids[0] ?? "");
     await pass(minute);
-    expect(sent[1]).toMatchObject({ state: "resolved", since: sent[0]?.since });
+    expect(sent[1]).toMatchObject({ state: "resolved", since: sent[0]?.since, url });
     expect(sent[1]?.text).toMatch(
       /^reports: resolved after \d min: no delivery is parked as do_not_retry any more\.$/,
     );
@@ -142,7 +143,7 @@ describe("what is parked", () => {
     const { sent, park, pass } = watched({}, { ack: "handled" });
     await park();
     await pass(minute);
-    expect(sent.map(({ code }) => code)).toEqual(["lost"]);
+    expect(sent).toMatchObject([{ code: "lost", severity: "critical" }]);
   });
 
   it("alerts() watches each of several receivers by itself, in the context of createReceiver", async () => {

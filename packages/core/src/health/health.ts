@@ -70,6 +70,7 @@ export interface Reporting {
 }
 
 const answerMs = 400;
+const pruneMs = 100;
 const silentMs = 4_000;
 /** Milliseconds by which two clocks that are read one after the other may differ. */
 const jitterMs = 100;
@@ -124,7 +125,8 @@ export class Lookout {
     const { inbox, name, time } = this.#of;
     try {
       await time.join();
-      await this.#own?.prune();
+      // A long one goes on meanwhile.
+      await settlesWithin(realClock, pruneMs, this.#own?.prune() ?? Promise.resolve());
       const at = time.clock.now();
       this.look = { at, ...(await lookAt(inbox, name)) };
     } catch (error) {

@@ -161,6 +161,10 @@ describe("asking", () => {
       await expect(refused).rejects.toMatchObject({ code: "idempotency_key_reused" });
     }
     expect(sent).toHaveLength(1);
+    // A record shows both as null.
+    const without = await reports.request(report, { idempotencyKey: "none" });
+    const asNull = await reports.request(report, { idempotencyKey: "none", context: null });
+    expect(asNull.id).toBe(without.id);
   });
 
   it("receiver.reports rejects with a TypeError that says what to set, or what is wrong", async () => {

@@ -61,7 +61,6 @@ export function createReports(
     assertNotAborted(signal);
     assertOpen(life, name);
     return reporter.request(async (traceparent) => {
-      await ready();
       await time.joinAndKeep();
       const known = { receiver: name, idempotencyKey, context, traceparent };
       const made = newRequest(known, asked, overdueMs, clock);
