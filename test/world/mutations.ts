@@ -208,7 +208,7 @@ export const mutations: readonly Mutation[] = [
       await requests.change(request.id, (read) => told(read, origin.clock.wallNow()));
       await origin.inbox.add(delivery, { to: "verified", verification: null, type, reportId });`,
     asksForReports: true,
-    seed: 46,
+    seed: 75,
   },
   {
     name: "confirms a request by whatever comes to its address",

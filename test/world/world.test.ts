@@ -8,8 +8,8 @@ import { type Result, runWorld } from "./run.ts";
 // The long run is `pnpm test:world`; WORLD_SEED repeats one world, and prints what happens in it.
 const chosen = process.env["WORLD_SEED"];
 const first = Number(process.env["WORLD_FROM"] ?? 1);
-/** By one of these a fault has to be noticed, unless it names another. */
-const firstOnes = Array.from({ length: 50 }, (_, index) => index + 1);
+/** By one of these a fault has to be noticed. */
+const firstOnes = Array.from({ length: 300 }, (_, index) => index + 1);
 const limitMs = 300_000;
 const kinds = [
   { name: "promises", asksForReports: false, gate: 150, quick: 30 },
@@ -100,9 +100,10 @@ if (chosen === undefined && !isQuick)
   describe("faulty receivers", () => {
     test.each(mutations)("a world sees one that $name", { timeout: limitMs }, async (mutation) => {
       const { seed, asksForReports = false } = mutation;
-      const worlds = seed === undefined ? firstOnes : [seed];
+      // The one it names comes first: a rare fault is seldom seen, and by another one once the product does more or less.
+      const worlds = seed === undefined ? firstOnes : [seed, ...firstOnes];
       const noticed = await firstBroken(await buildProduct(mutation), worlds, asksForReports);
       evidence("faults", { faults: 1 }, { unnoticed: Number(noticed === null) });
-      expect(noticed, `not in the worlds ${worlds.join(", ")}`).not.toBeNull();
+      expect(noticed, `not in ${worlds.length} worlds`).not.toBeNull();
     });
   });

@@ -9,7 +9,7 @@ export interface Mutation extends Planted {
   readonly name: string;
   /** From the workspace's root on. */
   readonly file: string;
-  /** The world that has to notice it, where that takes a rare coincidence. */
+  /** A world that noticed it, where that takes a rare coincidence. */
   readonly seed?: number;
   /** Whether it is noticed in a world in which reports are asked for. */
   readonly asksForReports?: true;
