@@ -23,7 +23,7 @@ function openLog(path: string): number | null {
 }
 
 function readLog(descriptor: number, at: number, length: number): Buffer {
-  const bytes = Buffer.alloc(length);
+  const bytes = Buffer.allocUnsafe(length);
   return bytes.subarray(0, readSync(descriptor, bytes, 0, length, at));
 }
 
@@ -86,10 +86,10 @@ export class LogContent {
   readonly #descriptor: number | null;
   #index: number | undefined;
   /** The salts and the last frame, as the index had them at the last look. */
-  #indexed: { readonly salts: Buffer; readonly last: number } | null = null;
+  #indexed: { readonly salts: Buffer; readonly last: number } = { salts: Buffer.alloc(0), last: 0 };
   #header: Buffer = Buffer.alloc(0);
-  /** The number of frames in a row that belong to the header. */
-  #frames = 0;
+  /** Whether a frame of this header follows the last one already: a transaction that was rolled back may leave some. */
+  #isFollowed = false;
   /** The same at the last look at all of them, with their log. */
   #whole: {
     readonly header: Buffer;
@@ -107,14 +107,12 @@ export class LogContent {
   /** Notes how long it is, in a transaction, before its commit; returns the end of the name of a damaged file, or null. */
   look(): "-wal" | "-shm" | null {
     this.#readHeader();
-    if (this.#frames > 0 && !this.#has(this.#frames)) return "-wal";
+    this.#isFollowed = false;
+    if (this.#descriptor === null || !isLog(this.#header)) return null;
     if (!this.#isIndexSound()) return "-shm";
-    let step = 1;
-    while (this.#has(this.#frames + step)) {
-      this.#frames += step;
-      step *= 2;
-    }
-    for (; step >= 1; step /= 2) if (this.#has(this.#frames + step)) this.#frames += step;
+    const { last } = this.#indexed;
+    if (!this.#has(last)) return "-wal";
+    this.#isFollowed = this.#has(last + 1);
     return null;
   }
 
@@ -128,7 +126,8 @@ export class LogContent {
     const before = this.#header;
     this.#readHeader();
     if (this.#descriptor === null) return true;
-    if (this.#header === before) return this.#has(this.#frames + 1) || this.#endsAsIndexed();
+    if (this.#header === before)
+      return (!this.#isFollowed && this.#has(this.#indexed.last + 1)) || this.#endsAsIndexed();
     // It was started over, by this commit or after a checkpoint of it.
     return this.#header.length === 0 || isLog(this.#header);
   }
@@ -152,7 +151,6 @@ export class LogContent {
    * that it says are in the file: it would delete the log with the others.
    */
   #isIndexSound(): boolean {
-    if (this.#descriptor === null || !isLog(this.#header)) return true;
     const { bytes, number } = this.#readIndex();
     if (bytes.length <= 2 * indexHeaderBytes) return false;
     const before = this.#indexed;
@@ -163,7 +161,7 @@ export class LogContent {
       .equals(bytes.subarray(indexHeaderBytes, 2 * indexHeaderBytes));
     // This transaction may have started the log over: then it has no frames yet.
     const belongs = last === 0 || salts.equals(this.#header.subarray(saltAt, saltAt + 8));
-    const isOlder = before !== null && salts.equals(before.salts) && last < before.last;
+    const isOlder = salts.equals(before.salts) && last < before.last;
     const isWritten = bytes[12] === 1;
     return isWritten && isOne && belongs && !isOlder && number(2 * indexHeaderBytes) <= last;
   }
@@ -207,7 +205,6 @@ export class LogContent {
     const header = readLog(this.#descriptor, 0, headerBytes);
     if (header.equals(this.#header)) return;
     this.#header = header;
-    this.#frames = 0;
   }
 
   /** Whether the frame of this number, from 1 on, belongs to the header. */

@@ -94,16 +94,12 @@ function reasonNumber(code: ParkedFact["reason"]): number {
   return (parkedReasons as readonly string[]).indexOf(code);
 }
 
-/** The numbers of each kind, those of the parked ones without their reasons. */
-function withoutReasons(counts: CountsByKind): (kind: number) => number {
-  return (kind) => {
-    let sum = counts[kind] ?? 0;
-    const place = parkedKinds.indexOf(kind);
-    for (let at = firstParked + place; place >= 0 && at < counts.length; at += parkedKinds.length) {
-      sum += counts[at] ?? 0;
-    }
-    return sum;
-  };
+/** The number of a kind of parked ones, whatever the reason. */
+function parkedIn(counts: CountsByKind, kind: number): number {
+  let sum = counts[kind] ?? 0;
+  const first = firstParked + parkedKinds.indexOf(kind);
+  for (let at = first; at < counts.length; at += parkedKinds.length) sum += counts[at] ?? 0;
+  return sum;
 }
 
 /** The number of parked deliveries for a reason. */
@@ -134,15 +130,16 @@ export function sumOfCounts(all: Iterable<CountsByKind>): CountsByKind {
 
 /** Counts by state, as the inbox gives them. */
 export function countsByState(counts: CountsByKind = zeroCountsByKind): Counts {
-  const of = withoutReasons(counts);
-  const [received, verified, handled, held, rejected, dead] = states.map((_, kind) => of(kind));
+  const of = (kind = 0): number => counts[kind] ?? 0;
+  const parked = (kind = 0): number => parkedIn(counts, kind);
+  const [received, verified, handled, held, rejected, dead] = states.keys();
   return {
-    received: (received ?? 0) + of(kinds.lowPriority) + of(kinds.withoutToken),
-    verified: (verified ?? 0) + of(kinds.unsignedVerified) + failingIn(counts),
-    handled: handled ?? 0,
-    held: (held ?? 0) + of(kinds.unsignedHeld) + of(kinds.withoutTokenHeld),
-    rejected: rejected ?? 0,
-    dead: dead ?? 0,
+    received: of(received) + of(kinds.lowPriority) + of(kinds.withoutToken),
+    verified: of(verified) + of(kinds.unsignedVerified) + failingIn(counts),
+    handled: of(handled),
+    held: parked(held) + parked(kinds.unsignedHeld) + parked(kinds.withoutTokenHeld),
+    rejected: of(rejected),
+    dead: parked(dead),
   };
 }
 
@@ -164,8 +161,8 @@ export function backlogOf(
   stored: CountsByKind = zeroCountsByKind,
   pending: CountsByKind = zeroCountsByKind,
 ): Backlog {
-  const [inStore, onTheirWay] = [withoutReasons(stored), withoutReasons(pending)];
-  const of = (kind: number): number => inStore(kind) + onTheirWay(kind);
+  const of = (kind: number): number => (stored[kind] ?? 0) + (pending[kind] ?? 0);
+  const parked = (kind: number): number => parkedIn(stored, kind) + parkedIn(pending, kind);
   const unverified = of(kinds.received) + of(kinds.withoutToken);
   const unsignedWaiting = of(kinds.unsignedVerified) + of(kinds.unsignedFailing);
   return {
@@ -173,7 +170,7 @@ export function backlogOf(
       unverified + of(kinds.lowPriority) + of(kinds.verified) + of(kinds.failing) + unsignedWaiting,
     unverified,
     unsignedWaiting,
-    unsignedHeld: of(kinds.unsignedHeld),
-    withoutToken: of(kinds.withoutToken) + of(kinds.withoutTokenHeld),
+    unsignedHeld: parked(kinds.unsignedHeld),
+    withoutToken: of(kinds.withoutToken) + parked(kinds.withoutTokenHeld),
   };
 }
