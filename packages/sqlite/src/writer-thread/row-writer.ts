@@ -1,23 +1,21 @@
 import type { Database, Statement, Value } from "../database/driver.ts";
 
-const rowsPerStatement = 8;
+const mostRows = 32;
 
-/** Writes rows, several in one statement where there are as many: passing a value to a driver costs as much as storing it. */
+/** Writes rows, many in one statement: a call of a driver costs as much as storing a row. */
 export class RowWriter {
   readonly #valuesPerRow: number;
-  readonly #one: Statement;
-  readonly #several: Statement;
+  readonly #prepare: (rows: number) => Statement;
+  /** For 1, 2, 4, … rows. */
+  readonly #statements = new Map<number, Statement>();
   #shared: readonly Value[] = [];
   #values: Value[] = [];
 
   /** `sqlOf` makes the statement for some rows: `(?, ?), (?, ?)` if these are two, of two values each. */
   constructor(database: Database, valuesPerRow: number, sqlOf: (rows: string) => string) {
     const row = `(${new Array<string>(valuesPerRow).fill("?").join(", ")})`;
-    const prepare = (rows: number): Statement =>
-      database.prepare(sqlOf(new Array<string>(rows).fill(row).join(", ")));
     this.#valuesPerRow = valuesPerRow;
-    this.#one = prepare(1);
-    this.#several = prepare(rowsPerStatement);
+    this.#prepare = (rows) => database.prepare(sqlOf(new Array<string>(rows).fill(row).join(", ")));
   }
 
   /** Sets the values that the next rows share; they are bound after those of the rows. */
@@ -35,14 +33,21 @@ export class RowWriter {
   write(): void {
     const values = this.#values;
     this.#values = [];
-    const many = rowsPerStatement * this.#valuesPerRow;
-    for (let at = 0; at < values.length; ) {
-      const isMany = values.length - at >= many;
-      const end = at + (isMany ? many : this.#valuesPerRow);
-      const statement = isMany ? this.#several : this.#one;
-      statement.run(...values.slice(at, end), ...this.#shared);
+    for (let [at, rows] = [0, mostRows]; at < values.length; ) {
+      const end = at + rows * this.#valuesPerRow;
+      if (end > values.length) {
+        rows /= 2;
+        continue;
+      }
+      this.#statement(rows).run(...values.slice(at, end), ...this.#shared);
       at = end;
     }
+  }
+
+  #statement(rows: number): Statement {
+    const statement = this.#statements.get(rows) ?? this.#prepare(rows);
+    this.#statements.set(rows, statement);
+    return statement;
   }
 
   /** Drops the rows that were not written. */
