@@ -71,10 +71,13 @@ export function recognize(
   const parsed = parse?.({ body, headers }) ?? null;
   assertNoPromise("parse", parsed);
   if (parsed !== null) return checked(parsed);
-  const candidates = [body, ...places.map((place) => own(body, place)).filter(isObject)];
-  for (const candidate of candidates) {
-    const status = own(candidate, "status");
-    if (isStatus(status)) return report(status, reportIdIn(candidate));
+  const status = own(body, "status");
+  if (isStatus(status)) return report(status, reportIdIn(body));
+  for (const place of places) {
+    const inner = own(body, place);
+    if (!isObject(inner)) continue;
+    const status = own(inner, "status");
+    if (isStatus(status)) return report(status, reportIdIn(inner));
   }
   if (isStatus(payload)) return report(payload, reportIdIn(body));
   return { type: "unknown", reportId: null };

@@ -21,23 +21,23 @@ export interface MemoryDelivery extends StoredDelivery {
 
 /** The keys of the last 24 hours, at most the last 200,000: tells duplicates, and signatures that come again. */
 export class MemoryDedupeWindow {
-  // In the order of arrival, so that the oldest are dropped first.
-  readonly #keys = new Map<string, DedupeKey>();
-  // Nearly every signature has one key: a set for each would cost more than the rest of storing.
-  readonly #signatures = new Map<string, DedupeKey | Set<DedupeKey>>();
+  // By signature, in the order of arrival, so that the oldest are dropped first. Nearly every signature has one key: a map for
+  // each would cost more than the rest of storing.
+  readonly #signatures = new Map<string, Siblings>();
+  #size = 0;
 
   get size(): number {
-    return this.#keys.size;
+    return this.#size;
   }
 
   /** Finds the delivery with the same key, or the first one with the same signature, which is the key's first half. */
   find(key: string | null, now: number): { duplicateOf?: string; sameSignatureAs?: string } {
-    if (key === null) return {};
-    const same = this.#keys.get(key);
+    const siblings = key === null ? undefined : this.#signatures.get(signatureOf(key));
+    if (key === null || siblings === undefined) return {};
+    const same = keyIn(siblings, key);
     if (same !== undefined && !isOver(same, now)) return { duplicateOf: same.id };
     this.forget(same);
-    const siblings = this.#signatures.get(signatureOf(key)) ?? [];
-    for (const known of "key" in siblings ? [siblings] : siblings) {
+    for (const known of keysOf(siblings)) {
       if (!isOver(known, now)) return { sameSignatureAs: known.id };
     }
     return {};
@@ -47,33 +47,58 @@ export class MemoryDedupeWindow {
   add(key: string, id: string, at: number): DedupeKey {
     if (this.size === keysMax) this.prune(Number.POSITIVE_INFINITY, droppedAtOnce);
     const known = { key, id, at };
-    this.#keys.set(key, known);
     const signature = signatureOf(key);
     const siblings = this.#signatures.get(signature);
-    if (siblings instanceof Set) siblings.add(known);
-    else this.#signatures.set(signature, siblings ? new Set([siblings, known]) : known);
+    if (siblings instanceof Map) siblings.set(key, known);
+    else this.#signatures.set(signature, siblings ? mapOf(siblings, known) : known);
+    this.#size++;
     return known;
   }
 
   /** Drops a key, so that a copy of its delivery is new. Idempotent. */
   forget(known: DedupeKey | undefined): void {
-    if (known === undefined || this.#keys.get(known.key) !== known) return;
-    this.#keys.delete(known.key);
-    const siblings = this.#signatures.get(signatureOf(known.key));
-    if (siblings instanceof Set) siblings.delete(known);
-    if (siblings === known || (siblings instanceof Set && siblings.size === 0)) {
-      this.#signatures.delete(signatureOf(known.key));
+    if (known === undefined) return;
+    const signature = signatureOf(known.key);
+    const siblings = this.#signatures.get(signature);
+    if (siblings === undefined || keyIn(siblings, known.key) !== known) return;
+    this.#size--;
+    if (siblings instanceof Map) siblings.delete(known.key);
+    if (siblings === known || (siblings instanceof Map && siblings.size === 0)) {
+      this.#signatures.delete(signature);
     }
   }
 
-  /** Drops keys that are older than the window, a limited number at a time. */
+  /** Drops keys that are older than the window, a limited number at a time; one whose signature came again may stay longer. */
   prune(now: number, most: number = keysMax): void {
     let left = most;
-    for (const known of this.#keys.values()) {
-      if (left-- === 0 || !isOver(known, now)) return;
-      this.forget(known);
+    for (const [signature, siblings] of this.#signatures) {
+      const before = left;
+      for (const known of keysOf(siblings)) {
+        if (left === 0 || !isOver(known, now)) break;
+        this.forget(known);
+        left--;
+      }
+      if (left === 0 || left === before) return;
+      // Behind the others, so that it doesn't hold them up.
+      if (this.#signatures.delete(signature)) this.#signatures.set(signature, siblings);
     }
   }
+}
+
+/** All keys with one signature, in the order of arrival. */
+type Siblings = DedupeKey | Map<string, DedupeKey>;
+
+function keyIn(siblings: Siblings, key: string): DedupeKey | undefined {
+  if (siblings instanceof Map) return siblings.get(key);
+  return siblings.key === key ? siblings : undefined;
+}
+
+function keysOf(siblings: Siblings): Iterable<DedupeKey> {
+  return siblings instanceof Map ? siblings.values() : [siblings];
+}
+
+function mapOf(...all: readonly DedupeKey[]): Map<string, DedupeKey> {
+  return new Map(all.map((known) => [known.key, known]));
 }
 
 /** The bytes of a key as text, which a map can look up. */
