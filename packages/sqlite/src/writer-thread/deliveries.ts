@@ -7,13 +7,13 @@ import type { Completion, Origin, StoredResult } from "../protocol/protocol.ts";
 import type { Addition } from "../protocol/request-batch.ts";
 import {
   type Changes,
-  changedColumns,
   changesOf,
   dropsBody,
   leasedTo,
   retentionClass,
   storedDeliveryOf,
 } from "../protocol/row.ts";
+import { ChangeWriter } from "./change-writer.ts";
 import { Counters, lastNumber } from "./counters.ts";
 import { DedupeWindow, nothingKnown } from "./dedupe.ts";
 import { ReceiverIds } from "./receiver-ids.ts";
@@ -63,8 +63,8 @@ const insertOf = (rows: string): string => `
 export class Deliveries {
   readonly tables: Tables;
   readonly #new: RowWriter;
-  readonly #change: Statement;
-  readonly #record: Statement;
+  readonly #change: ChangeWriter;
+  readonly #record: ChangeWriter;
   readonly #drop: Statement;
   readonly #empty: Statement;
   readonly #erase: Statement;
@@ -83,10 +83,10 @@ export class Deliveries {
       window: new DedupeWindow(database, () => this.write()),
     };
     this.#new = new RowWriter(database, own.length, insertOf);
-    const changes = changedColumns.map((column) => `${column} = ?`).join(", ");
-    this.#change = database.prepare(`UPDATE delivery SET ${changes} WHERE seq = ?`);
-    this.#record = database.prepare(
-      `UPDATE delivery SET ${changes}, starts = ifnull(?, starts) WHERE seq = ? AND queue = ? AND rank = ?`,
+    this.#change = new ChangeWriter(database, " WHERE seq = ?");
+    this.#record = new ChangeWriter(
+      database,
+      ", starts = ifnull(?, starts) WHERE seq = ? AND queue = ? AND rank = ?",
     );
     this.#drop = database.prepare("UPDATE delivery SET body = NULL, url = '' WHERE seq = ?");
     this.#erase = database.prepare(
@@ -140,7 +140,7 @@ export class Deliveries {
 
   write(): void {
     this.#new.write();
-    for (const { seq, changes } of this.#changes) this.#change.run(...changes, seq);
+    for (const { seq, changes } of this.#changes) this.#change.run(changes, seq);
     this.#changes = [];
   }
 
@@ -152,8 +152,7 @@ export class Deliveries {
     // A delivery that keeps its lease has begun once.
     const starts = completion.keepsLease ? null : leaseAgain === null ? 0 : 1;
     const lease = [queues[stage].leased, workerId];
-    const result = this.#record.run(...changes, starts, seq, ...lease);
-    if (Number(result.changes) === 0) return false;
+    if (this.#record.run(changes, starts, seq, ...lease) === 0) return false;
     if (dropsBody(changes)) this.#drop.run(seq);
     this.#recount(this.tables.receivers.idOf(receiver), kindBefore, kindAfter);
     return true;
@@ -164,7 +163,7 @@ export class Deliveries {
     const stored = this.storedDeliveryOf(row);
     const kindBefore = kindOf(stored);
     change(stored);
-    this.#change.run(...changesOf(stored, now), Number(row["seq"]));
+    this.#change.run(changesOf(stored, now), Number(row["seq"]));
     this.#recount(Number(row["receiver"]), kindBefore, kindOf(stored));
     return stored;
   }
