@@ -86,7 +86,8 @@ async function settle(world: World): Promise<void> {
   const until = time.now + settledMs;
   for (const ms of [0, 2_000, 15_000]) {
     await wait(world, ms);
-    sendInCalm(world, calm);
+    // Each hears that the service gives verdicts: one that asks about nothing but refused signatures takes its key for refused.
+    for (const app of world.apps) sendInCalm(world, calm, app);
   }
   if (setup.options.ack === "handled") return wait(world, 30_000);
   for (let ms = 1_000; ; ms = Math.min(ms * 1.5, 60_000)) {

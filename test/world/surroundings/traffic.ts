@@ -1,3 +1,4 @@
+import type { App } from "../product/app.ts";
 import type { World } from "../world.ts";
 import type { Chance } from "./chance.ts";
 import { type Deed, type Notification, newNotification } from "./notification.ts";
@@ -43,9 +44,8 @@ export function planStrangers(world: World, chance: Chance): void {
   }
 }
 
-/** Sends one that is to be acknowledged and handled, for nothing is wrong. */
-export function sendInCalm(world: World, chance: Chance): Notification {
-  const { ledger, time } = world;
+/** Sends one to a process that is to be acknowledged and handled, for nothing is wrong. */
+export function sendInCalm({ ledger, time }: World, chance: Chance, app: App): void {
   const before = ledger.notifications;
   const made = newNotification(chance, {
     n: before.length,
@@ -55,10 +55,9 @@ export function sendInCalm(world: World, chance: Chance): Notification {
   });
   const notification = { ...made, deeds: ["succeed"] as Deed[] };
   before.push(notification);
-  world.anApp(chance)?.receive(notification, 0, (status) => {
+  app.receive(notification, 0, (status) => {
     if (status !== 200) ledger.breaks(`n=${notification.n} was answered ${status} in calm`);
   });
-  return notification;
 }
 
 /** Sends it; whoever gets no 2xx may send it again. */

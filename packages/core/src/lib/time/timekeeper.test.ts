@@ -54,6 +54,22 @@ describe("lived time", () => {
     expect(time.clock.wallNow()).toBe(start);
   });
 
+  it("a Timekeeper knows nothing of the time before it, if another process began a moment ago with a clock that had gained", async () => {
+    const { time, begin, set } = setUp({
+      ...noMark,
+      livedAt: 5_000,
+      wallAt: start,
+      furthestAt: start,
+    });
+    set(hourMs);
+    await time.join();
+    time.begin();
+    const second = begin();
+    await second.join();
+    expect(time.clock.knownSince).toBe(5_000 + hourMs);
+    expect(second.clock.knownSince).toBe(5_000 + hourMs);
+  });
+
   it("a Timekeeper keeps the time when the wall clock is set", async () => {
     const { time, store, set } = setUp();
     await time.join();

@@ -136,8 +136,9 @@ export class Timekeeper {
     const wall = clock.wallNow();
     if (mark !== null && mark.livedAt > 0) {
       const unseenMs = Math.max(0, wall - mark.furthestAt);
-      clock.goOnFrom(mark.livedAt + unseenMs, unseenMs);
       this.#unseenMs = mark.unseenMs + unseenMs;
+      // Also of what another process has not seen: what came before has waited nobody knows how long.
+      clock.goOnFrom(mark.livedAt + unseenMs, this.#unseenMs);
       this.#heldMs = mark.heldMs;
       this.#furthest = mark.furthestAt - mark.livedAt;
     } else {
