@@ -2,7 +2,7 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { hostname, tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { isDeepStrictEqual } from "node:util";
 import {
@@ -11,13 +11,14 @@ import {
   type Clock,
   createClient,
   createReceiver,
-  type Inbox,
   type Receiver,
 } from "@reporthook/core";
 import { systemClock } from "@reporthook/core/store";
 import { dashboard } from "@reporthook/dashboard";
 import { createEmulator, type Emulator } from "@reporthook/emulator";
 import { sqliteInbox } from "@reporthook/sqlite";
+import { fill, mountTiny } from "@reporthook/test-support/mounts";
+import { missingForMounts, testWith } from "@reporthook/test-support/needs";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Terminal } from "#cli";
 import { createProgram } from "#cli";
@@ -36,7 +37,6 @@ interface Story {
 interface Drill {
   readonly emulator: Emulator;
   readonly receiver: Receiver;
-  readonly inbox: Inbox;
   readonly file: string;
   /** The messages of the log, each once. */
   log(): string[];
@@ -55,8 +55,13 @@ const nameOf = ({ code, severity, reason }: Named): string =>
   [severity, code, reason].filter((part) => part !== null).join(" ");
 
 /** An app on a file, with alerts and a dashboard, on virtual time. */
-function begin(handlers: (receiver: Receiver) => void, clock?: Clock): Drill {
+function begin(
+  handlers: (receiver: Receiver) => void,
+  { clock, ownDisk = false }: { readonly clock?: Clock; readonly ownDisk?: boolean } = {},
+): Drill {
   const folder = mkdtempSync(join(tmpdir(), "drill-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  if (ownDisk) mountTiny(folder);
   const file = join(folder, "inbox.db");
   const emulator = createEmulator();
   const inbox = sqliteInbox(file);
@@ -80,7 +85,6 @@ function begin(handlers: (receiver: Receiver) => void, clock?: Clock): Drill {
   onTestFinished(async () => {
     await receiver.close({ timeoutMs: 0 }).catch(() => {});
     await emulator.close();
-    rmSync(folder, { recursive: true, force: true });
   });
   const ask = async (path: string): Promise<Response> =>
     page(new Request(`http://localhost/inbox/${path}`), { peer: "127.0.0.1" });
@@ -92,7 +96,7 @@ function begin(handlers: (receiver: Receiver) => void, clock?: Clock): Drill {
     }
   }
   return {
-    ...{ emulator, receiver, inbox, file, pass },
+    ...{ emulator, receiver, file, pass },
     log: () => [...lines],
     async send(many = 1) {
       const answers: number[] = [];
@@ -230,26 +234,30 @@ describe("drills", () => {
     expect(log()).toContainEqual(expect.stringMatching(/^Handler failed/));
   });
 
-  test("the disk is full for 10 minutes", async () => {
-    const { inbox, receiver, send, pass, story, othersSee, log } = begin((one) => {
-      one.on("report.complete", () => {});
-    });
+  testWith(missingForMounts())("the disk is full for 10 minutes", async () => {
+    const { file, receiver, send, pass, story, othersSee, log } = begin(
+      (one) => one.on("report.complete", () => {}),
+      { ownDisk: true },
+    );
     expect(await send(1)).toEqual([200]);
     await receiver.idle({ timeoutMs: 60_000 });
-    const add = vi.spyOn(inbox, "add");
-    add.mockRejectedValue(new Error("database or disk is full"));
-    const full = ["critical inbox_fails", "critical lost"];
+    const free = fill(dirname(file));
     for (const minutes of [1, 2, 7]) {
-      for (let halves = 0; halves < 4 * minutes; halves++) {
+      for (let quarters = 0; quarters < 4 * minutes; quarters++) {
         expect(await send(3)).toEqual([503, 503, 503]);
         await pass(15_000);
       }
       await send(1);
-      expect(await story()).toEqual({ ready: false, problems: full });
-      await othersSee(full);
+      expect(await story()).toEqual({
+        ready: false,
+        problems: ["critical inbox_fails", "critical lost"],
+      });
+      // What was turned away is known to the app alone, which can't write it.
+      await othersSee(["critical inbox_fails"]);
+      expect((await receiver.inbox.list()).map(({ state }) => state)).toEqual(["handled"]);
     }
     expect((await receiver.health()).problems[1]?.count).toBe(3 * 40 + 3);
-    add.mockRestore();
+    free();
     expect(await send(1)).toEqual([200]);
     await pass(minute);
     expect(await story()).toEqual({ ready: true, problems: ["critical lost"] });
@@ -262,9 +270,12 @@ describe("drills", () => {
   });
 
   test("a process of two hangs", async () => {
-    const { receiver, file, send, story } = begin((one) => {
-      one.on("report.complete", () => {});
-    }, systemClock);
+    const { receiver, file, send, story } = begin(
+      (one) => {
+        one.on("report.complete", () => {});
+      },
+      { clock: systemClock },
+    );
     await send(1);
     const child = fork(otherProcess, [file], {
       execArgv: ["--conditions=@reporthook/source", "--import", "tsx"],

@@ -1,7 +1,7 @@
 import { join } from "node:path";
+import { fill, mountTiny, protect, remount } from "@reporthook/test-support/mounts";
 import { missingForMounts, testWith } from "@reporthook/test-support/needs";
 import { expect } from "vitest";
-import { fill, mountTiny, protect, remount } from "./disk/mounts.ts";
 import { expectUnavailable, expectUnready } from "./expect.ts";
 import { makeFolder, serveFile } from "./folder.ts";
 import { post, postUntil, stored, until } from "./serve.ts";

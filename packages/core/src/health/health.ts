@@ -113,8 +113,9 @@ export class Lookout {
 
   async #lookNow(): Promise<void> {
     await this.#asking.answer();
-    // A query would open a closed inbox again.
-    if (this.#inbox.ok && this.#life.phase !== "closed") await this.#looking.answer();
+    // A tool can read a file that takes nothing more. A query would open a closed inbox again.
+    const mayAnswer = this.#inbox.ok || this.#own === null;
+    if (mayAnswer && this.#life.phase !== "closed") await this.#looking.answer();
   }
 
   async #ask(): Promise<void> {
@@ -203,6 +204,7 @@ export class Lookout {
       reports,
       facts: this.#inbox.ok ? (look?.facts ?? null) : null,
       overdue: look?.overdue ?? null,
+      failure: this.#own === null && !this.#inbox.ok ? (this.#inbox.error ?? "") : null,
       everValid: look?.everValid ?? false,
       watchedSince: desk?.awakeSince ?? Number.NEGATIVE_INFINITY,
     };

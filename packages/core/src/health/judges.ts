@@ -27,8 +27,9 @@ function found(
   return [{ code, severity, count: null, reason: null, command: null, ...rest }];
 }
 
-function inboxFails({ living }: Situation): FoundProblem[] {
+function inboxFails({ living, failure, now }: Situation): FoundProblem[] {
   const fails = living.flatMap(({ news }) => news.fails ?? []);
+  if (failure !== null) fails.push({ since: now, error: failure });
   const [first] = fails.sort((one, other) => one.since - other.since);
   if (first === undefined) return [];
   const text = `The inbox can't store: notifications are answered 503. ${plain(first.error)}`;

@@ -34,6 +34,7 @@ interface Case {
   })[];
   readonly everValid?: boolean;
   readonly overdue?: Overdue | null;
+  readonly failure?: string | null;
 }
 
 function report(
@@ -53,6 +54,7 @@ function known({
   others = [],
   everValid = true,
   overdue = null,
+  failure = null,
 }: Case): Knowledge {
   const { received = 0, ...rest } = facts;
   const none = { newest: null, oldestUnverified: null, oldestWaiting: null };
@@ -65,7 +67,7 @@ function known({
       report({ news }),
       ...others.map((other, index) => report({ id: `o${index}`, pid: index + 2, ...other })),
     ],
-    ...{ everValid, overdue },
+    ...{ everValid, overdue, failure },
     watchedSince: ago(hour),
   };
 }
@@ -96,6 +98,7 @@ const cases: readonly (readonly [string, Case, readonly string[]])[] = [
     { news: { fails: { since: ago(second), error: "disk full" } } },
     ["inbox_fails critical"],
   ],
+  ["the inbox fails a tool", { failure: "disk full" }, ["inbox_fails critical"]],
   [
     "the key is refused",
     { facts: waiting, news: { refusedSince: ago(minute), vain } },

@@ -30,6 +30,8 @@ export interface Knowledge {
   readonly overdue: Overdue | null;
   /** Of this process, and of others. */
   readonly reports: readonly ProcessReport[];
+  /** Why a tool found that nothing can be stored: it has no report. */
+  readonly failure: string | null;
   /** Whether a signed notification was ever valid here. */
   readonly everValid: boolean;
   /** Since when other processes are watched. */
@@ -60,14 +62,17 @@ export class Situation {
   readonly overdue: Overdue | null;
   readonly reports: readonly ProcessReport[];
   readonly now: number;
+  readonly failure: string | null;
   readonly everValid: boolean;
   /** The processes that speak. */
   readonly living: readonly ProcessReport[];
   readonly judgedAt: number;
   readonly validAt: number;
 
-  constructor({ facts, overdue, reports, everValid, watchedSince }: Knowledge, now: number) {
+  constructor(known: Knowledge, now: number) {
+    const { facts, overdue, reports, failure, everValid, watchedSince } = known;
     this.facts = facts;
+    this.failure = failure;
     this.overdue = overdue;
     this.reports = reports;
     this.now = now;

@@ -37,8 +37,9 @@ export class FileContent {
   /** Whether the header is in the log only. */
   #isNew: boolean;
   #raisedAt = Number.NEGATIVE_INFINITY;
-  /** Whether the next transaction raises the mark. */
+  /** Whether the next transaction that writes raises the mark. */
   isDue = true;
+  #changesBefore = 0;
 
   /** `descriptor` is one of the file. */
   constructor(database: Database, descriptor: number, options: FileContentOptions) {
@@ -50,9 +51,14 @@ export class FileContent {
     this.#header = header === "new" || header === null ? this.#latest() : header;
   }
 
-  /** Raises the mark, if that is due; in a transaction. */
+  /** Begins a transaction. */
+  begin(): void {
+    if (this.isDue) this.#changesBefore = this.#changes();
+  }
+
+  /** Raises the mark, if that is due, in a transaction that writes: one that only reads must not fail because a disk is full. */
   raise(): void {
-    if (!this.isDue || !this.#options.raises) return;
+    if (!this.isDue || !this.#options.raises || this.#changes() === this.#changesBefore) return;
     this.isDue = false;
     const { mark, schema } = this.#latest();
     this.#database.exec(`PRAGMA user_version = ${userVersionOf(mark + 1, schema)}`);
@@ -107,6 +113,11 @@ export class FileContent {
     const isExplained = performance.now() - this.#raisedAt < checkpointMs;
     const isFirst = this.#seen === undefined;
     return isFirst || isExplained || this.#options.isWhole() ? null : "overwritten in places";
+  }
+
+  /** How many rows were written through this connection, ever. */
+  #changes(): number {
+    return Number(this.#database.prepare("SELECT total_changes() AS changes").get()?.["changes"]);
   }
 
   /** As the database has it, with its log. */

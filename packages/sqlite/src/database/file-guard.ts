@@ -93,6 +93,11 @@ export class FileGuard {
     }
   }
 
+  /** Begins a transaction. */
+  begin(): void {
+    this.#content?.file.begin();
+  }
+
   /** Prepares a commit: checks as {@link check} does, and raises the mark of the file if that is due. */
   prepareCommit(): void {
     this.#content?.file.raise();

@@ -43,6 +43,7 @@ export class Transactions {
     const leasesBefore = leases.state;
     if (this.#file.damage !== null) throw this.#file.damage;
     database.exec("BEGIN IMMEDIATE");
+    this.#file.begin();
     window.begin();
     let isCommitted = false;
     try {

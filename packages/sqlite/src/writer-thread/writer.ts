@@ -79,7 +79,12 @@ export class Writer {
     const eraser = new Eraser(deliveries, acts);
     const admin = new Admin(deliveries, query, lived, acts);
     const own = { admin, acts, eraser, query, maintenance, claimer, lived, requests };
-    this.#callees = { ...own, ...readersOf(deliveries, maintenance), probe: () => this.#probe() };
+    let isProven = false;
+    const probe = (): void => {
+      if (this.#failing || !isProven) leases.probe();
+      isProven = true;
+    };
+    this.#callees = { ...own, ...readersOf(deliveries, maintenance), probe };
     this.#transactions = new Transactions(deliveries, leases, file, () =>
       claimer.consumers.invalidate(),
     );
@@ -167,7 +172,7 @@ export class Writer {
 
   #together(requests: readonly Request[]): { results: Results; claims: Claims } {
     // Without requests, success proves nothing: check by writing.
-    this.#probe();
+    if (this.#failing) this.#leases.probe();
     this.#leases.heartbeat();
     const results = this.#perform(requests, (step) => step(), false);
     const rescued = requests.length > 0 ? nothingRescued : rescue(this.#leases, this.#callees);
@@ -241,10 +246,5 @@ export class Writer {
     this.#claimer.arrived({ seq, receiver, queued, claimedBy, bytes: 0 });
     this.#maintenance.bound(retentionClassAfter(changes));
     return true;
-  }
-
-  /** After a failure, checks that the file can be written again. */
-  #probe(): void {
-    if (this.#failing) this.#leases.probe();
   }
 }

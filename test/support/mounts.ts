@@ -1,7 +1,7 @@
 import { closeSync, openSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { run } from "@reporthook/test-support/needs";
 import { onTestFinished } from "vitest";
+import { run } from "./needs.ts";
 
 /** Mounts a file system of 2 MiB on a folder until the test ends. */
 export function mountTiny(folder: string): void {
