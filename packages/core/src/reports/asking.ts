@@ -57,10 +57,11 @@ async function send(
     await deleting.catch(unrecorded(id));
     throw error;
   }
-  const recording = requests.change(id, (read) => ({
+  const record = (read: KnownRequest): KnownRequest => ({
     ...confirmed(read, clock.wallNow()),
     answer,
-  }));
+  });
+  const recording = requests.change(id, record, request);
   await recording.catch(unrecorded(id));
   return answer;
 }

@@ -57,14 +57,15 @@ export class KnownRequests {
 
   /**
    * Changes a request as long as others change it meanwhile; `next` gets it as it is, and returns it to leave it alone, null to
-   * delete it. Resolves to what is stored then.
+   * delete it. Resolves to what is stored then. If it was just read, `known` saves reading it again.
    */
   async change(
     id: string,
     next: (request: KnownRequest) => KnownRequest | null | Promise<KnownRequest | null>,
+    known: KnownRequest | null = null,
   ): Promise<KnownRequest | null> {
-    for (;;) {
-      const read = await this.find(id);
+    for (let read = known; ; read = null) {
+      read ??= await this.find(id);
       if (read === null) return null;
       const changed = await next(read);
       if (changed === read) return read;
