@@ -26,7 +26,7 @@ import type {
   SummaryQuery,
   TimeMark,
 } from "@reporthook/core";
-import { detailsOf, newStoredDelivery, ShownChanges } from "@reporthook/core/store";
+import { detailsOf, Notices, newStoredDelivery, ShownChanges } from "@reporthook/core/store";
 import { actInSteps } from "./admin/act.ts";
 import { queueFacts } from "./admin/facts.ts";
 import { pruneAll } from "./admin/prune-all.ts";
@@ -40,7 +40,6 @@ import {
   noBacklog,
 } from "./process/backlog.ts";
 import { QueueConsumer } from "./process/consumer.ts";
-import { Notices } from "./process/notices.ts";
 import { Session } from "./queues/session.ts";
 import { RedisRequests } from "./requests/redis-requests.ts";
 import { serverErrorOf } from "./server/errors.ts";

@@ -34,6 +34,7 @@ export {
   mostFrequent,
 } from "./inbox/finding-facts.ts";
 export { idAt, newId, timeOf } from "./inbox/id.ts";
+export { Notices } from "./inbox/notices.ts";
 export {
   countInBacklog,
   countStates,

@@ -3,6 +3,7 @@ import { clearInterval, setInterval } from "node:timers";
 import type { ConsumeOptions, Consumer, Processor, Stage } from "@reporthook/core";
 import {
   applyOutcome,
+  type Notices,
   type ShownChanges,
   settlesWithin,
   systemClock,
@@ -15,7 +16,6 @@ import { Delays, missedDelay } from "./delays.ts";
 import { Fetcher } from "./fetcher.ts";
 import { againMs, JobRun, type JobRunHost } from "./job-run.ts";
 import { Locks } from "./locks.ts";
-import type { Notices } from "./notices.ts";
 import { putOff, requeueJob } from "./settle.ts";
 import { Sleep } from "./sleep.ts";
 import { Takeovers } from "./takeovers.ts";

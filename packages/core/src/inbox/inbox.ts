@@ -50,7 +50,7 @@ export interface ConsumeOptions {
   readonly clock: InboxClock;
   /** Called when the inbox can't claim deliveries or record outcomes; it keeps trying. */
   readonly onError: (error: unknown) => void;
-  /** Called once for each event between the processes on the inbox, on one of its consumers. */
+  /** Called for each event between the processes on the inbox; a receiver gives it to one of its consumers. */
   readonly onNotice?: (notice: InboxNotice) => void;
   /** Called once an outcome is recorded. */
   readonly onRecorded?: (job: Job, outcome: Outcome) => void;

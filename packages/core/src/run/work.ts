@@ -115,9 +115,11 @@ export class Work {
       clock,
       // Called for each delivery, or each second.
       onError: this.#failed,
-      onNotice: (notice) => this.#noticed(notice),
       onRecorded: bind((job: Job, outcome: Outcome) => this.#onRecorded(job, outcome)),
-      ...(stage === "verify" && { handleAtOnce: bind(handleAtOnce) }),
+      ...(stage === "verify" && {
+        handleAtOnce: bind(handleAtOnce),
+        onNotice: (notice) => this.#noticed(notice),
+      }),
     });
   }
 

@@ -63,13 +63,9 @@ export class ConsumerGroup {
     }
   }
 
-  /** Tells of an event between the processes, once for each receiver. */
+  /** Tells of an event between the processes. */
   notice(notice: InboxNotice): void {
-    const told = new Set<string>();
-    for (const { receiver, options } of this.#active()) {
-      if (!told.has(receiver)) options.onNotice?.(notice);
-      told.add(receiver);
-    }
+    for (const { options } of this.#active()) options.onNotice?.(notice);
   }
 
   /** Another process has taken the leases; `isTold` if the reason is told otherwise. */

@@ -5,6 +5,7 @@ import { setUnrefTimeout } from "../../lib/time/clock.ts";
 import { realTimers } from "../../lib/time/real-timers.ts";
 import { cutOff, type Job, type Outcome, retryIn } from "../delivery.ts";
 import type { ConsumeOptions, Consumer, Lease, Processor } from "../inbox.ts";
+import type { Notices } from "../notices.ts";
 import { jobOf, type StoredDelivery } from "../stored-delivery.ts";
 import type { MemoryQueue } from "./queue.ts";
 
@@ -29,6 +30,7 @@ export class MemoryConsumer<T extends StoredDelivery> implements Consumer {
   readonly #record: RecordOutcome<T>;
   readonly #processor: Processor;
   readonly #options: ConsumeOptions;
+  readonly #notices: Notices;
   readonly #concurrency: number;
   readonly #controller = new StopController();
   /** Of every job: no other process can take one. */
@@ -45,6 +47,7 @@ export class MemoryConsumer<T extends StoredDelivery> implements Consumer {
     record: RecordOutcome<T>,
     processor: Processor,
     options: ConsumeOptions,
+    notices: Notices,
   ) {
     this.#queue = queue;
     this.#record = record;
@@ -52,6 +55,8 @@ export class MemoryConsumer<T extends StoredDelivery> implements Consumer {
     this.#options = options;
     // Read once: there are no leases that others could use, and the receiver bounds its handlers itself.
     this.#concurrency = options.concurrency;
+    this.#notices = notices;
+    notices.add(options);
     queue.listeners.add(this.#wake);
     this.#wake();
   }
@@ -63,6 +68,7 @@ export class MemoryConsumer<T extends StoredDelivery> implements Consumer {
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#queue.listeners.delete(this.#wake);
+    this.#notices.remove(this.#options);
     this.#sleepUntil(undefined);
     if (this.#running.size === 0) return;
     await new Promise<void>((resolve) => this.#whenEnded.push(resolve));

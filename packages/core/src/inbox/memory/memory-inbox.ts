@@ -9,6 +9,7 @@ import { isWaiting } from "../delivery.ts";
 import { groupErrors } from "../error-groups.ts";
 import { factsOf } from "../finding-facts.ts";
 import type { Consumer, Inbox } from "../inbox.ts";
+import { Notices } from "../notices.ts";
 import { countStates, filterEntries, summarize } from "../query.ts";
 import { PruneCount, type Retention, type RetentionOptions, retentionOf } from "../retention.ts";
 import type { ActQuery, ActStep } from "../selection.ts";
@@ -62,6 +63,7 @@ class MemoryInbox implements Inbox {
   readonly #shown = new ShownChanges();
   readonly #acts = new ActLog();
   readonly #notes = new MemoryNotes();
+  readonly #notices = new Notices();
   #time = noMark;
 
   constructor(options: MemoryInboxOptions) {
@@ -121,7 +123,7 @@ class MemoryInbox implements Inbox {
       this.#change(stored, () => applyOutcome(stored, outcome, startedAt, { now, wallOffset }));
       this.#place(stored, now);
     };
-    const consumer = new MemoryConsumer(queue, record, work, policy);
+    const consumer = new MemoryConsumer(queue, record, work, policy, this.#notices);
     this.#consumers.push(consumer);
     return consumer;
   };

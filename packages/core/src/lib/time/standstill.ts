@@ -1,3 +1,5 @@
+import { realClock } from "./real-timers.ts";
+
 /** Milliseconds between two signs of life of an event loop. */
 export const signMs = 1_000;
 /** Milliseconds without a sign after which an event loop stands still, and others take over. */
@@ -6,7 +8,7 @@ export const standstillMs = 5_000;
 /** Notices that the event loop stood still, once it goes on. */
 export class Standstill {
   readonly #report: (ms: number, isHandedOn: boolean) => void;
-  #signAt = performance.now();
+  #signAt = realClock.now();
   #noticed: { readonly ms: number; readonly isHandedOn: boolean } | null = null;
 
   /** `report` is told how long it stood still, and whether its deliveries were handed on, a moment after it goes on. */
@@ -14,10 +16,16 @@ export class Standstill {
     this.#report = report;
   }
 
+  /** From now on a sign is given every {@link signMs}. */
+  begin(): void {
+    this.#signAt = realClock.now();
+    this.#noticed = null;
+  }
+
   /** Gives a sign; called every {@link signMs}. */
   sign(): void {
     const ms = this.#silentMs;
-    this.#signAt = performance.now();
+    this.#signAt = realClock.now();
     const noticed = this.#noticed;
     if (ms >= standstillMs) this.#noticed = { ms, isHandedOn: noticed?.isHandedOn ?? false };
     else this.#noticed = null;
@@ -37,6 +45,6 @@ export class Standstill {
   }
 
   get #silentMs(): number {
-    return performance.now() - this.#signAt;
+    return realClock.now() - this.#signAt;
   }
 }

@@ -1,0 +1,52 @@
+import { isTiedToRequests } from "../lib/platform.ts";
+import { setUnrefTimeout } from "../lib/time/clock.ts";
+import { realClock } from "../lib/time/real-timers.ts";
+import { Standstill, signMs } from "../lib/time/standstill.ts";
+import type { ConsumeOptions } from "./inbox.ts";
+import type { InboxNotice } from "./notice.ts";
+
+/** Tells the consumers of this process about events between the processes. */
+export class Notices {
+  readonly #options = new Set<ConsumeOptions>();
+  readonly #standstill = new Standstill((ms, isHandedOn) =>
+    this.tell({ what: "stood_still", ms, isHandedOn }),
+  );
+  #timer: unknown;
+
+  /** Adds a consumer; while there is any, a standstill of the event loop is noticed. */
+  add(options: ConsumeOptions): void {
+    this.#options.add(options);
+    if (this.#timer !== undefined || isTiedToRequests()) return;
+    this.#standstill.begin();
+    this.#signLater();
+  }
+
+  remove(options: ConsumeOptions): void {
+    this.#options.delete(options);
+    if (this.#options.size > 0) return;
+    realClock.clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+
+  /** Whether the event loop stood still a moment ago. */
+  get stoodStill(): boolean {
+    return this.#standstill.isRecent;
+  }
+
+  /** Notes that another process has a job of this one. */
+  lost(): void {
+    this.#standstill.handedOn();
+  }
+
+  tell(notice: InboxNotice): void {
+    for (const { onNotice } of this.#options) onNotice?.(notice);
+  }
+
+  #signLater(): void {
+    const sign = (): void => {
+      this.#standstill.sign();
+      this.#signLater();
+    };
+    this.#timer = setUnrefTimeout(realClock, sign, signMs);
+  }
+}
