@@ -7,6 +7,7 @@ import {
   systemClock,
 } from "@reporthook/core/store";
 import type { Command } from "commander";
+import { idsLookedFor, onlyId } from "../inbox/find.ts";
 import { addInboxCommand, cutPage, type InboxSource, withInbox } from "../inbox/source.ts";
 import { entryTable } from "../inbox/view.ts";
 import { CommandFailed, UsageError } from "../lib/errors.ts";
@@ -127,14 +128,21 @@ async function withReports(
 
 /** The request with this id, or the only one whose id begins so. */
 async function findRequest(reports: StoredReports, given: string): Promise<RequestRecord> {
-  const exact = await reports.get(given);
+  const idPrefix = given.toLowerCase();
+  const exact = await reports.get(idPrefix);
   if (exact !== null) return exact;
-  const [first, second] = await reports.list({ after: given, limit: 2 });
-  if (first === undefined || !first.id.startsWith(given)) {
-    throw new CommandFailed("not_found", `No request with the id ${given}`);
-  }
-  if (second?.id.startsWith(given) !== true) return first;
-  throw new UsageError(`Several requests begin with ${given}: give more of the id`);
+  const some = idPrefix === "" ? [] : await reports.list({ after: idPrefix, limit: idsLookedFor });
+  const found = some.filter(({ id }) => id.startsWith(idPrefix));
+  onlyId(
+    found.map(({ id }) => id),
+    given,
+  );
+  const [request] = found;
+  if (request !== undefined) return request;
+  throw new CommandFailed(
+    "not_found",
+    `No request with the id ${given}: reports list shows the requests`,
+  );
 }
 
 function bodyOf(given: string): object {

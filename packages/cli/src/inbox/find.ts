@@ -4,7 +4,8 @@ import { CommandFailed } from "../lib/errors.ts";
 import { type InboxSource, nameOf } from "./source.ts";
 
 const idLength = 26;
-const maxNamed = 5;
+/** So many ids are looked for with a beginning: all but the last are named. */
+export const idsLookedFor = 6;
 
 /**
  * Finds the id with this beginning.
@@ -14,16 +15,24 @@ const maxNamed = 5;
 export async function findId(inbox: Inbox, given: string, source: InboxSource): Promise<string> {
   const idPrefix = given.toLowerCase();
   if (idPrefix.length >= idLength) return idPrefix;
-  const found = idPrefix === "" ? [] : await inbox.list({ idPrefix, limit: maxNamed + 1 });
-  const [first, second] = found.map(({ id }) => id);
-  if (first === undefined) throw noSuch(given, source);
-  if (second === undefined) return first;
-  const named = found.slice(0, maxNamed).map(({ id }) => id);
-  const more = found.length > maxNamed ? " and others" : "";
-  throw new CommandFailed(
-    "ambiguous_id",
-    `Several ids begin with ${given}: ${named.join(", ")}${more}; type more of the one you mean`,
-  );
+  const found = idPrefix === "" ? [] : await inbox.list({ idPrefix, limit: idsLookedFor });
+  const ids = found.map(({ id }) => id);
+  const id = onlyId(ids, given);
+  if (id === undefined) throw noSuch(given, source);
+  return id;
+}
+
+/**
+ * The only id of those found; undefined if there is none.
+ *
+ * @throws CommandFailed `ambiguous_id`, which lists them, if there are several
+ */
+export function onlyId(found: readonly string[], given: string): string | undefined {
+  if (found.length < 2) return found[0];
+  const named = found.slice(0, idsLookedFor - 1).join(", ");
+  const more = found.length === idsLookedFor ? " and others" : "";
+  const message = `Several ids begin with ${given}: ${named}${more}; type more of the one you mean`;
+  throw new CommandFailed("ambiguous_id", message);
 }
 
 /**

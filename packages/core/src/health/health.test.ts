@@ -59,6 +59,33 @@ describe("health", () => {
     ]);
   });
 
+  it("health() forgets no failure that came while it looked", async () => {
+    const clock = manualClock();
+    const inbox = memoryInbox();
+    const { receiver, send } = setUp({ inbox, clock });
+    receiver.on("report", () => {
+      throw new Error("no");
+    });
+    const answer = gate();
+    const { facts } = inbox;
+    vi.spyOn(inbox, "facts").mockImplementationOnce(async (name) => {
+      const seen = await facts(name);
+      await answer.opened;
+      return seen;
+    });
+    const asked = receiver.health();
+    await turns();
+    clock.advance(10);
+    await send("report.complete");
+    await turns();
+    const since = new Date(clock.now());
+    answer.open();
+    await asked;
+    clock.advance(500);
+    const { problems } = await receiver.health();
+    expect(problems).toMatchObject([{ code: "handlers_failing", since }]);
+  });
+
   it("health() asks nothing of an inbox that is closed with the receiver, nor goes on asking", async () => {
     const inbox = memoryInbox();
     const { receiver } = setUp({ inbox });
