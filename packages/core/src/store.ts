@@ -81,7 +81,7 @@ export {
 export { addCounts, sumOf } from "./lib/add-counts.ts";
 export { describe } from "./lib/describe.ts";
 export { InFlight, type InFlightItem } from "./lib/in-flight.ts";
-export { counted } from "./lib/in-words.ts";
+export { counted, inWords } from "./lib/in-words.ts";
 export { loggerOf } from "./lib/log.ts";
 export { printable } from "./lib/printable.ts";
 export { createTextRedactor } from "./lib/redact.ts";

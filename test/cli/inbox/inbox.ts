@@ -187,7 +187,7 @@ describe("the command inbox", () => {
     await made(40);
     const announced = await cli(prune);
     expect(announced.out.replaceAll(/\s+/g, " ")).toContain(
-      "Deleted 0. Announced the end of 1 delivery (no_handler): parked ones are deleted 3d later at the earliest.",
+      "Deleted 0. Announced the end of 1 delivery (no_handler): parked ones are deleted 3 days later at the earliest.",
     );
     expect((await cliJson<Listed>(["inbox", "list", "--db", old])).value.entries).toHaveLength(1);
   });

@@ -47,8 +47,8 @@ describe("two receivers on one file", () => {
     expect(listed.out).toMatch(new RegExp(theirs.join("[\\s\\S]*")));
     const { out } = await cli(["inbox", "stats", "--db", db]);
     expect(out).toMatch(/^held +3$/m);
-    expect(out).toMatch(/^warning: no_signature, for \d+s: mine: .*/m);
-    expect(out).toMatch(/^warning: no_signature, for \d+s: reports: .*/m);
+    expect(out).toMatch(/^warning: no_signature, for \d+ s: mine: .*/m);
+    expect(out).toMatch(/^warning: no_signature, for \d+ s: reports: .*/m);
     expect(out).toMatch(/^Look: .* inbox list --reason unsigned --receiver mine /m);
     expect(out.match(/^process .* for (mine|reports) since/gm)).toHaveLength(2);
     const { value } = await cliJson<{ problems: { count: number; receiver: string }[] }>([

@@ -1,18 +1,19 @@
 import { readFileSync } from "node:fs";
 import type { Inbox, RequestRecord, RequestState } from "@reporthook/core";
 import {
+  inWords,
   requestStates,
   type StoredReports,
   storedReports,
   systemClock,
 } from "@reporthook/core/store";
 import type { Command } from "commander";
-import { idsLookedFor, onlyId } from "../inbox/find.ts";
+import { idsLookedFor, onlyOne } from "../inbox/find.ts";
 import { addInboxCommand, cutPage, type InboxSource, withInbox } from "../inbox/source.ts";
 import { entryTable } from "../inbox/view.ts";
 import { CommandFailed, UsageError } from "../lib/errors.ts";
 import { objectIn } from "../lib/exchange.ts";
-import { type Column, duration, pairs, table } from "../lib/layout.ts";
+import { type Column, pairs, table } from "../lib/layout.ts";
 import {
   choiceOption,
   type Example,
@@ -133,16 +134,10 @@ async function findRequest(reports: StoredReports, given: string): Promise<Reque
   if (exact !== null) return exact;
   const some = idPrefix === "" ? [] : await reports.list({ after: idPrefix, limit: idsLookedFor });
   const found = some.filter(({ id }) => id.startsWith(idPrefix));
-  onlyId(
-    found.map(({ id }) => id),
-    given,
-  );
-  const [request] = found;
-  if (request !== undefined) return request;
-  throw new CommandFailed(
-    "not_found",
-    `No request with the id ${given}: reports list shows the requests`,
-  );
+  const only = onlyOne(found, given);
+  if (only !== undefined) return only;
+  const message = `No request with the id ${given}: reports list shows the requests`;
+  throw new CommandFailed("not_found", message);
 }
 
 function bodyOf(given: string): object {
@@ -157,7 +152,7 @@ function requestTable(requests: readonly RequestRecord[], terminal: Terminal): s
   const now = Date.now();
   const columns: readonly Column<RequestRecord>[] = [
     { title: "ID", of: ({ id }) => id },
-    { title: "AGE", of: ({ requestedAt }) => duration(now - requestedAt.getTime()) },
+    { title: "AGE", of: ({ requestedAt }) => inWords(now - requestedAt.getTime()) },
     { title: "STATE", of: ({ state }) => state },
     { title: "DUE", of: (request) => dueText(request, now) },
     { title: "REPORT", of: ({ reportId }) => reportId ?? "", shrinks: true },
@@ -170,8 +165,8 @@ function requestTable(requests: readonly RequestRecord[], terminal: Terminal): s
 function dueText({ settledAt, overdueAt, dueAt }: RequestRecord, now: number): string {
   if (settledAt !== null) return "";
   const ms = dueAt.getTime() - now;
-  if (overdueAt !== null || ms <= 0) return `overdue ${duration(Math.max(0, -ms))}`;
-  return `in ${duration(ms)}`;
+  if (overdueAt !== null || ms <= 0) return `overdue ${inWords(Math.max(0, -ms))}`;
+  return `in ${inWords(ms)}`;
 }
 
 function requestLines(request: RequestRecord, terminal: Terminal): string[] {

@@ -1,8 +1,9 @@
 import type { Entry } from "@reporthook/core";
+import { inWords } from "@reporthook/core/store";
 import { unsignedUrl } from "../lib/callback.ts";
 import { program, publicKey } from "../lib/environment.ts";
 import { isDelivered } from "../lib/exchange.ts";
-import { duration, hang, milliseconds, quoted, type Style, truncate } from "../lib/layout.ts";
+import { hang, milliseconds, quoted, type Style, truncate } from "../lib/layout.ts";
 import type { Terminal } from "../lib/terminal.ts";
 import { askMs } from "./app-sender.ts";
 import type { About, ForwardedNotification, PlaygroundEvent, ReceiverStep } from "./event.ts";
@@ -68,7 +69,7 @@ function stepText(what: ReceiverStep, entry: Entry): string {
       return "stored";
     case "failed": {
       const wait = nextAttemptAt === null ? 0 : nextAttemptAt.getTime() - Date.now();
-      const again = nextAttemptAt === null ? "" : `; retry in ${duration(wait)}`;
+      const again = nextAttemptAt === null ? "" : `; retry in ${inWords(wait)}`;
       return `attempt ${entry.attempts} of ${attempts}: ${lastError?.split("\n", 1) ?? ""}${again}`;
     }
     case "parked":

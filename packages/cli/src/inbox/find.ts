@@ -16,22 +16,25 @@ export async function findId(inbox: Inbox, given: string, source: InboxSource): 
   const idPrefix = given.toLowerCase();
   if (idPrefix.length >= idLength) return idPrefix;
   const found = idPrefix === "" ? [] : await inbox.list({ idPrefix, limit: idsLookedFor });
-  const ids = found.map(({ id }) => id);
-  const id = onlyId(ids, given);
-  if (id === undefined) throw noSuch(given, source);
-  return id;
+  const only = onlyOne(found, given);
+  if (only === undefined) throw noSuch(given, source);
+  return only.id;
 }
 
 /**
- * The only id of those found; undefined if there is none.
+ * The only one of those found; undefined if there is none.
  *
- * @throws CommandFailed `ambiguous_id`, which lists them, if there are several
+ * @throws CommandFailed `ambiguous_id`, which lists their ids, if there are several
  */
-export function onlyId(found: readonly string[], given: string): string | undefined {
+export function onlyOne<T extends { id: string }>(
+  found: readonly T[],
+  given: string,
+): T | undefined {
   if (found.length < 2) return found[0];
-  const named = found.slice(0, idsLookedFor - 1).join(", ");
+  const named = found.slice(0, idsLookedFor - 1).map(({ id }) => id);
   const more = found.length === idsLookedFor ? " and others" : "";
-  const message = `Several ids begin with ${given}: ${named}${more}; type more of the one you mean`;
+  const ids = named.join(", ") + more;
+  const message = `Several ids begin with ${given}: ${ids}; type more of the one you mean`;
   throw new CommandFailed("ambiguous_id", message);
 }
 

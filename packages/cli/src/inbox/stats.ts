@@ -1,9 +1,9 @@
 import { realpathSync } from "node:fs";
 import type { Counts, ErrorGroup, Health, Inbox, Problem, State } from "@reporthook/core";
-import { Lookout, systemClock } from "@reporthook/core/store";
+import { inWords, Lookout, systemClock } from "@reporthook/core/store";
 import type { Command } from "commander";
 import { program } from "../lib/environment.ts";
-import { type Column, duration, hang, pairs, quoted, table } from "../lib/layout.ts";
+import { type Column, hang, pairs, quoted, table } from "../lib/layout.ts";
 import { limitOption, receiverOption, usualReceiver } from "../lib/options.ts";
 import type { Terminal } from "../lib/terminal.ts";
 import { stateOption } from "./filters.ts";
@@ -102,7 +102,7 @@ function problemLines(
   return problems.flatMap(({ receiver, severity, code, since, text, command }) => {
     const style = severity === "critical" ? "red" : "yellow";
     const lead = `${severity}: `;
-    const told = `${code}, for ${duration(now - since.getTime())}: ${receiver}: ${terminal.clean(text)}`;
+    const told = `${code}, for ${inWords(now - since.getTime())}: ${receiver}: ${terminal.clean(text)}`;
     const lines = hang(lead, told, terminal).map((line) => terminal.paint(style, line));
     const [, inbox] = /^npx reporthook inbox (.*)$/.exec(command ?? "") ?? [];
     // A command of another kind is shown as it is.
@@ -136,7 +136,7 @@ function statsLines(stats: Stats, terminal: Terminal): string[] {
     [
       ...numbers,
       ["parked", because.length === 0 ? "0" : because.join(", ")],
-      ["oldest waiting", oldestWaitingMs === null ? "none" : duration(oldestWaitingMs)],
+      ["oldest waiting", oldestWaitingMs === null ? "none" : inWords(oldestWaitingMs)],
       ["newest", newest === null ? "none" : newest.toISOString()],
       ["service", service],
       ...processes.map((one) => ["process", processText(one, now)] as const),
@@ -148,7 +148,7 @@ function statsLines(stats: Stats, terminal: Terminal): string[] {
 
 function processText({ receiver, ...one }: Stats["processes"][number], now: number): string {
   const { host, pid, version, since, seenAt, state } = one;
-  const ago = duration(Math.max(0, now - seenAt.getTime()));
+  const ago = inWords(Math.max(0, now - seenAt.getTime()));
   const text = `${pid} on ${host}, version ${version}, for ${receiver} since ${since.toISOString()}`;
   return state === "running" ? text : `${text}, ${state} for ${ago}`;
 }

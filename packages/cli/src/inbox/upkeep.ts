@@ -1,9 +1,8 @@
 import type { Pruned } from "@reporthook/core";
-import { counted, type Erased, eraseReport, sumOf } from "@reporthook/core/store";
+import { counted, type Erased, eraseReport, inWords, sumOf } from "@reporthook/core/store";
 import type { Command } from "commander";
 import { confirm } from "../lib/ask.ts";
 import { CommandFailed, UsageError } from "../lib/errors.ts";
-import { duration } from "../lib/layout.ts";
 import { file, receiverOption } from "../lib/options.ts";
 import type { Terminal } from "../lib/terminal.ts";
 import { nameOfUser } from "./actions.ts";
@@ -56,7 +55,7 @@ function reportPruned(
   terminal.print(`${delete_} ${sumOf(deleted)}${kinds}.`);
   if (sumOf(announced) === 0) return;
   terminal.print(
-    `${announce} the end of ${amountOf(announced)}: parked ones are deleted ${duration(noticeMs)} later at the earliest.`,
+    `${announce} the end of ${amountOf(announced)}: parked ones are deleted ${inWords(noticeMs)} later at the earliest.`,
   );
 }
 

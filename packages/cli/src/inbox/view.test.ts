@@ -111,5 +111,5 @@ it("entryTable() tells that the service refuses the API key, and when it is aske
     ],
     { ...createTerminal(false, {}), columns: 200 },
   );
-  expect(line).toMatch(/received +API key refused, asked again in 60min$/);
+  expect(line).toMatch(/received +API key refused, asked again in 60 min$/);
 });

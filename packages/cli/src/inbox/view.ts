@@ -1,14 +1,6 @@
 import type { Attempt, Entry, EntryDetails } from "@reporthook/core";
-import { isAttempt, isKeyRefused } from "@reporthook/core/store";
-import {
-  type Column,
-  duration,
-  hang,
-  milliseconds,
-  pairs,
-  type Style,
-  table,
-} from "../lib/layout.ts";
+import { inWords, isAttempt, isKeyRefused } from "@reporthook/core/store";
+import { type Column, hang, milliseconds, pairs, type Style, table } from "../lib/layout.ts";
 import type { Terminal } from "../lib/terminal.ts";
 
 const styles: Readonly<Record<Entry["state"], Style>> = {
@@ -25,7 +17,7 @@ export function entryTable(entries: readonly Entry[], terminal: Terminal): strin
   const now = Date.now();
   const columns: Column<Entry>[] = [
     { title: "ID", of: ({ id }) => id },
-    { title: "AGE", of: ({ receivedAt }) => duration(now - receivedAt.getTime()) },
+    { title: "AGE", of: ({ receivedAt }) => inWords(now - receivedAt.getTime()) },
     { title: "STATE", of: ({ state }) => state, style: ({ state }) => styles[state] },
     { title: "EVENT", of: ({ type }) => type ?? "", shrinks: true },
     { title: "REPORT", of: ({ reportId }) => reportId ?? "", shrinks: true },
@@ -116,7 +108,7 @@ function whyOf(entry: Entry, now: number): string {
   const error = headlineOf(entry.lastError);
   if (reason !== null) return error === null ? reason.code : `${error} (${reason.code})`;
   if (state === "handled") return error ?? "";
-  const nextIn = nextAttemptAt === null ? "" : `in ${duration(nextAttemptAt.getTime() - now)}`;
+  const nextIn = nextAttemptAt === null ? "" : `in ${inWords(nextAttemptAt.getTime() - now)}`;
   if (isKeyRefused(entry)) return `API key refused${nextIn && `, asked again ${nextIn}`}`;
   if (nextIn === "" || attempts === 0) return "";
   const next = `attempt ${attempts + 1} ${nextIn}`;

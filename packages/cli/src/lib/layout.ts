@@ -86,15 +86,6 @@ export function hang(
   );
 }
 
-/** Formats a duration: `12s`, `3min`, `5h`, `2d`. */
-export function duration(ms: number): string {
-  const seconds = Math.max(0, Math.round(ms / 1_000));
-  if (seconds < 100) return `${seconds}s`;
-  if (seconds < 6_000) return `${Math.round(seconds / 60)}min`;
-  if (seconds < 172_800) return `${Math.round(seconds / 3_600)}h`;
-  return `${Math.round(seconds / 86_400)}d`;
-}
-
 /** Formats milliseconds, with one decimal below 10. */
 export function milliseconds(ms: number): string {
   return `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`;

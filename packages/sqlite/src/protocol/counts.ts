@@ -94,7 +94,7 @@ function reasonNumber(code: ParkedFact["reason"]): number {
   return (parkedReasons as readonly string[]).indexOf(code);
 }
 
-/** The number of a kind of parked ones, whatever the reason. */
+/** The number of a kind of parked ones, for any reason. */
 function parkedIn(counts: CountsByKind, kind: number): number {
   let sum = counts[kind] ?? 0;
   const first = firstParked + parkedKinds.indexOf(kind);

@@ -137,7 +137,7 @@ export class Timekeeper {
     if (mark !== null && mark.livedAt > 0) {
       const unseenMs = Math.max(0, wall - mark.furthestAt);
       this.#unseenMs = mark.unseenMs + unseenMs;
-      // Also of what another process has not seen: what came before has waited nobody knows how long.
+      // Also of what another process has not seen: nobody knows how long the older ones have waited.
       clock.goOnFrom(mark.livedAt + unseenMs, this.#unseenMs);
       this.#heldMs = mark.heldMs;
       this.#furthest = mark.furthestAt - mark.livedAt;
