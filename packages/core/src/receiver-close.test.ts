@@ -103,6 +103,28 @@ describe("closing", () => {
     ]);
   });
 
+  it("close() makes all due in one act that wait in memory, also those that begin meanwhile", async () => {
+    const inbox = memoryInbox();
+    const { receiver, send } = setUp({ inbox, concurrency: { handle: 1 } });
+    const fail = gate();
+    const attempts: Record<string, number> = {};
+    receiver.on("*", async ({ id }) => {
+      attempts[id] = (attempts[id] ?? 0) + 1;
+      if (Object.keys(attempts).length > 50) await fail.opened;
+      throw new RetryAfter(3_600_000);
+    });
+    for (let sent = 0; sent < 100; sent++) await send("report");
+    await turnUntil(() => Object.keys(attempts).length === 51);
+    const act = vi.spyOn(inbox, "act");
+    const closing = receiver.close();
+    await turns();
+    fail.open();
+    await closing;
+    expect(Object.values(attempts)).toEqual(new Array(100).fill(2));
+    // The second is for the one that ran already.
+    expect(act).toHaveBeenCalledTimes(2);
+  });
+
   it("close() tries what fails while it runs once more, too", async () => {
     const fail = gate();
     const { receiver, send, lines } = setUp();

@@ -8,6 +8,7 @@ import type { ReceiverSettings } from "../options/receiver-settings.ts";
  */
 export class LastAttempts {
   readonly #settings: ReceiverSettings;
+  /** The ids of deliveries whose last attempt is due. */
   readonly #hurried = new Set<string>();
   /** The ids of deliveries whose last attempt has failed. */
   readonly #failed = new Set<string>();
@@ -31,24 +32,37 @@ export class LastAttempts {
     for (const state of ["received", "verified"] as const) {
       const query = { receiver: name, state, limit: Number.POSITIVE_INFINITY };
       for (const { id, nextAttemptAt } of await inbox.list(query)) {
-        const isLater = Number(nextAttemptAt) > clock.wallNow();
-        if (isLater && !this.#hurried.has(id)) await this.#hurry(id);
+        if (Number(nextAttemptAt) > clock.wallNow()) this.#hurried.add(id);
       }
     }
+    await this.#hurry();
+  }
+
+  /** The outcome of an attempt that began meanwhile: if it is to be repeated, then at once. */
+  ofAttempt({ id }: Job, attempt: Promise<Outcome>): Promise<Outcome> {
+    if (!this.#begun || this.#hurried.has(id)) return attempt;
+    return attempt.then((outcome) =>
+      outcome.to === "retry" ? { ...outcome, afterMs: 0 } : outcome,
+    );
   }
 
   /** Takes note of an outcome that is recorded. */
-  recorded({ id }: Job, { to }: Outcome): void {
+  recorded({ id }: Job, outcome: Outcome): void {
     if (!this.#begun) return;
-    if (to !== "retry") {
+    if (outcome.to !== "retry") {
       this.#failed.delete(id);
       this.#hurried.delete(id);
-    } else if (this.#hurried.has(id)) this.#failed.add(id);
-    else void this.#hurry(id);
+    } else if (this.#hurried.has(id)) {
+      this.#failed.add(id);
+    } else {
+      this.#hurried.add(id);
+      // One that began before.
+      if (outcome.afterMs > 0) void this.#hurry(id);
+    }
   }
 
-  async #hurry(id: string): Promise<void> {
-    this.#hurried.add(id);
+  /** Makes one due, or all. */
+  async #hurry(id?: string): Promise<void> {
     const { clock, inbox, name } = this.#settings;
     // It may have begun in the meantime, or be gone.
     const query = { act: "retry", id, receiver: name, now: clock.now(), by: null } as const;

@@ -102,8 +102,10 @@ export class Work {
   #consume(stage: Stage): Consumer {
     const { bind, clock, concurrency, inbox, name } = this.#settings;
     const handleStage = this.#handle;
-    const verify: Processor = (job, lease) => this.#verify.run(job, lease);
-    const handle: Processor = (job, lease) => handleStage.run(job, lease);
+    const verify: Processor = (job, lease) =>
+      this.lastAttempts.ofAttempt(job, this.#verify.run(job, lease));
+    const handle: Processor = (job, lease) =>
+      this.lastAttempts.ofAttempt(job, handleStage.run(job, lease));
     const handleAtOnce: typeof handleStage.runAtOnce = (job, lease) =>
       handleStage.runAtOnce(job, lease);
     // Any request may have started this: nothing may run in its async context.
