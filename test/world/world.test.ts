@@ -12,7 +12,13 @@ const first = Number(process.env["WORLD_FROM"] ?? 1);
 const firstOnes = Array.from({ length: 300 }, (_, index) => index + 1);
 const limitMs = 300_000;
 const kinds = [
-  { name: "promises", asksForReports: false, gate: 150, quick: 30, brokenOnce: [10_346, 10_662] },
+  {
+    name: "promises",
+    asksForReports: false,
+    gate: 150,
+    quick: 30,
+    brokenOnce: [1_348, 10_346, 10_662],
+  },
   { name: "reports", asksForReports: true, gate: 25, quick: 8, brokenOnce: [] },
 ] as const;
 

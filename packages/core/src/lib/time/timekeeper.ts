@@ -85,7 +85,7 @@ export class Timekeeper {
 
   /** Has the time kept each minute, and at each step of the wall clock. */
   begin(): void {
-    this.#startedAt = this.clock.now();
+    this.#startedAt = this.clock.running();
     void this.keep();
     if (isTiedToRequests() || this.clock.isReplaced) return;
     this.clock.tick();
@@ -100,7 +100,7 @@ export class Timekeeper {
 
   /** Whether the start, whose clock nobody knows, is less than an hour ago: until then retention is not judged. */
   get isYoung(): boolean {
-    return this.clock.now() - this.#startedAt < quietMs;
+    return this.clock.running() - this.#startedAt < quietMs;
   }
 
   /** The lived time at which retention is judged. */
@@ -145,7 +145,7 @@ export class Timekeeper {
       this.#unseenMs = mark === null ? Number.POSITIVE_INFINITY : 0;
       this.#furthest = clock.wallOffset;
     }
-    this.#startedAt = clock.now();
+    this.#startedAt = clock.running();
     this.#follow();
     this.isJoined = true;
   }
@@ -174,7 +174,7 @@ export class Timekeeper {
    * believed once it has stayed so for an hour.
    */
   #follow(): void {
-    const now = this.clock.now();
+    const now = this.clock.running();
     const { wallOffset } = this.clock;
     if (this.#furthest - wallOffset > slackMs) {
       const wrongMs = Math.min(this.#furthest - wallOffset, this.#unseenMs);
