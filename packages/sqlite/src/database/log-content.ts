@@ -106,12 +106,15 @@ export class LogContent {
 
   /** Notes how long it is, in a transaction, before its commit; returns the end of the name of a damaged file, or null. */
   look(): "-wal" | "-shm" | null {
+    const before = this.#indexed;
     this.#readHeader();
     this.#isFollowed = false;
     if (this.#descriptor === null || !isLog(this.#header)) return null;
     if (!this.#isIndexSound()) return "-shm";
-    const { last } = this.#indexed;
-    if (!this.#has(last)) return "-wal";
+    const { last, salts } = this.#indexed;
+    // Also the one at the last look: a restart reads only up to the first that is damaged.
+    const isSame = salts.equals(before.salts);
+    if (!this.#has(last) || (isSame && !this.#has(before.last))) return "-wal";
     this.#isFollowed = this.#has(last + 1);
     return null;
   }
@@ -126,8 +129,12 @@ export class LogContent {
     const before = this.#header;
     this.#readHeader();
     if (this.#descriptor === null) return true;
-    if (this.#header === before)
-      return (!this.#isFollowed && this.#has(this.#indexed.last + 1)) || this.#endsAsIndexed();
+    if (this.#header === before) {
+      const isNext = !this.#isFollowed && this.#has(this.#indexed.last + 1);
+      if (isNext || this.#endsAsIndexed()) return true;
+      this.#readHeader();
+      if (this.#header === before) return false;
+    }
     // It was started over, by this commit or after a checkpoint of it.
     return this.#header.length === 0 || isLog(this.#header);
   }
@@ -186,6 +193,8 @@ export class LogContent {
    */
   #endsAsIndexed(): boolean {
     const { bytes: index, number } = this.#readIndex();
+    // Another process is about to start it over.
+    if (number(16) === 0) return true;
     const last = readLog(
       this.#descriptor ?? -1,
       frameAt(this.#header, number(16)),

@@ -43,10 +43,10 @@ export class Transactions {
     const leasesBefore = leases.state;
     if (this.#file.damage !== null) throw this.#file.damage;
     database.exec("BEGIN IMMEDIATE");
-    this.#file.begin();
     window.begin();
     let isCommitted = false;
     try {
+      this.#file.begin();
       this.#catchUp();
       const result = step();
       const hasWritten = counters.write();

@@ -79,11 +79,7 @@ export class Writer {
     const eraser = new Eraser(deliveries, acts);
     const admin = new Admin(deliveries, query, lived, acts);
     const own = { admin, acts, eraser, query, maintenance, claimer, lived, requests };
-    let isProven = false;
-    const probe = (): void => {
-      if (this.#failing || !isProven) leases.probe();
-      isProven = true;
-    };
+    const probe = (): void => leases.prove(this.#failing, migrate);
     this.#callees = { ...own, ...readersOf(deliveries, maintenance), probe };
     this.#transactions = new Transactions(deliveries, leases, file, () =>
       claimer.consumers.invalidate(),

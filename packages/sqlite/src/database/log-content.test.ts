@@ -1,0 +1,75 @@
+import { closeSync, mkdtempSync, openSync, rmSync, statSync, writeSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, it, onTestFinished, vi } from "vitest";
+import { type Database, loadDriver } from "./driver.ts";
+import { LogContent } from "./log-content.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "reporthook-log-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const driver = loadDriver();
+let files = 0;
+const afterRead = vi.hoisted(() => ({ once: null as (() => void) | null }));
+vi.mock("node:fs", async (original) => {
+  const real = await original<typeof import("node:fs")>();
+  return {
+    ...real,
+    readSync: (...given: Parameters<typeof real.readSync>) => {
+      const read = real.readSync(...given);
+      const { once } = afterRead;
+      afterRead.once = null;
+      once?.();
+      return read;
+    },
+  };
+});
+
+function setUp() {
+  const path = join(folder, `${++files}.db`);
+  const connect = (): Database => {
+    const database = driver.open(path);
+    onTestFinished(() => database.close());
+    database.exec(
+      "PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0; PRAGMA cache_size = -100",
+    );
+    return database;
+  };
+  const [database, other] = [connect(), connect()];
+  database.exec("CREATE TABLE bytes (value)");
+  const log = new LogContent(path);
+  onTestFinished(() => log.close());
+  const insert = database.prepare("INSERT INTO bytes VALUES (zeroblob(?))");
+  /** What is seen at a commit of so many bytes. */
+  const commit = (bytes: number, meanwhile: () => void = () => {}): unknown[] => {
+    database.exec("BEGIN IMMEDIATE");
+    for (let left = bytes; left > 0; left -= 3_000) insert.run(Math.min(left, 3_000));
+    const looked = log.look();
+    database.exec("COMMIT");
+    afterRead.once = meanwhile;
+    return [looked, log.hasGrown()];
+  };
+  return { path, other, log, commit };
+}
+
+it("hasGrown() finds no damage where another process starts the log over, while more than the cache is committed", () => {
+  const { other, commit } = setUp();
+  expect(commit(1_000_000)).toEqual([null, true]);
+  const startOver = (): void => {
+    other.exec("PRAGMA wal_checkpoint(PASSIVE); INSERT INTO bytes VALUES (1)");
+  };
+  expect(commit(1_000_000, startOver)).toEqual([null, true]);
+  expect(commit(1_000)).toEqual([null, true]);
+});
+
+it("look() finds a damaged frame that was the last one at the look before", () => {
+  const { path, log, commit } = setUp();
+  expect(log.isWhole()).toBe(true);
+  expect(commit(20_000)).toEqual([null, true]);
+  const { size } = statSync(`${path}-wal`);
+  expect(commit(20_000)).toEqual([null, true]);
+  const descriptor = openSync(`${path}-wal`, "r+");
+  writeSync(descriptor, Buffer.alloc(4_120), 0, 4_120, size - 4_120);
+  closeSync(descriptor);
+  expect(commit(20_000)[0]).toBe("-wal");
+});
