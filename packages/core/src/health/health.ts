@@ -213,7 +213,7 @@ export class Lookout {
     const found = problemsOf(known, now);
     // Of an inbox that fails nothing else is known.
     if (desk !== undefined && known.facts !== null) {
-      const isOver = known.facts.failing === null && (desk.failingSince ?? 0) <= (look?.at ?? 0);
+      const isOver = known.facts.failing === null && (desk.failingSince ?? 0) < (look?.at ?? 0);
       if (isOver) desk.failingSince = null;
       desk.open = Object.fromEntries(found.map((one) => [problemKey(one), one.since]));
     }

@@ -10,7 +10,7 @@ export const serverEnd: unique symbol = Symbol.for("reporthook.serverEnd");
 
 /** The end of a server: first it listens no longer, then it has no connection that may still ask. */
 export interface ServerEnd {
-  readonly deaf: Promise<void>;
+  readonly allAccepted: Promise<void>;
   readonly ended: Promise<void>;
 }
 
@@ -91,7 +91,7 @@ export class Connections {
   readonly #servers = new Set<NodeServer>();
   #closing = false;
   #holds = 0;
-  #deaf: Promise<unknown> | null = null;
+  #allAccepted: Promise<unknown> | null = null;
   #changed = (): void => {};
   #timer: unknown;
 
@@ -141,13 +141,13 @@ export class Connections {
    * Resolves when an answer can be sent that ends its connection. While a server is about to listen no longer, its sender would
    * connect again at once, and the end of listening would reset that.
    */
-  get deaf(): Promise<unknown> | null {
-    return this.#deaf;
+  get allAccepted(): Promise<unknown> | null {
+    return this.#allAccepted;
   }
 
   /** Is not quiet before the server has ended. */
-  hold({ deaf, ended }: ServerEnd): void {
-    this.#deaf = Promise.all([this.#deaf, deaf]);
+  hold({ allAccepted, ended }: ServerEnd): void {
+    this.#allAccepted = Promise.all([this.#allAccepted, allAccepted]);
     this.#holds++;
     const release = (): void => {
       this.#holds--;

@@ -60,7 +60,7 @@ function stopListening(server: Server & KeepsConnections, timeoutMs: number): Se
   cut.unref?.();
   // That of Node's HTTP servers ends idle connections at once, and resets a request that is on its way.
   const { close } = server instanceof Server ? Server.prototype : (server as Server);
-  const deaf = allAccepted(server);
+  const accepted = allAccepted(server);
   const end = (resolve: () => void): void => {
     const timer = setTimeout(() => {
       if (server.closeIdleConnections === undefined) server.close();
@@ -74,7 +74,7 @@ function stopListening(server: Server & KeepsConnections, timeoutMs: number): Se
       resolve();
     });
   };
-  return { deaf, ended: deaf.then(() => new Promise(end)) };
+  return { allAccepted: accepted, ended: accepted.then(() => new Promise(end)) };
 }
 
 /** Resolves when no connection waits to be accepted: Node accepts one in a turn, and the end of listening resets the others. */

@@ -1,6 +1,6 @@
 import { isTiedToRequests } from "../lib/platform.ts";
 import { setUnrefTimeout } from "../lib/time/clock.ts";
-import { realClock } from "../lib/time/real-timers.ts";
+import { realClock, realTimers } from "../lib/time/real-timers.ts";
 import { Standstill, signMs } from "../lib/time/standstill.ts";
 import type { ConsumeOptions } from "./inbox.ts";
 import type { InboxNotice } from "./notice.ts";
@@ -16,7 +16,7 @@ export class Notices {
   /** Adds a consumer; while there is any, a standstill of the event loop is noticed. */
   add(options: ConsumeOptions): void {
     this.#options.add(options);
-    if (this.#timer !== undefined || isTiedToRequests()) return;
+    if (this.#timer !== undefined || isTiedToRequests() || !realTimers.areReal) return;
     this.#standstill.begin();
     this.#signLater();
   }
@@ -44,8 +44,8 @@ export class Notices {
 
   #signLater(): void {
     const sign = (): void => {
-      this.#standstill.sign();
       this.#signLater();
+      this.#standstill.sign();
     };
     this.#timer = setUnrefTimeout(realClock, sign, signMs);
   }

@@ -60,7 +60,7 @@ export class Requests {
         decision = this.#unexpected(error);
       }
       deadline.end();
-      if (connections.deaf !== null) await connections.deaf;
+      if (connections.allAccepted !== null) await connections.allAccepted;
       const isLast = connections.end(request, "status" in decision);
       const ms = deadline.elapsedMs;
       logAnswer(logger, id, decision, { elapsedMs: ms });

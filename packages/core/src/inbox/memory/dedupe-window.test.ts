@@ -132,6 +132,18 @@ describe("DedupeWindow", () => {
     );
   });
 
+  it("prune() is not held up by a signature whose first key is gone", () => {
+    const window = new MemoryDedupeWindow();
+    const first = window.add(keyOf(1, 1), "a", 0);
+    window.add(keyOf(2, 1), "b", 0);
+    window.add(keyOf(1, 2), "c", dayMs / 2);
+    window.forget(first);
+    window.prune(dayMs);
+    expect(window.size).toBe(1);
+    window.prune(2 * dayMs);
+    expect(window.size).toBe(0);
+  });
+
   it("DedupeWindow.add() drops the oldest beyond 200,000 keys", () => {
     const window = new MemoryDedupeWindow();
     for (let count = 0; count < 200_000; count++) window.add(keyOf(count, 0), `${count}`, 0);

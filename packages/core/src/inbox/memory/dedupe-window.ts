@@ -78,9 +78,10 @@ export class MemoryDedupeWindow {
         this.forget(known);
         left--;
       }
-      if (left === 0 || left === before) return;
-      // Behind the others, so that it doesn't hold them up.
-      if (this.#signatures.delete(signature)) this.#signatures.set(signature, siblings);
+      const isNone = left === before;
+      if (left === 0 || (isNone && !(siblings instanceof Map))) return;
+      // Behind the others, in whose place it may be by a key that is gone.
+      if (!isNone && this.#signatures.delete(signature)) this.#signatures.set(signature, siblings);
     }
   }
 }

@@ -4,6 +4,8 @@ import type { Clock } from "./clock.ts";
 type Later = (callback: () => void, ms?: number) => unknown;
 
 interface RealTimers {
+  /** False where tests had replaced the timers before this package was loaded. */
+  readonly areReal: boolean;
   /** The `setImmediate` of the runtime; undefined where there is none, or tests had replaced it before this package was loaded. */
   readonly immediate: Later | undefined;
   /** Calls back after `ms` milliseconds; in another turn of the event loop where tests had replaced the timers. */
@@ -17,8 +19,9 @@ function findTimers(): RealTimers {
   const { setImmediate, setTimeout, MessageChannel } = globalThis;
   const immediate =
     setImmediate === undefined || isReplaced(setImmediate) ? undefined : setImmediate;
-  const isStuck = isReplaced(setTimeout as Later) && MessageChannel !== undefined;
-  return { immediate, later: isStuck ? inAnotherTurn : (setTimeout as Later) };
+  const areReal = !isReplaced(setTimeout as Later);
+  const isStuck = !areReal && MessageChannel !== undefined;
+  return { areReal, immediate, later: isStuck ? inAnotherTurn : (setTimeout as Later) };
 }
 
 /** A clock by the timers of the runtime, for what must not wait for a virtual one; its `now()` begins with the process. */

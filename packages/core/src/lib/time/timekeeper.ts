@@ -35,6 +35,7 @@ export function laterMark(one: TimeMark, other: TimeMark): TimeMark {
 }
 
 const quietMs = 3_600_000;
+const muchMs = 300_000;
 const endMs = 1_000;
 
 /** Has a clock live through the time of a store: from process to process, and together with others. */
@@ -137,8 +138,8 @@ export class Timekeeper {
     if (mark !== null && mark.livedAt > 0) {
       const unseenMs = Math.max(0, wall - mark.furthestAt);
       this.#unseenMs = mark.unseenMs + unseenMs;
-      // Also of what another process has not seen: nobody knows how long the older ones have waited.
-      clock.goOnFrom(mark.livedAt + unseenMs, this.#unseenMs);
+      // Also of what another process has not seen, if that is much: nobody knows how long the older ones have waited.
+      clock.goOnFrom(mark.livedAt + unseenMs, mark.unseenMs > muchMs ? this.#unseenMs : unseenMs);
       this.#heldMs = mark.heldMs;
       this.#furthest = mark.furthestAt - mark.livedAt;
     } else {
