@@ -1,4 +1,4 @@
-import { accessSync, constants, statSync } from "node:fs";
+import { accessSync, constants, statfsSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { ReporthookError } from "@reporthook/core";
 import { describe } from "@reporthook/core/store";
@@ -6,6 +6,9 @@ import { sqliteCode } from "../database/result-code.ts";
 import type { ThreadFailure } from "../protocol/protocol.ts";
 
 const unwritable = "the file or its folder can't be written: give the app the right to";
+
+/** Below it a commit may find no room. */
+const leastRoomBytes = 65_536;
 
 const wayOut: Readonly<Record<number, string>> = {
   5: "another process holds the file for too long: look for a long transaction, or a backup that locks it",
@@ -29,6 +32,13 @@ export function failureOf(error: unknown, path: string): ThreadFailure {
 export function failureOfAll(error: unknown, path: string): ThreadFailure | null {
   const isLocked = sqliteCode(error) === 5;
   return isLocked || error instanceof ReporthookError ? failureOf(error, path) : null;
+}
+
+/** Throws if the disk of a file is full, as SQLite would once it writes. */
+export function assertRoom(path: string): void {
+  const { bavail, bsize } = statfsSync(dirname(path));
+  if (bavail * bsize >= leastRoomBytes) return;
+  throw new ReporthookError("inbox_failed", `${path}: ${wayOut[13]}`);
 }
 
 /** The reason why a file can't be opened: SQLite does not report it. */

@@ -29,7 +29,7 @@ import { MainThreadPulse } from "./claim/main-thread-pulse.ts";
 import { Queue } from "./claim/queue.ts";
 import { nothingRescued, rescue } from "./claim/rescue.ts";
 import { Deliveries } from "./deliveries.ts";
-import { failureOf, failureOfAll } from "./errors.ts";
+import { assertRoom, failureOf, failureOfAll } from "./errors.ts";
 import { Lived } from "./lived.ts";
 import { RequestTable } from "./request-table.ts";
 import { Transactions } from "./transactions.ts";
@@ -79,7 +79,11 @@ export class Writer {
     const eraser = new Eraser(deliveries, acts);
     const admin = new Admin(deliveries, query, lived, acts);
     const own = { admin, acts, eraser, query, maintenance, claimer, lived, requests };
-    const probe = (): void => leases.prove(this.#failing, migrate);
+    const probe = (): void => {
+      if (this.#failing) leases.probe();
+      // A tool writes nothing to find that out.
+      else if (!migrate) assertRoom(path);
+    };
     this.#callees = { ...own, ...readersOf(deliveries, maintenance), probe };
     this.#transactions = new Transactions(deliveries, leases, file, () =>
       claimer.consumers.invalidate(),

@@ -1,7 +1,6 @@
 import { randomInt } from "node:crypto";
 import { hostname } from "node:os";
 import type { Database, Statement } from "../../database/driver.ts";
-import { sqliteCode } from "../../database/result-code.ts";
 import { heartbeatMs, leaseLostAfterMs } from "../../protocol/protocol.ts";
 import type { MainThreadPulse } from "./main-thread-pulse.ts";
 
@@ -23,10 +22,6 @@ export interface DeadWorker {
   readonly silentMs: number;
 }
 
-/** Milliseconds for which a file that was written counts as writable. */
-const provenMs = 30_000;
-/** SQLite's code for a file that may not be written. */
-const readOnly = 8;
 /** The heartbeat of a worker whose main thread stands still. */
 const offered = -1;
 
@@ -48,7 +43,6 @@ export class Leases {
   #workerId: number | null = null;
   #heartbeatAt = Number.NEGATIVE_INFINITY;
   #isOffered = false;
-  #provenAt = Number.NEGATIVE_INFINITY;
   /** The number of leases of this worker. */
   held = 0;
 
@@ -143,18 +137,6 @@ export class Leases {
     this.held = held;
     this.#isOffered = isOffered;
     this.#heartbeatAt = Number.NEGATIVE_INFINITY;
-  }
-
-  /** Checks that the file can be written, unless that is known; one who may only read it, which a tool may, can't tell. */
-  prove(isFailing: boolean, mayWrite: boolean): void {
-    const now = this.#monotonic();
-    if (!isFailing && now - this.#provenAt < provenMs) return;
-    this.#provenAt = now;
-    try {
-      this.probe();
-    } catch (error) {
-      if (mayWrite || sqliteCode(error) !== readOnly) throw error;
-    }
   }
 
   /** Checks that the file can be written. */
