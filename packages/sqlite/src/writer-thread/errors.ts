@@ -36,8 +36,9 @@ export function failureOfAll(error: unknown, path: string): ThreadFailure | null
 
 /** Throws if the disk of a file is full, as SQLite would once it writes. */
 export function assertRoom(path: string): void {
-  const { bavail, bsize } = statfsSync(dirname(path));
-  if (bavail * bsize >= leastRoomBytes) return;
+  const { bavail, blocks, bsize } = statfsSync(dirname(path));
+  // Some file systems do not say how large they are.
+  if (blocks === 0 || bavail * bsize >= leastRoomBytes) return;
   throw new ReporthookError("inbox_failed", `${path}: ${wayOut[13]}`);
 }
 
