@@ -17,7 +17,7 @@ const kinds = [
     asksForReports: false,
     gate: 150,
     quick: 30,
-    brokenOnce: [1_348, 10_346, 10_662],
+    brokenOnce: [1_348, 10_346, 10_662, 60_162],
   },
   { name: "reports", asksForReports: true, gate: 25, quick: 8, brokenOnce: [] },
 ] as const;

@@ -1,4 +1,11 @@
-import { gate, setUp, standStill, turns } from "@reporthook/test-support/receiver-setup";
+import {
+  gate,
+  setUp,
+  slowRequest,
+  standStill,
+  turns,
+} from "@reporthook/test-support/receiver-setup";
+import { manualClock } from "@reporthook/testing/internals";
 import { describe, expect, it } from "vitest";
 
 describe("copies of one notification", () => {
@@ -65,5 +72,35 @@ describe("copies of one notification", () => {
     const answers = await Promise.all([1, 2].map(() => post(notification)));
     expect(answers.map(({ body }) => body.status)).toEqual(["accepted", "accepted"]);
     expect(new Set(seen.map(({ id }) => id)).size).toBe(2);
+  });
+});
+
+describe("time", () => {
+  it('ack: "handled" answers in time although the clock is set back an hour while the body is read', async () => {
+    const clock = manualClock();
+    let shift = 0;
+    const { receiver } = setUp({
+      ack: "handled",
+      client: { authorize: () => new Promise(() => {}) },
+      clock: { ...clock, now: () => clock.now() + shift },
+    });
+    const body = gate();
+    let status = 0;
+    const answer = receiver.fetch(slowRequest(body.opened)).then((response) => {
+      status = response.status;
+    });
+    await turns();
+    clock.advance(1_000);
+    shift = -3_600_000;
+    clock.advance(900);
+    body.open();
+    await turns();
+    clock.advance(2_099);
+    await turns();
+    expect(status).toBe(0);
+    clock.advance(1);
+    await turns();
+    expect(status).toBe(503);
+    await answer;
   });
 });

@@ -65,13 +65,15 @@ export class InsideRequest {
   async handle(
     delivery: NewDelivery,
     admitted: Arrival,
-    { leftMs: ms }: Deadline,
+    deadline: Deadline,
   ): Promise<ReceiveResult> {
     const { id } = delivery;
     if (admitted.to === "held") return { refused: "missing_signature" };
     const first = this.#running.get(id);
-    if (first !== undefined) return this.#inTime(id, ms, async () => copyOf(await first));
-    const handled = this.#inTime(id, ms, (scope) => this.#handleWithin(delivery, admitted, scope));
+    if (first !== undefined) return this.#inTime(id, deadline, async () => copyOf(await first));
+    const handled = this.#inTime(id, deadline, (scope) =>
+      this.#handleWithin(delivery, admitted, scope),
+    );
     // Unsigned notifications have no copies, and no request of a Worker may wait for another one.
     if (delivery.key === null || isTiedToRequests()) return handled;
     this.#running.set(id, handled);
@@ -107,14 +109,17 @@ export class InsideRequest {
 
   async #inTime(
     id: string,
-    ms: number,
+    deadline: Deadline,
     run: (scope: TimeoutScope) => Promise<ReceiveResult>,
   ): Promise<ReceiveResult> {
     const { clock, logger } = this.#settings;
     const late = "The time of the request is used up";
-    const bounds = { clock, ms, late, parent: this.#closing };
+    const bounds = { clock, ms: deadline.leftMs, late, parent: this.#closing };
     try {
-      return { ...(await withTimeout(bounds, run)), id };
+      // The deadline's own timer also knows of a clock that was set back while the body was read.
+      const result = await deadline.race(withTimeout(bounds, run));
+      if (result === "late") throw new Error(late);
+      return { ...result, id };
     } catch (error) {
       logger.warn({ id, error: describe(error) }, messages.notHandledInTime);
       return { refused: "not_handled", id };
