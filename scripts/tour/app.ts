@@ -7,13 +7,13 @@ import {
   createReceiver,
   type Entry,
   type EventOf,
-  type Inbox,
   type Receiver,
 } from "@reporthook/core";
 import { shutdown } from "@reporthook/core/node";
 import { dashboard } from "@reporthook/dashboard";
 import { onNode } from "@reporthook/dashboard/node";
 import { reporthook } from "@reporthook/express";
+import { sqliteInbox } from "@reporthook/sqlite";
 import express from "express";
 
 /** When a delivery took each step, in milliseconds of `performance.now()`. */
@@ -38,8 +38,6 @@ export interface App {
   /** Where a browser shows what became of each delivery. */
   readonly dashboard: string;
   readonly receiver: Receiver<Context>;
-  /** Whether the inbox keeps requests for reports. */
-  readonly keepsRequests: boolean;
   /** The last event about a report. */
   readonly event: ReportEvent | undefined;
   /** By delivery id, in order of receipt. */
@@ -50,7 +48,7 @@ export interface App {
 }
 
 /** An Express app with one webhook, as a user would write it; it also notes when each step was taken. */
-export async function startApp(client: Client, inbox: Inbox, port: number): Promise<App> {
+export async function startApp(client: Client, file: string, port: number): Promise<App> {
   const deliveries = new Map<string, Steps>();
   const note = (step: "acknowledged" | "verified" | "handled") => (entry: Entry) => {
     const steps = { ...deliveries.get(entry.id), entry, [step]: performance.now() };
@@ -65,7 +63,7 @@ export async function startApp(client: Client, inbox: Inbox, port: number): Prom
   const url = `${origin}/webhooks/reports`;
   const receiver = createReceiver<Context>({
     client,
-    inbox,
+    inbox: sqliteInbox(file),
     callback: { secrets: [randomBytes(32).toString("base64")], url },
     logger: false,
     observe: {
@@ -86,7 +84,6 @@ export async function startApp(client: Client, inbox: Inbox, port: number): Prom
     url,
     dashboard: `${origin}/inbox/`,
     receiver,
-    keepsRequests: inbox.requests !== undefined,
     deliveries,
     get event() {
       return event;

@@ -5,7 +5,6 @@ import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs, styleText } from "node:util";
 import { type Client, createClient, type Entry } from "@reporthook/core";
-import { sqliteInbox } from "@reporthook/sqlite";
 import ora from "ora";
 import { type App, type Steps, startApp } from "./app.ts";
 import type { ServiceMessage, ServiceRequest } from "./service.ts";
@@ -13,15 +12,13 @@ import type { ServiceMessage, ServiceRequest } from "./service.ts";
 const help = `The tour: the emulated service and an Express app, in two processes over HTTP.
 
 Usage: npx --yes pnpm@10 start [--exit] [--port PORT]
-                              [--db FILE | --inbox URL]
+                              [--db FILE]
 
   --exit       end after the last step, with 1 if one failed
   --port PORT  where the app listens on 127.0.0.1 (left out: 3000, or another
                free one if that is taken)
   --db FILE    the app's inbox (.tour/inbox.db): end the tour at any moment,
                start it again, and nothing is lost
-  --inbox URL  in its place, BullMQ's queues: redis://…, rediss://…,
-               postgres://… or postgresql://…
   --help       this text
 `;
 
@@ -35,10 +32,8 @@ async function main(): Promise<void> {
   const values = given();
   if (values.help) return void process.stdout.write(help);
   const port = portOf(values.port);
-  if (values.db !== undefined && values.inbox !== undefined) {
-    throw new TypeError("--db and --inbox are two places for one inbox: give one of them");
-  }
-
+  const file = values.db ?? defaultFile;
+  mkdirSync(dirname(file), { recursive: true });
   const service = fork(fileURLToPath(new URL("./service.ts", import.meta.url)));
   let app: App | undefined;
   try {
@@ -53,14 +48,13 @@ async function main(): Promise<void> {
       },
     );
     const client = createClient({ baseUrl: url, apiKey });
-    const { name, place, open } = await inboxOf(values);
-    app = await step(`Your Express app is up, with an inbox on ${name}`, async () => {
-      const value = await startApp(client, open(), port).catch((error: NodeJS.ErrnoException) => {
+    app = await step("Your Express app is up, with an inbox on SQLite", async () => {
+      const value = await startApp(client, file, port).catch((error: NodeJS.ErrnoException) => {
         if (error.code !== "EADDRINUSE") throw error;
-        if (values.port === undefined) return startApp(client, open(), 0);
+        if (values.port === undefined) return startApp(client, file, 0);
         throw new Error(`Port ${port} is taken: give another one, or leave --port out`);
       });
-      return { value, note: `${value.url} · ${place}` };
+      return { value, note: `${value.url} · ${file}` };
     });
     await finish(app);
     await tour(client, service, app);
@@ -85,7 +79,6 @@ function given() {
         exit: { type: "boolean", default: false },
         port: { type: "string" },
         db: { type: "string" },
-        inbox: { type: "string" },
         help: { type: "boolean", default: false },
       },
     }).values;
@@ -93,29 +86,6 @@ function given() {
     const [sentence] = (error as Error).message.split(". ");
     throw new TypeError(`${sentence}; --help shows what there is`);
   }
-}
-
-interface Places {
-  readonly db?: string | undefined;
-  readonly inbox?: string | undefined;
-}
-
-/** The inbox that was asked for; of a URL only what is no secret is shown. */
-async function inboxOf({ db = defaultFile, inbox: url }: Places) {
-  if (url === undefined) {
-    mkdirSync(dirname(db), { recursive: true });
-    return { name: "SQLite", place: db, open: () => sqliteInbox(db) };
-  }
-  const { bullmqInbox } = await import("@reporthook/bullmq");
-  if (!/^(rediss?|postgres(ql)?):\/\/./.test(url) || !URL.canParse(url)) {
-    throw new TypeError("--inbox must be an address that begins with redis:// or postgres://");
-  }
-  const { protocol, host, pathname } = new URL(url);
-  return {
-    name: protocol.startsWith("redis") ? "BullMQ and Redis" : "BullMQ and PostgreSQL",
-    place: `${protocol}//${host}${pathname}`,
-    open: () => bullmqInbox({ connection: url, prefix: "tour" }),
-  };
 }
 
 /** What the inbox holds from the last time is worked on like anything else. */
@@ -146,7 +116,7 @@ async function tour(client: Client, service: ChildProcess, app: App): Promise<vo
   const id = await step(
     "A report is requested for customer c-1: report.processing",
     async (from) => {
-      const value = await request(client, app);
+      const value = await request(app);
       return { value, note: times(await handled(app, "report.processing", from), from) };
     },
   );
@@ -173,19 +143,16 @@ async function tour(client: Client, service: ChildProcess, app: App): Promise<vo
   });
 }
 
-/** Asks for a report as the app would; resolves to the id of the request, null where the inbox keeps none. */
-async function request(client: Client, { receiver, url, keepsRequests }: App) {
+/** Asks for a report as the app would; resolves to the id of the request. */
+async function request({ receiver }: App): Promise<string> {
   const report = {
     domains: ["example.com"],
     metrics: ["category_sales_performance_revenue"],
     ...{ start_date: "2026-01", end_date: "2026-03", granularity: "monthly" },
     response_format: "csv",
   };
-  const context = { customer };
-  if (keepsRequests) return (await receiver.reports.request(report, { context })).id;
-  const webhook_url = await receiver.callbackUrl(url, { context });
-  await client.requestReport({ ...report, webhook_url });
-  return null;
+  const { id } = await receiver.reports.request(report, { context: { customer } });
+  return id;
 }
 
 /** Runs one step, with its progress on the terminal. */
