@@ -42,26 +42,26 @@ export class Admission {
   /** Waits for the time of the inbox before the first delivery, or refuses that. Never rejects. */
   async join(time: Timekeeper, deadline: Deadline): Promise<Refusal | null> {
     if (this.#settings.ack === "handled") return null;
-    try {
-      if ((await deadline.race(time.join())) !== "late") return null;
-      throw new Error(`The inbox gave no answer within ${deadline.ms} ms`);
-    } catch (error) {
-      return this.#notStored(null, error);
-    }
+    return this.#ask(null, deadline, () => time.join().then(() => null));
   }
 
   /** Stores a delivery before the deadline, or refuses it; after a timeout it may still be stored. Never rejects. */
-  async store(
-    delivery: NewDelivery,
-    arrival: Arrival,
+  store(delivery: NewDelivery, arrival: Arrival, deadline: Deadline): Promise<AddResult | Refusal> {
+    const { inbox } = this.#settings;
+    return this.#ask(delivery.id, deadline, () => inbox.add(delivery, arrival));
+  }
+
+  async #ask<T extends object | null>(
+    id: string | null,
     deadline: Deadline,
-  ): Promise<AddResult | Refusal> {
+    ask: () => Promise<T>,
+  ): Promise<T | Refusal> {
     try {
-      const added = await deadline.race(this.#settings.inbox.add(delivery, arrival));
-      if (added !== "late") return added;
+      const answer = await deadline.race(ask());
+      if (answer !== "late") return answer;
       throw new Error(`The inbox gave no answer within ${deadline.ms} ms`);
     } catch (error) {
-      return this.#notStored(delivery.id, error);
+      return this.#notStored(id, error);
     }
   }
 
