@@ -9,17 +9,17 @@ export interface Effort {
   readonly scale: number;
 }
 
-/** What is shown while it runs. */
+/** The display of a run's progress. */
 export interface Progress {
-  /** What is being done from now on. */
+  /** Shows the step that begins now. */
   doing(what: string): void;
-  /** How far that is. */
+  /** Shows how far that step is. */
   detail(text: string): void;
-  /** What came of it: a line that stays. */
+  /** Shows the step's result as a line that stays. */
   progress(line: string): void;
 }
 
-/** What a subject is measured with. */
+/** The conditions and tools of a measurement. */
 export interface Context extends Effort, Progress {
   /** The checkout whose packages are measured; this one when left out. */
   readonly build?: string | undefined;
@@ -27,17 +27,17 @@ export interface Context extends Effort, Progress {
   atEnd(end: () => Promise<void>): void;
 }
 
-/** What was measured once, by name. */
+/** The figures of one measurement, by name. */
 export type Sample = Readonly<Record<string, number>>;
 
-/** What is measured. */
+/** A thing to measure. */
 export interface Subject {
   readonly label: string;
   /** None of our packages is in it, so it is the same in every build. */
   readonly isForeign?: boolean;
   /** The label of what it is compared with; the first of its group when left out. */
   readonly base?: string;
-  /** What that comparison tells: a row of the report's first table. */
+  /** The text of that comparison's row in the report's first table. */
   readonly row?: string;
   measure(context: Context): Promise<Sample>;
 }

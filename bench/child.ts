@@ -14,7 +14,7 @@ export interface Child {
   end(): Promise<void>;
 }
 
-/** What a child sends: an answer, news, or why it failed. */
+/** A message from a child: an answer, news, or the reason of its failure. */
 type Message =
   | { readonly answer: unknown }
   | { readonly news: unknown }
@@ -45,7 +45,7 @@ export function stopChildren(reason: string): void {
   for (const child of running) child.kill("SIGKILL");
 }
 
-/** Starts the compiled program `name` in a process of its own. */
+/** Starts the compiled program `name` in a separate process. */
 export function startChild(name: string, { build, env = {} }: Start = {}): Child {
   if (stopped) throw stopped;
   const child = fork(new URL(`./programs/${name}.js`, import.meta.url), {

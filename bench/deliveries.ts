@@ -4,7 +4,7 @@ import type { Inbox, NewDelivery } from "@reporthook/core";
 import { tellParent } from "./child.ts";
 import type { HowFar } from "./progress.ts";
 
-/** What a receiver that is measured is called. */
+/** The name of the receiver under test. */
 export const receiverName = "bench";
 
 /** Adds at once that fill an inbox: as many as BullMQ's sends at a time. */

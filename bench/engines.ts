@@ -36,7 +36,7 @@ async function startRedis(folder: string): Promise<() => unknown> {
   const [port, dir] = [await freePort(), join(folder, "redis")];
   mkdirSync(dir);
   const durable = ["--appendonly", "yes", "--appendfsync", "always", "--save", ""];
-  // To write its log anew would fall into one measurement and not into another.
+  // Redis must not rewrite its log: that would slow down some measurements and not others.
   durable.push("--auto-aof-rewrite-percentage", "0");
   const where = ["--port", `${port}`, "--bind", "127.0.0.1", "--dir", dir];
   const child = spawn("redis-server", [...where, ...durable], { stdio: "ignore" });

@@ -21,7 +21,7 @@ export interface Variant
     Partial<Pick<Subject, "label" | "base" | "row">> {
   readonly scheme?: Scheme;
   readonly bodyBytes?: number;
-  /** Requests a second whatever the server does; otherwise as many as it answers. */
+  /** Requests a second, even when the server answers fewer; as many as it answers when left out. */
   readonly rate?: (context: Context) => Promise<number>;
   /** The same server is measured in all rounds. */
   readonly stays?: boolean;
@@ -32,7 +32,7 @@ export interface HttpSubject extends Subject {
   start(context: Context): Promise<Target>;
 }
 
-/** A server under test, in a process of its own. */
+/** A server under test, in a separate process. */
 export interface Target {
   load(): Promise<Sample>;
   /** The same in slices, which {@link Slices.next} hands out one at a time. */
@@ -59,7 +59,7 @@ type FigureName =
   | ("perSecond" | "p50" | "p99" | "loopDelay")
   | ("waiting" | "rss" | "cpu" | "generator");
 
-/** What most tables show. */
+/** The figures that most tables show. */
 export const figures: Readonly<Record<FigureName, Figure>> = {
   perSecond: figure("requests/s", "perSecond", 0, { isCompared: true, isRow: true }),
   p50: figure("p50 ms", "p50", 2),
@@ -68,7 +68,7 @@ export const figures: Readonly<Record<FigureName, Figure>> = {
   loopDelay: figure("loop delay p99 ms", "loopP99", 2),
   waiting: figure("waiting at the end", "waiting", 0),
   rss: figure("RSS MB", "rssMb", 0),
-  /** What a request costs, whoever else uses the machine. */
+  /** CPU time a request, which other load on the machine hardly changes. */
   cpu: figure("CPU µs/request", "cpuUs", 0),
   /** The generator must not be what is measured. */
   generator: figure("generator, cores", "generator", 2),
@@ -158,7 +158,7 @@ async function startTarget(variant: Variant, context: Context): Promise<Target> 
     let warm: Promise<Served> | undefined;
     generator.onNews((news) => {
       if ("turnOver" in (news as News)) turnOver();
-      // What it took until now is not counted.
+      // The CPU time of the warm-up is not counted.
       else warm = server.ask<Served>("served");
     });
     try {

@@ -114,7 +114,7 @@ function buildsWith(given: string): Builds {
   return { here: resolve(import.meta.dirname, "../.."), other };
 }
 
-/** What was asked for, in the report's order. */
+/** The benchmarks and groups with these names, in the report's order. */
 function chosen(names: readonly string[]): Map<Benchmark, readonly Group[]> {
   const known = ["rows", ...benchmarks.flatMap((one) => [one.name, ...namesOf(one)])];
   const unknown = names.find((name) => !known.includes(name));
@@ -194,11 +194,11 @@ async function main(): Promise<void> {
 
 const fileOf = (out: string): string => resolve(import.meta.dirname, "..", out);
 
-/** What is written of a benchmark. */
+/** A benchmark's finding as the file keeps it. */
 type Written = Omit<Finding, "benchmark"> & { readonly name: string };
 
 /**
- * What was written before, by benchmarks that there still are.
+ * The findings that the file holds, of benchmarks that still exist.
  * @throws Error when nothing could be written there, for that is known before minutes are measured
  */
 function read(out: string): Finding[] {
@@ -220,7 +220,7 @@ function write(out: string, findings: readonly Finding[]): void {
       .filter(({ benchmark }) => benchmark === one)
       .toSorted((one, other) => nodeOf(one.conditions) - nodeOf(other.conditions)),
   );
-  // A line for each group: what was measured anew is what differs.
+  // A line for each group: a difference between two versions shows the groups that were measured again.
   const written = inOrder.map(({ benchmark: { name }, conditions, groups }) => {
     const lines = groups.map((group) => JSON.stringify(group, toFiveDigits)).join(",\n");
     return `{"name":"${name}","conditions":${JSON.stringify(conditions)},"groups":[\n${lines}]}`;

@@ -21,7 +21,7 @@ export interface Found {
   readonly samples: readonly Sample[];
 }
 
-/** What was measured of a group. */
+/** The measurements of a group. */
 export interface FoundGroup {
   readonly name: string;
   readonly subjects: readonly Found[];

@@ -1,7 +1,7 @@
 import type { Progress } from "./benchmark.ts";
 import { numberText } from "./statistics.ts";
 
-/** What a process tells each second while it stores or works. */
+/** The progress that a process tells each second while it stores or works. */
 export interface HowFar {
   /** So many deliveries are done. */
   readonly done: number;

@@ -7,7 +7,7 @@ import { newFolder } from "./inboxes.ts";
 import type { Builds, Found, FoundGroup } from "./measure.ts";
 import { numberText, ratios, show, spreadOf } from "./statistics.ts";
 
-/** What a benchmark found, and how. */
+/** The measurements of a benchmark, and their conditions. */
 export interface Finding {
   readonly benchmark: Benchmark;
   readonly conditions: Conditions;
@@ -63,7 +63,7 @@ export function markdown(findings: readonly Finding[]): string {
   return `${lines.join("\n")}\n`;
 }
 
-/** What was found, without what holds for all of it. */
+/** The report without its introduction: the tables of all findings. */
 export function tables(findings: readonly Finding[]): string {
   const lines = [
     ...overview(findings),

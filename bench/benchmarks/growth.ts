@@ -6,7 +6,7 @@ import { numberText } from "../statistics.ts";
 const { perSecond, p50, p99, rss, cpu, generator } = figures;
 const sqlite = { host: "node:http", inbox: "sqlite", work: true } as const;
 const million = 1_000_000;
-// A round adds tens of thousands: what is less begins anew in each.
+// A round adds tens of thousands: an inbox that holds fewer is filled again for each round.
 const fewest = 100_000;
 
 function receivers(): Group {
@@ -40,7 +40,7 @@ function before(what: "handled" | "waiting", inbox: InboxName, counts: readonly 
   return { name: `${what}-${inbox}`, ...engine, subjects: counts.map(of).map(overHttp) };
 }
 
-/** What more of anything costs. */
+/** The cost of more receivers, larger bodies and more deliveries. */
 export const growth: Benchmark = {
   name: "growth",
   title: "How cost grows",

@@ -21,7 +21,7 @@ function group(inbox: Extract<InboxName, "memory" | "sqlite">): Group {
   };
 }
 
-/** What the work after the acknowledgement costs, without HTTP. */
+/** The cost of the work after the acknowledgement, without HTTP. */
 export const withoutHttp: Benchmark = {
   name: "without-http",
   title: "Storing, and storing with verifying and handling, without HTTP",

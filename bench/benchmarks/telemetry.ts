@@ -3,7 +3,7 @@ import { figures, overHttp, type Variant } from "../http.ts";
 
 const { perSecond, p99, loopDelay, cpu, generator } = figures;
 
-/** What OpenTelemetry costs, and whose part it is. */
+/** The cost of OpenTelemetry: our part, and that of the SDK. */
 export const telemetry: Benchmark = {
   name: "telemetry",
   title: "What OpenTelemetry costs",

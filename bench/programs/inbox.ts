@@ -1,4 +1,4 @@
-// Works straight on an inbox, without a server, in a process of its own.
+// Works straight on an inbox, without a server, in a separate process.
 import { performance } from "node:perf_hooks";
 import { setTimeout as pause } from "node:timers/promises";
 import { createReceiver, type Inbox, type Receiver } from "@reporthook/core";
@@ -6,7 +6,7 @@ import { answerParent } from "../child.ts";
 import { receiverName, seed } from "../deliveries.ts";
 import { type InboxName, openInbox, waitingIn } from "../inboxes.ts";
 
-/** What to do with the inbox in a folder. */
+/** A task on the inbox in a folder. */
 export type Task = {
   readonly inbox: InboxName;
   readonly folder: string;

@@ -5,12 +5,12 @@ import { createHistogram, performance, type RecordableHistogram } from "node:per
 import { answerParent, tellParent } from "../child.ts";
 import { prepare, type RequestOf, type Wanted } from "./requests.ts";
 
-/** What the generator is asked to do. */
+/** The load that the generator has to send. */
 export interface Load extends Wanted {
   readonly connections: number;
   readonly warmUpMs: number;
   readonly measureMs: number;
-  /** Requests a second whatever the server does; left out, each connection sends the next after the answer. */
+  /** Requests a second, even when the server answers fewer; left out, each connection sends the next after the answer. */
   readonly rate?: number;
   /** Send only when told that it has its turn; what others do meanwhile counts neither as time nor as waiting. */
   readonly inSlices?: boolean;
@@ -18,13 +18,13 @@ export interface Load extends Wanted {
   readonly untilGone?: boolean;
 }
 
-/** What it is told while it sends: to wait, or whether it has its turn. The end of a turn is told once all is answered. */
+/** A message to the sending generator: to pause, or whether it has its turn. A turn ends once all requests are answered. */
 export type Order = { readonly paused: boolean } | { readonly turn: boolean };
 
-/** What it tells: that it is warm, and that its turn is over. */
+/** A message from the generator: its warm-up has ended, or its turn is over. */
 export type News = { readonly measuring: true } | { readonly turnOver: true };
 
-/** What it measured; latencies in milliseconds. */
+/** The generator's measurements; latencies in milliseconds. */
 export interface Loaded {
   readonly perSecond: number;
   readonly answered: number;
@@ -41,7 +41,7 @@ export interface Acknowledged {
 }
 
 const burstMs = 1;
-/** What comes is read into one place, by all connections: a stream of buffers costs more than the requests do. */
+/** All connections read into this one buffer: a new buffer for each read would cost more than the requests do. */
 const buffer = Buffer.alloc(65_536);
 
 interface Listeners {

@@ -1,11 +1,11 @@
-// Requests built before they are sent: what the generator does for one must not be what is measured.
+// Builds requests before they are sent: the generator's work on them must not be measured.
 import { createHmac, randomUUID } from "node:crypto";
 import { bodyBytes, bodyOf, eight, signatureOf } from "../deliveries.ts";
 
 /** Whose signatures and path the requests have: the service's, or those that a library expects. */
 export type Scheme = "reports" | "github" | "slack" | "standard";
 
-/** What all parties of a scheme know. */
+/** The secret that sender and server of every scheme share. */
 export const secret = "bm90IGEgc2VjcmV0LCBidXQgYSBiZW5jaG1hcms=";
 
 /** Which requests to build. */

@@ -1,4 +1,4 @@
-// The server under load, in a process of its own.
+// The server under load, in a separate process.
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { monitorEventLoopDelay } from "node:perf_hooks";
@@ -19,7 +19,7 @@ import type { PeerName } from "../servers/peers.ts";
 import type { QueueByHand } from "../servers/queue-by-hand.ts";
 import type { Instrumented, TelemetryName } from "../servers/telemetry.ts";
 
-/** What to serve. */
+/** The server to start. */
 export interface Serve {
   readonly host: HostName;
   readonly inbox: InboxName | "none";
@@ -27,7 +27,7 @@ export interface Serve {
   readonly folder: string;
   /** Verify and handle, too. */
   readonly work?: boolean;
-  /** What a handler does; nothing when left out. */
+  /** The work of a handler; none when left out. */
   readonly handler?: HandlerWork;
   /** So many receivers share the inbox. */
   readonly receivers?: number;

@@ -1,15 +1,15 @@
 import { openSync, writeSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 
-/** What every handler gets of a notification. */
+/** The part of a notification that every handler gets. */
 export interface Notification {
   readonly report_id: string;
 }
 
-/** The work of an app on a notification, the same for whatever calls it. */
+/** The work of an app on a notification, the same behind every server and library. */
 export type Handle = (notification: Notification) => void | Promise<void>;
 
-/** What that work is, where it is more than counting. */
+/** The work of a handler that does more than count. */
 export interface HandlerWork {
   /** It waits so long, as for the answer of another service, */
   readonly ms: number;

@@ -18,8 +18,8 @@ const path = "/webhooks/reports";
 const answer = { status: "accepted", id: "01hf0000000000000000000000" };
 
 /**
- * What answers POST with a receiver; with several, each at the path that ends with its number; without one with 200 once
- * the body is read and parsed, as users of the framework do it. `around` wraps the listener.
+ * A server that answers POST with a receiver; with several, each at the path that ends with its number. Without a receiver
+ * it answers 200 once the body is read and parsed, as users of the framework do it. `around` wraps the listener.
  */
 export function serverOf(
   host: HostName,
@@ -29,7 +29,7 @@ export function serverOf(
   return createServer(around(listenerOf(host, receivers)));
 }
 
-/** What `node:http` calls for a request. */
+/** The function that `node:http` calls for a request. */
 export type Listener = (req: IncomingMessage, res: ServerResponse) => unknown;
 
 function listenerOf(host: HostName, [receiver, ...others]: readonly Receiver[]): Listener {

@@ -8,7 +8,7 @@ import type { Listener } from "./hosts.ts";
 /** How much of it there is: our package, with an SDK or without, or an SDK by hand, with empty spans or with what ours tell. */
 export type TelemetryName = "no SDK" | "SDK" | "empty spans" | "by hand";
 
-/** What is put around the work of a receiver. */
+/** The telemetry around the work of a receiver. */
 export interface Instrumented {
   readonly options?: Telemetry;
   readonly listener?: (listener: Listener) => Listener;
