@@ -1,5 +1,5 @@
-// Builds the package in the current directory: ESM and CommonJS, each with declarations; one that nobody imports, because it is
-// a program, ESM only. What an entry needs is put into few files: see decisions/010-few-files-to-load.md.
+// Builds the package in the current directory: ESM and CommonJS, each with declarations; a program, which nobody imports, as
+// ESM only. An entry and its imports are bundled into few files: see decisions/010-few-files-to-load.md.
 import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
@@ -9,7 +9,7 @@ import { build } from "esbuild";
 const manifest = JSON.parse(readFileSync("package.json", "utf8"));
 const formats = manifest.bin === undefined ? ["esm", "cjs"] : ["esm"];
 
-// What is served to a browser is built first: it becomes a module of the package.
+// The page for browsers is built first: it becomes a module of the package.
 if (existsSync("build-page.mjs")) await import(pathToFileURL(resolve("build-page.mjs")).href);
 
 rmSync("dist", { recursive: true, force: true });
@@ -26,7 +26,7 @@ const bareMessages = {
   },
 };
 
-/** What stands in the place of import.meta, in words that file tracers understand in CommonJS. */
+/** The replacement of import.meta in CommonJS, in a form that file tracers understand. */
 const inCommonJs = {
   define: { "import.meta.url": "urlOfThisFile" },
   banner: {

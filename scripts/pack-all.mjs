@@ -9,7 +9,7 @@ const [given, ...more] = process.argv.slice(2);
 /** A path as a shell takes it. */
 const quoted = (path) => (/^[\w./@+-]+$/.test(path) ? path : `"${path}"`);
 
-/** What to install for some packages: their tarballs, and those of ours that they need. */
+/** The command that installs some packages: their tarballs, and those of the packages of ours that they need. */
 function installLine(packages, names) {
   const wanted = new Set();
   const want = (name) => {

@@ -49,7 +49,7 @@ async function install(packages) {
     overrides: Object.fromEntries(packages.map((p) => [p.name, `file:${p.tarball}`])),
     autoInstallPeers: false,
     allowBuilds: { esbuild: true, "unrs-resolver": false },
-    // What we say of the engine has to be true of all that is installed with us.
+    // Every package that is installed with ours has to run on the Node version that `engines` promises.
     engineStrict: true,
     nodeVersion: `${node.replace(">=", "")}.0`,
   });

@@ -1,4 +1,4 @@
-// Markdown in packages: what it links to is elsewhere there than in the repository. The docs are in @reporthook/core.
+// Links of the Markdown in packages: a linked file has another place there than in the repository. The docs are in @reporthook/core.
 import { posix } from "node:path";
 
 const link = /!?\[((?:[^[\]]|\[[^\]]*\])*)\]\(([^()\s]+)\)/g;

@@ -59,7 +59,7 @@ async function pack(name, folder) {
     {
       name: manifest.name,
       version,
-      /** Those of ours that it depends on. */
+      /** Our other packages that it depends on. */
       needs: Object.keys(dependencies).filter((other) => other.startsWith("@reporthook/")),
       tarball,
       folder: `packages/${name}`,

@@ -14,7 +14,7 @@ const colours: Readonly<Record<string, string>> = { 2: "#8b949e", 31: "#ff7b72",
 const title =
   "pnpm start --exit: a test and each status of a report are acknowledged, verified and handled; a forged notification is rejected";
 
-/** What the tour prints, on an inbox that is new. */
+/** The output of the tour on a new inbox. */
 function run(): string {
   const folder = mkdtempSync(join(tmpdir(), "reporthook-recording-"));
   const node = ["--conditions=@reporthook/source", "--import", "tsx"];

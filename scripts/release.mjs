@@ -8,7 +8,7 @@ const root = resolve(import.meta.dirname, "..");
 const dryRun = process.argv.includes("--dry-run");
 const folder = mkdtempSync(join(tmpdir(), "reporthook-"));
 
-/** What has to be settled before anything is published. */
+/** The obstacles that have to be removed before a release. */
 async function obstacles() {
   const found = [];
   const changed = await run("git", ["status", "--porcelain"], { cwd: root });
@@ -33,7 +33,7 @@ async function isPublished({ name, version }) {
   return [JSON.parse(versions)].flat().includes(version);
 }
 
-/** Those that others need come first. */
+/** The packages in the order of publishing: dependencies first. */
 function inOrder(packages) {
   const done = new Set();
   const ordered = [];

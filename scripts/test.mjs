@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { endLeft } from "./left.mjs";
 
 const [asked, ...given] = process.argv.slice(2);
-// What is named runs whole.
+// Files that are named run with all their tests.
 const lane = given.length > 0 && !given[0].startsWith("-") ? "all" : asked;
 const told = {
   quick:

@@ -21,7 +21,7 @@ export function createReports(client: Client, inbox: Inbox, secret: string, orig
   return receiver;
 }
 
-/** Who asks: put your login here, for this believes anybody. */
+/** The user who asks. Replace this by your login: it believes the header `x-user` of anybody. */
 const userOf = (request: Request): string => request.get("x-user") ?? "somebody";
 
 /** The app, which does not listen yet. */

@@ -26,7 +26,7 @@ export function createReports(client: Client, inbox: Inbox, secret: string, orig
   return receiver;
 }
 
-/** Who asks: put your login here, for this believes anybody. */
+/** The user who asks. Replace this by your login: it believes the header `x-user` of anybody. */
 const userOf = (c: Context): string => c.req.header("x-user") ?? "somebody";
 
 /** The app, which does not listen yet. */

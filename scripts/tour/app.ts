@@ -24,7 +24,7 @@ export interface Steps {
   readonly handled?: number;
 }
 
-/** What the app gives along with each report that it asks for. */
+/** The context that the app attaches to each report that it asks for. */
 export interface Context {
   readonly customer: string;
 }
@@ -35,7 +35,7 @@ export type ReportEvent = EventOf<"report", Context>;
 /** The app of the tour. */
 export interface App {
   readonly url: string;
-  /** Where a browser shows what became of each delivery. */
+  /** The address of the dashboard, which shows each delivery and its outcome. */
   readonly dashboard: string;
   readonly receiver: Receiver<Context>;
   /** The last event about a report. */

@@ -24,7 +24,7 @@ Usage: npx --yes pnpm@10 start [--exit] [--port PORT]
 
 const customer = "c-1";
 const stepMs = 30_000;
-// What a process that was killed had begun is taken back after some seconds.
+// The inbox takes back the work of a killed process only after some seconds.
 const finishMs = 60_000;
 const defaultFile = fileURLToPath(new URL("../../.tour/inbox.db", import.meta.url));
 
@@ -71,7 +71,7 @@ function portOf(given = "3000"): number {
   throw new TypeError(`--port takes a number from 0 to 65535, not ${JSON.stringify(given)}`);
 }
 
-/** What the command line says. */
+/** The options of the command line. */
 function given() {
   try {
     return parseArgs({
@@ -88,7 +88,7 @@ function given() {
   }
 }
 
-/** What the inbox holds from the last time is worked on like anything else. */
+/** Waits until the deliveries that the inbox holds from the last run are worked on. */
 async function finish({ receiver }: App): Promise<void> {
   const before = await receiver.inbox.counts();
   const waiting = before.received + before.verified;
@@ -162,7 +162,7 @@ async function step<T>(
 ): Promise<T> {
   const from = performance.now();
   const { stdout } = process;
-  // On a terminal of no width, as some that nobody looks at are, it would clear lines for ever.
+  // On a terminal of width 0, as CI may have, ora would clear lines without end.
   const spinner =
     stdout.isTTY && stdout.columns > 0
       ? ora({ text: title, stream: stdout, color: stdout.hasColors() ? "cyan" : false }).start()
@@ -243,7 +243,7 @@ pnpm may then say "Command failed": it says so of whatever Ctrl-C ends.
   process.stdout.write("\nClosing: running handlers finish first.\n");
 }
 
-// Whoever reads the output may have read enough (`| head`).
+// The reader of the output may close the pipe early (`| head`).
 process.stdout.on("error", () => process.exit(1));
 try {
   await main();

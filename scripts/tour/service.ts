@@ -1,13 +1,13 @@
 import { createEmulator } from "@reporthook/emulator";
 
-/** What the tour asks of the service's process. */
+/** A message from the tour to the service's process. */
 export type ServiceRequest = { readonly setStatus: "complete" | "internal_error" };
 
-/** What the service's process tells the tour. */
+/** The message from the service's process to the tour. */
 export type ServiceMessage = { readonly url: string; readonly apiKey: string };
 
-// The service in a process of its own: the app talks to it over HTTP alone; only the
-// change of a report's status, which happens inside the service, is asked for by message.
+// The service in a separate process. The app talks to it over HTTP alone; the tour asks by message for
+// the change of a report's status, which happens inside the service.
 const emulator = createEmulator();
 const { url } = await emulator.listen();
 process.send?.({ url, apiKey: emulator.clientOptions.apiKey } satisfies ServiceMessage);
