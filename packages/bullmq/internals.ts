@@ -1,2 +1,2 @@
-// What the tests of other packages, and those in test/, reach into. Not published.
+// The parts that tests of other packages, and those in test/, reach into. Not published.
 export { bullmqMessages } from "./src/log-messages.ts";

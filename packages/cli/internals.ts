@@ -1,4 +1,4 @@
-// What the tests of other packages, and those in test/, reach into. Not published.
+// The parts that tests of other packages, and those in test/, reach into. Not published.
 export { usualPorts } from "./src/dev/find-app.ts";
 export type { Check, Times } from "./src/doctor/checks.ts";
 export { checkFramework, checkIgnored, inFramework, sendTest } from "./src/doctor/checks.ts";

@@ -1,4 +1,4 @@
-// What the tests of other packages, and those in test/, reach into. Not published.
+// The parts that tests of other packages, and those in test/, reach into. Not published.
 export { type Parse, Recognizer } from "./src/events/recognize.ts";
 export { type HandleOptions, HandleStage } from "./src/handle/handle-stage.ts";
 export type { Registration } from "./src/handle/handlers.ts";

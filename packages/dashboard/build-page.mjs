@@ -1,4 +1,4 @@
-// Builds the page in page/ into one module of texts, so that whoever installs the package has nothing to build or to serve.
+// Builds the page in page/ into one module of texts, so that apps that install the package have nothing to build or to serve.
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { build } from "vite";
@@ -34,5 +34,5 @@ export const assets: Readonly<Record<string, Asset>> = `;
 const json = JSON.stringify(Object.fromEntries(assets), null, 2);
 const file = new URL("./src/page.generated.ts", import.meta.url);
 const text = `${declared}${json};\n`;
-// What has not changed is left alone: somebody may be reading it.
+// A file that has not changed is left alone: another process may be reading it.
 if (!existsSync(file) || readFileSync(file, "utf8") !== text) writeFileSync(file, text);

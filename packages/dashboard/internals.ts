@@ -1,4 +1,4 @@
-// What the tests of other packages, and those in test/, reach into. Not published.
+// The parts that tests of other packages, and those in test/, reach into. Not published.
 
 export { reasonHint, reasonName, reasons } from "./page/labels.ts";
 export { timelineOf } from "./page/views/timeline.ts";

@@ -1,4 +1,4 @@
-// What the tests of other packages, and those in test/, reach into. Not published.
+// The parts that tests of other packages, and those in test/, reach into. Not published.
 export { unsigned, unsignedTest } from "./src/inbox/acts/retaining.ts";
 export {
   type Consuming,

@@ -34,7 +34,7 @@ onEachServer((server, { kind }) => {
   const contract = { open, guarantees, patienceMs, standStill, keepsRequests: kind === "redis" };
   for (const { name, run } of inboxContract(contract)) test(name, run);
 
-  /** The queues of receiver `a` as another process would have them; what that leases is soon taken back. */
+  /** The queues of receiver `a` as another process would have them; its leases expire soon. */
   async function behind(given: BullmqInboxOptions) {
     const engine = await openConnection(bullmqSettingsOf({ ...given, leaseMs: 310.5 }));
     return { engine, queues: new ReceiverQueues(engine, given.prefix ?? "", "a") };

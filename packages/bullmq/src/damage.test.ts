@@ -17,7 +17,7 @@ const options = (server: Server, prefix = `damage_${prefixes}`) => ({
   ...{ connection: server.url, prefix, logger: false as const },
 });
 
-/** What is done with the queues of receiver `a`, as another program would. */
+/** Changes the queues of receiver `a`, as another program would. */
 async function behind<T>(server: Server, run: (queues: ReceiverQueues) => Promise<T>): Promise<T> {
   const given = bullmqSettingsOf(options(server));
   const engine = await openConnection(given);
@@ -62,7 +62,7 @@ onEachServer((server, { kind }) => {
       }
     });
 
-  /** Whatever the server has of it. */
+  /** Runs a command on every record that the server has of a delivery. */
   const raw =
     (redis: (client: Redis, key: string) => Promise<unknown>, sql: string) =>
     async (_inbox: Inbox, id: string) => {

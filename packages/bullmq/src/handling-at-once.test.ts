@@ -24,7 +24,7 @@ onEachServer((server) => {
       logger: false,
     } as const;
     const fixture = createInboxFixture(bullmqInbox({ ...options, ...rest }), 60_000);
-    // What that leases is soon taken back.
+    // Another process, whose leases expire soon.
     const connection = await openConnection(bullmqSettingsOf({ ...options, leaseMs: 310 }));
     const queues = new ReceiverQueues(connection, options.prefix, "a");
     const verify = queues.of("verify");

@@ -79,7 +79,7 @@ onEachServer((server) => {
     const id = await send(receiver);
     await failed(receiver, id);
     setClock(8 * hourMs);
-    // Those that come now are handled while BullMQ takes the first one for due.
+    // Deliveries that come now are handled while BullMQ takes the first one for due.
     for (let count = 0; count < 5; count++) await send(receiver);
     await vi.waitFor(() => expect(runs()).toBe(6), patient);
     const { nextAttemptAt } = (await receiver.inbox.get(id)) ?? {};

@@ -161,7 +161,7 @@ describe("bad input", () => {
     );
   });
 
-  it("once() reads the id of an event once: what it checks is what it runs", async () => {
+  it("once() reads the id of an event once, so that it inserts the id that it checked", async () => {
     const ids = ["e-1", "'; DROP TABLE bookings --"];
     const event = {
       get id() {

@@ -296,7 +296,7 @@ describe("closing", () => {
     await receiver.close();
   });
 
-  it("close() waits as long as it is told, even for ever", async () => {
+  it("close() waits as long as it is told, even without end", async () => {
     const finish = gate();
     const { receiver, send } = setUp();
     let running = false;

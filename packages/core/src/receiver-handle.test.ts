@@ -309,7 +309,7 @@ describe("the answer after the handlers", () => {
     expect(seen).toMatchObject([{ type: "test_webhook_endpoint", verification: "unsigned" }]);
   });
 
-  it('ack: "handled" gives a notification that is sent again the same id, and others one of their own', async () => {
+  it('ack: "handled" gives a notification that is sent again the same id, and another one a new id', async () => {
     const { receiver, post, emulator, lines } = setUp({ ack: "handled" });
     const ids: string[] = [];
     receiver.on("report.complete", ({ id }) => {

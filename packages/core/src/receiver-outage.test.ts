@@ -12,7 +12,7 @@ const authorizeMs = 50;
 type Trouble = "gone" | "hangs" | 503 | 500 | 401 | null;
 
 interface Stressed extends Setup {
-  /** What is wrong with the service. */
+  /** The fault of the service. */
   trouble: Trouble;
   /** When it was asked, and by which signature. */
   readonly asked: { readonly at: number; readonly signature: string }[];
@@ -110,7 +110,7 @@ describe("outages", () => {
       await service.run(10 * minute);
       service.trouble = null;
       await service.run(20 * second);
-      // Those past their 5 minutes come again after at most 5 minutes.
+      // Deliveries past their 5 minutes come again after at most 5 minutes.
       await service.rest(6 * minute);
       const { receiver, observed, seen } = service;
       const parked = observed.filter(([name]) => name === "parked").map(([, entry]) => entry);
@@ -220,7 +220,7 @@ describe("outages", () => {
     const young = order.filter(({ age }) => age < 5 * minute - second);
     const firstPast = order.findIndex(({ age }) => age > 5 * minute + second);
     expect(young.length).toBeGreaterThan(400);
-    // Those that came due at one moment; a few are asked about as they come.
+    // The deliveries that came due at one moment; a few are asked about as they come.
     const waited = young.filter(({ age }) => age > minute);
     expect(waited).toEqual([...waited].sort((a, b) => b.triggered - a.triggered));
     if (firstPast !== -1)
@@ -240,7 +240,7 @@ describe("outages", () => {
     expect(loud[0]?.message).toContain("Check apiKey");
     expect(asked.length).toBeLessThanOrEqual(40);
     service.trouble = null;
-    // Those past their 5 minutes come again after at most 5 minutes.
+    // Deliveries past their 5 minutes come again after at most 5 minutes.
     await service.rest(6 * minute);
     const { handled, held, received } = await receiver.inbox.counts();
     const { length: inTime } = observed.filter(([name]) => name === "handled");

@@ -5,10 +5,10 @@ import { Copy } from "./parts.tsx";
 
 /** Something to be done once a person has agreed. */
 export interface Question {
-  /** What is done, as the title asks and the button says. */
+  /** The verb of the action, in the title and on the button. */
   readonly verb: string;
   readonly text: string;
-  /** What stands below the text. */
+  /** Shown below the text. */
   readonly more?: JSX.Element;
   /** Whether the action can't be undone. */
   readonly isFinal?: boolean;
@@ -56,7 +56,7 @@ export function Confirming({
   const [said, setSaid] = useState<{ readonly text: string; readonly failed: boolean } | null>(
     null,
   );
-  // What an action says after it has gone to another screen stays: layout effects come before it.
+  // The message of an action that goes to another screen stays: it is set after the layout effects.
   useLayoutEffect(() => {
     setAsked(null);
     setSaid(null);

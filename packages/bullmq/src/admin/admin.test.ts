@@ -376,7 +376,7 @@ onEachServer((server, { kind }) => {
   });
 });
 
-/** Discards one as it was found, whatever has become of it since. */
+/** Discards a delivery as it was found, also when it has changed since. */
 function discards({ queues, meter }: Opened, found: Found): Promise<boolean> {
   const query = {
     act: "discard",
@@ -387,7 +387,7 @@ function discards({ queues, meter }: Opened, found: Found): Promise<boolean> {
   return actOnFound({ queues, meter, found, isSelected: selectorOf(query) }, query);
 }
 
-/** Found again: who releases one changes what he has found. */
+/** A copy, as if it were found again: a release changes the object that was found. */
 function copyOf(found: Found | null): Found | null {
   return found && { ...found, jobState: structuredClone(found.jobState) };
 }

@@ -30,7 +30,7 @@ testWith(noPostgres)("the tables may take longer to be made than a connection", 
   const connection = postgresConnection(settings.connection);
   const other = await connection.pool.connect();
   try {
-    // What BullMQ has others wait for while one of them makes the tables.
+    // The lock of BullMQ, which one process holds while it makes the tables and the others wait for.
     await other.query("SELECT pg_advisory_lock(x'42554c4c'::int, hashtext('bullmq'))");
     const opening = openConnection(settings);
     const late = new Promise((resolve) => setTimeout(resolve, openMs + 500, "waits"));

@@ -8,7 +8,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** What Ctrl-Z does on a platform. */
+/** Presses Ctrl-Z on a platform; returns how often it ended and which signals were sent. */
 function pressCtrlZ(on: NodeJS.Platform): { readonly ended: number; readonly signals: unknown[] } {
   Object.defineProperty(process, "platform", { value: on });
   const kill = vi.spyOn(process, "kill").mockReturnValue(true);

@@ -177,7 +177,7 @@ describe("retries", () => {
 describe("keys", () => {
   it.each([
     ["an error", new TypeError(`no ${key}`, { cause: key }), "TypeError"],
-    ["an error with a name of its own", Object.assign(new Error(key), { name: key }), "something"],
+    ["an error with its own name", Object.assign(new Error(key), { name: key }), "something"],
     ["a text", key, "something"],
   ])("callService() names only the option when apiKey throws %s", async (_, thrown, name) => {
     const fetch = vi.fn<Fetch>();

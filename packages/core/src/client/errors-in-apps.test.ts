@@ -10,7 +10,7 @@ import { createClient } from "./client.ts";
 const emulator = createEmulator();
 const client = createClient({ ...emulator.clientOptions, apiKey: "wrong" });
 
-/** What an app's route does: it asks for a report, and leaves errors to the framework. */
+/** The route of an app: it asks for a report, and leaves errors to the framework. */
 const ask = (body: object) => client.requestReport(body as { start_date?: string });
 
 function expressApp(of: typeof express): express.Express {

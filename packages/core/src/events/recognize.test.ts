@@ -200,7 +200,7 @@ describe("Recognizer", () => {
     expect(parse).toHaveBeenCalledTimes(1);
   });
 
-  it("a recognizer gives each attempt an object of its own", () => {
+  it("a recognizer gives each attempt a new object", () => {
     const { recognizer } = make();
     const source = sourceOf(completeText);
     recognizer.recognize(source);

@@ -50,7 +50,7 @@ async function nodeRequest(body: string): Promise<IncomingMessage> {
   return req;
 }
 
-/** What comes of reading it: text, or why there is none. */
+/** The result of reading it: text, or the reason why there is none. */
 async function read(request: Request, limit: number, kept?: () => Promise<ArrayBuffer>) {
   const result = await incomingFromRequest(request, kept).readBody(limit).result;
   return typeof result === "string" ? { failed: result } : new TextDecoder().decode(result);

@@ -44,7 +44,7 @@ async function reading(
     const parsed = (await options.ahead?.(req)) ?? { url: "/" };
     reached({ req, reading: incomingFromNode(req, parsed).readBody(10) });
   });
-  // Whoever is ahead waits for all of it.
+  // A parser ahead waits for the whole body.
   const [head = "", ...rest] = options.ahead === undefined ? sent : [sent.join("")];
   socket.write(head);
   const { req, reading: begun } = await arrived;
@@ -283,7 +283,7 @@ describe("answers", () => {
     expect(text).toMatch(/^HTTP\/1\.1 413 .*\r\nConnection: close\r\nContent-Length: 8\r\n/);
   });
 
-  it("send() waits for a sender that goes on, but not for ever", async () => {
+  it("send() waits a limited time for a sender that goes on", async () => {
     const socket = await connected((req, res) => send(req, res, refused));
     socket.write(`${post(20)}0123456789`);
     socket.resume();

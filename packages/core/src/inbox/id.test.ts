@@ -51,7 +51,7 @@ describe("new ids", () => {
     expect(newId(now + 1).slice(0, 10)).toBe(idAt(now + 1));
   });
 
-  it("newId() ends with 60 random bits of its own", () => {
+  it("newId() ends each id with 60 new random bits", () => {
     const pairsOf = (id: string) => [14, 16, 18, 20, 22, 24].map((at) => id.slice(at, at + 2));
     const ids = Array.from({ length: 2_000 }, () => pairsOf(newId(2 ** 43)));
     let again = 0;

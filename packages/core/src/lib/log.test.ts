@@ -84,7 +84,7 @@ describe("loggers", () => {
     const others = { warn: vi.fn(), error: vi.fn() };
     loggerOf("reports", { ...others, info }).info?.({ id: 1 }, "done");
     expect(info).toHaveBeenCalledWith({ receiver: "reports", id: 1 }, "done");
-    // Whoever asks for it is spared what a line costs.
+    // Callers that ask for it first save the cost of a line.
     expect(loggerOf("reports", others)).not.toHaveProperty("info");
   });
 

@@ -12,7 +12,7 @@ import {
 afterEach(() => void vi.unstubAllGlobals());
 
 function readVariable(_: object, name: string | symbol): undefined {
-  // The tool for mutation tests has a variable of its own in every file.
+  // The tool for mutation tests reads its own variable in every file.
   if (String(name).startsWith("__STRYKER")) return;
   throw new Error("process.env is not supported");
 }
@@ -77,7 +77,7 @@ describe("the platform", () => {
   const lambda = { env: { AWS_LAMBDA_FUNCTION_NAME: "reports" }, versions: {} };
 
   it.each([
-    ["a process of its own", {}, null, false],
+    ["an ordinary process", {}, null, false],
     ["a Worker", { navigator: { userAgent: "Cloudflare-Workers" } }, "Cloudflare Workers", true],
     [
       "another user agent",

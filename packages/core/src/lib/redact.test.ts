@@ -100,7 +100,7 @@ describe("the key", () => {
       const { user, system } = process.cpuUsage(began);
       return user + system;
     };
-    // What else the process does in that time counts as well.
+    // The time includes other work of the process: the least of five is nearest to the search alone.
     const least = (length: number) => Math.min(...Array.from({ length: 5 }, () => search(length)));
     const short = least(5_000);
     // Sixteen times as long, where it went back over the text for each character.

@@ -112,7 +112,7 @@ describe("failures", () => {
 });
 
 describe("turns", () => {
-  /** Gives out more than may be handled at a time, and tells what became of each. */
+  /** A receiver whose inbox hands out more than it may handle at a time, with the outcome of each. */
   function crowded(isHeld: () => boolean | Promise<boolean>) {
     const ended: (readonly [stage: string, outcome: string])[] = [];
     const inbox = memoryInbox();

@@ -84,7 +84,7 @@ describe("verdicts", () => {
     expect(await after(3_600_000)).toMatchObject({ to: "held", reason: { code: "not_verified" } });
   });
 
-  it("VerifyStage.run() gives way when the answer concerns this signature alone, or has failed before", async () => {
+  it("VerifyStage.run() deprioritizes a delivery when the answer concerns its signature alone, or when it has failed before", async () => {
     let answer: () => unknown = fail(500);
     const { verify, job } = testStages(() => answer());
     const givesWay = async (given: Partial<Job> = {}): Promise<unknown> => {

@@ -172,7 +172,7 @@ describe("another call", () => {
     ["a refusal", { call: refused(1) }, true],
     ["no call", { call: { why: "not asked" }, service: { judgedAt: now } }, false],
     ["an expired signature", { age: 300_000, call: { why: "not asked" } }, true],
-  ])("withoutVerdict() gives way to others or not: %s", (_, given, givesWay) => {
+  ])("withoutVerdict() deprioritizes a delivery or not: %s", (_, given, givesWay) => {
     const outcome = outcomeOf(given);
     expect("lowPriority" in outcome && outcome.lowPriority).toBe(givesWay);
   });

@@ -39,7 +39,7 @@ export function Listing<T extends Listed>({
   readonly buttons?: ComponentChildren;
   /** In the place of an empty list. */
   readonly nothing: JSX.Element;
-  /** What stands above the list. */
+  /** Shown above the list. */
   readonly children?: ComponentChildren;
 }): JSX.Element {
   const { entries, more, total } = list;

@@ -2,7 +2,7 @@ import type { JSX } from "preact";
 import type { WireOverview } from "../../src/deliveries/wire.ts";
 import { Ago, Copy, Moment, To } from "../parts.tsx";
 
-/** What is wrong, worst first, each with its command to copy. */
+/** The list of problems, worst first, each with its command to copy. */
 export function Problems({ problems }: Pick<WireOverview, "problems">): JSX.Element | null {
   if (problems.length === 0) return null;
   return (

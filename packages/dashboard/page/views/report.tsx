@@ -155,7 +155,7 @@ function Deliveries({
   );
 }
 
-/** What has happened to a report, in order, and what is next. */
+/** The steps of a report so far, in order, and the next one. */
 function courseOf(report: WireReport): readonly TimelineStep[] {
   const { state, requestedAt, confirmedAt, processingAt, dueAt, overdueAt, settledAt } = report;
   const isSettled = settledAt !== null;

@@ -58,7 +58,7 @@ export function timelineOf(delivery: WireDelivery): readonly TimelineStep[] {
   return [...steps, ...nextOf(delivery)];
 }
 
-/** What was done until a person released it again. */
+/** The part of a history up to the next release by a person. */
 interface Run {
   /** The release with which it began; null if that is not recorded, and for the first. */
   readonly release: Act | null;

@@ -126,7 +126,7 @@ describe("pages", () => {
   });
 });
 
-/** The bytes of a file as in WAL mode, whatever has become of its connection. */
+/** The bytes of a file as in WAL mode, also when its last connection has been closed. */
 function inWalMode(bytes: Buffer): Buffer {
   bytes.writeUInt16BE(0x0202, 18);
   return bytes;

@@ -163,7 +163,7 @@ describe("a file of SQLite", () => {
     file.check();
   });
 
-  /** What a restart would find in a file alone. */
+  /** The numbers that a restart would find in a file alone, without its log. */
   function numbersAt(place: string): unknown {
     const copy = join(folder, "copy.db");
     copyFileSync(place, copy);

@@ -40,7 +40,7 @@ function setUp() {
   const log = new LogContent(path);
   onTestFinished(() => log.close());
   const insert = database.prepare("INSERT INTO bytes VALUES (zeroblob(?))");
-  /** What is seen at a commit of so many bytes. */
+  /** The results of `look()` and `hasGrown()` at a commit of so many bytes. */
   const commit = (bytes: number, meanwhile: () => void = () => {}): unknown[] => {
     database.exec("BEGIN IMMEDIATE");
     for (let left = bytes; left > 0; left -= 3_000) insert.run(Math.min(left, 3_000));

@@ -163,7 +163,7 @@ interface Known {
   readonly content: number;
 }
 
-/** What a window has to say of every key, when these are the ones that it holds. */
+/** Expects the right answer of a window for every key, when it holds these. */
 function expectKnown(
   { window }: Store,
   held: ReadonlyMap<number, Known>,

@@ -100,7 +100,7 @@ function addsOfAll(deliveries: readonly NewDelivery[]): Pick<Request, "adds" | "
   return { adds, bytes };
 }
 
-/** A delivery with a key of its own. */
+/** A delivery with a new key. */
 function signed(parts: Partial<NewDelivery>): NewDelivery {
   const key = Buffer.alloc(24);
   for (const half of [0, 12]) key.writeUInt32BE(++made, half);
@@ -141,7 +141,7 @@ describe("batches", () => {
     expect(idsOf(first)).toEqual(ids.slice(0, 32));
     expect(first.due).toEqual([{ consumer: 1, at: now }]);
     const second = commit({ ...adds("new"), consumers: [consumer(0)] });
-    // What has just come is the newest, and still in memory.
+    // The delivery that has just come is the newest, and still in memory.
     expect(idsOf(second)).toEqual([undefined, ...ids.slice(32)]);
     expect(second.due).toEqual([{ consumer: 1, at: null }]);
     writer.close();

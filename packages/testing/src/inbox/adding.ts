@@ -148,7 +148,7 @@ export const adding: readonly InboxCase[] = [
     },
   },
   {
-    name: "close() keeps what is stored, for whoever opens the inbox again",
+    name: "close() keeps stored deliveries and their keys until the inbox is opened again",
     async run({ inbox, make, add }) {
       const first = await make({ signature: "s", body: "1" });
       await add(first);

@@ -112,7 +112,7 @@ export const claiming: readonly InboxCase[] = [
     },
   },
   {
-    name: "consume() has what gives way worked on after all others, and not counted as unverified",
+    name: "consume() has deprioritized deliveries verified after all others, and does not count them as unverified",
     needs: ["order"],
     async run({ inbox, put, work }) {
       const first = await put();
@@ -135,7 +135,7 @@ export const claiming: readonly InboxCase[] = [
     },
   },
   {
-    name: "consume() has deliveries that give way verified in the order in which they come due, whenever they came",
+    name: "consume() has deprioritized deliveries verified in the order in which they come due, not in that of receipt",
     needs: ["order", "clock"],
     async run({ clock, put, work }) {
       const at = (ms: number) => put({ at: clock.now() - ms });

@@ -7,7 +7,7 @@ import type { InboxCase } from "./fixture.ts";
 /** The promises of a receiver about the functions of its options, on every inbox. */
 export const context: readonly InboxCase[] = [
   {
-    name: "a receiver on it calls what it was given in the async context in which it was made, whoever opened the inbox",
+    name: "a receiver on it runs handlers, hooks, authorize, parse and logger in the async context in which it was made, even when a request opened the inbox",
     async run({ inbox, clock, patiently }) {
       const storage = asyncStorage();
       if (storage === null) return;

@@ -52,12 +52,12 @@ describe("cases", () => {
     expect(skipped.length).toBeLessThan(cases.length / 2);
   });
 
-  it("inboxContract() gives every case a name of its own", () => {
+  it("inboxContract() gives every case a different name", () => {
     const names = inboxContract({ open: memoryInbox, guarantees }).map(({ name }) => name);
     expect(new Set(names).size).toBe(names.length);
   });
 
-  it("inboxContract() runs on a store with a clock of its own", async () => {
+  it("inboxContract() runs on a store with its own clock", async () => {
     const cases = inboxContract({ open: () => broken({ guarantees: own }), guarantees: own });
     await Promise.all(cases.map(({ run }) => run()));
   });
@@ -81,7 +81,7 @@ describe("cases", () => {
 });
 
 describe("fixture", () => {
-  it("createInboxFixture() gives a store with a clock of its own no time to advance", async () => {
+  it("createInboxFixture() has no time to advance for a store with its own clock", async () => {
     const { clock, put, work, end } = createInboxFixture(broken({ guarantees: own }), 60_000);
     expect(() => clock.advance(1)).toThrow(/keeps its own time/);
     await put();

@@ -53,7 +53,7 @@ export const handlingAtOnce: readonly InboxCase[] = [
     },
   },
   {
-    name: "handleAtOnce: what it is given is verified, and has no signature any more",
+    name: "handleAtOnce gets a verified delivery, which has no signature any more",
     async run(fixture) {
       await fixture.put();
       const { handling } = start(fixture, async () => handled);
@@ -90,7 +90,7 @@ export const handlingAtOnce: readonly InboxCase[] = [
     },
   },
   {
-    name: "handleAtOnce: what can't be handled at once is handed out for it",
+    name: "handleAtOnce may refuse a delivery, which is then handed out to be handled",
     async run(fixture) {
       const id = await fixture.put();
       const { consumer } = fixture.consume("verify", valid, { atOnce: () => null });

@@ -15,7 +15,7 @@ function drain<T>(pop: () => T | undefined): T[] {
 }
 
 describe("order", () => {
-  it("MemoryQueue.pop() gives the newest to verify first while it is young, then what gives way, then what is past it", () => {
+  it("MemoryQueue.pop() gives the newest to verify first while it is young, then deprioritized ones, then those past 5 minutes", () => {
     const queue = new MemoryQueue("verify");
     const now = 60 * minuteMs;
     const late = item(now - 5 * minuteMs);

@@ -103,7 +103,7 @@ describe("lived time", () => {
     given.advance(60_000);
     await vi.waitFor(() => expect(time.clock.now()).toBe(start + 5 * hourMs));
     expect(time.retentionNow).toBe(start + 60_000);
-    // What it has followed is not its own age.
+    // The 5 hours of the other process do not count as its own age.
     expect(time.isYoung).toBe(true);
     await time.end();
   });

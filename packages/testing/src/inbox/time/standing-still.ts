@@ -47,7 +47,7 @@ export async function standStillOn(
 /** The promises about a process whose event loop stands still. */
 export const standingStill: readonly InboxCase[] = [
   {
-    name: "what a process whose event loop stands still has in hand goes to another process, runs once there, and both say so",
+    name: "a process whose event loop stands still hands its deliveries on to another process, which runs each once, and both say so",
     needs: ["process"],
     async run({ put, consume, until, patiently, standStill }) {
       const ids = [await put(), await put(), await put()];
