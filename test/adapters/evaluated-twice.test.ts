@@ -26,7 +26,7 @@ afterEach(async () => {
   lines.splice(0);
 });
 
-/** What the module of an app does each time that it is evaluated. */
+/** The code of an app's module, which runs each time that the module is evaluated. */
 function evaluate(version: string, inMemory: boolean): Receiver {
   const warn = (_: unknown, message: string) => void lines.push(message);
   const receiver = createReceiver({

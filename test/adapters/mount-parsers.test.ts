@@ -15,7 +15,7 @@ const signed = (body: string): string => `a signed body is stored and accepted: 
 const unsigned = (body: string): string => `an unsigned body is accepted or refused: ${body}`;
 const either = (body: string): string[] => [signed(body), unsigned(body)];
 
-// What a parser ahead takes away from the contract. Its own answers are listed in parsers.test.ts.
+// The cases of the contract that fail behind a parser. Its own answers are listed in parsers.test.ts.
 const taken: readonly (readonly [reason: string, parsers: readonly Parser[], cases: string[]])[] = [
   [
     "the parser takes objects and arrays only",

@@ -27,7 +27,7 @@ interface Row {
   readonly signature?: "none";
   /** Our answer, with no parser and behind every parser that `instead` does not name. */
   readonly ours: string;
-  /** What comes behind a parser instead: its own status, or another answer of ours. */
+  /** The answer behind a parser instead: the parser's own status, or another answer of ours. */
   readonly instead?: Partial<Record<Parser, string>>;
 }
 

@@ -3,7 +3,7 @@ import { missingProgram } from "@reporthook/test-support/needs";
 import { describe, expect, it } from "vitest";
 import { cli } from "./process.ts";
 
-/** What bash completes at the end of a line. */
+/** The words that bash offers at the end of a line. */
 async function completed(line: string): Promise<string[]> {
   const { out } = await cli(["completion", "bash"]);
   const words = line.split(" ");

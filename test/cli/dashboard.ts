@@ -17,8 +17,8 @@ const key = "geheim-0123456789";
 const setting = { cwd: folder, env: { REPORTS_API_KEY: key } };
 const emulator = createEmulator({ apiKey: key });
 
-/** An app whose handler gives up until it is mended. */
-function openApp(db: string, name = "reports"): { receiver: Receiver; mend(): void } {
+/** An app whose handler throws DoNotRetry until `fix()` is called. */
+function openApp(db: string, name = "reports"): { receiver: Receiver; fix(): void } {
   const client = createClient(emulator.clientOptions);
   const inbox = sqliteInbox(join(folder, db));
   const receiver = createReceiver({ client, inbox, name, logger: false, ...patient });
@@ -28,7 +28,7 @@ function openApp(db: string, name = "reports"): { receiver: Receiver; mend(): vo
   });
   return {
     receiver,
-    mend() {
+    fix() {
       isBroken = false;
     },
   };
@@ -54,7 +54,7 @@ async function end(running: Running, signal: NodeJS.Signals = "SIGINT"): Promise
   expect(out).not.toContain(key);
 }
 
-/** What the page itself, its files and all that it asks for at first say. */
+/** Expects the page, its files and its first requests to be answered; resolves to the text of all answers. */
 async function expectPage(url: string): Promise<string> {
   const page = await fetch(url);
   const html = await page.text();
@@ -107,7 +107,7 @@ describe("the command dashboard", () => {
 
   it("reporthook dashboard releases, which the app takes up, and tells of it", async () => {
     const { running, url } = await startDashboard("--db", "inbox.db");
-    app.mend();
+    app.fix();
     const release = `${url}api/deliveries/${id}/release`;
     const headers = { "X-Reporthook": "1", "Sec-Fetch-Site": "same-origin" };
     const answer = await fetch(release, { method: "POST", headers });
@@ -175,7 +175,7 @@ describe("the command dashboard", () => {
 });
 
 describe("the page of dev", () => {
-  it("reporthook dev shows an inbox of its own under /dashboard, to this machine, and never the key", async () => {
+  it("reporthook dev shows its own inbox under /dashboard, to this machine, and never the key", async () => {
     const dev = startCli(["dev", "--port", "0", "--db", "dev.db"], setting);
     const text = await dev.printed("quit\n");
     const [, url = ""] = /dashboard +(\S+)/.exec(text) ?? [];

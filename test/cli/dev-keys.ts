@@ -36,7 +36,7 @@ function browser(name: string): { readonly env: Record<string, string>; opened()
   };
 }
 
-/** Starts a playground of its own inbox on a terminal. */
+/** Starts a playground with a separate inbox on a terminal. */
 async function startDev(db: string, env: Record<string, string> = {}): Promise<OnTerminal> {
   const dev = startOnTerminal(["dev", "--port", "0", "--db", db], { cwd: folder, env });
   await dev.shown("No notification yet");
@@ -65,7 +65,7 @@ describe.skipIf(noScript !== null)(onTerminals, () => {
     await dev.shown(/event +test_webhook_endpoint[\s\S]*This is a test notification/);
     dev.press("r");
     await dev.shown(/handled +\w{26} test_webhook_endpoint/);
-    // Who has chosen one keeps it.
+    // The chosen notification stays chosen when another one comes.
     await dev.shown(/1\/4 test_webhook_endpoint/);
     dev.press(down + down + down);
     await dev.shown(/4\/4 test_webhook_endpoint/);

@@ -91,7 +91,7 @@ describe("the command dev", () => {
     const types: string[] = [];
     receiver.on("*", ({ type }) => void types.push(type));
     const handle = nodeHandler(receiver);
-    // What sends waits for 5 seconds only.
+    // Opened ahead: the sender waits only 5 seconds for an answer.
     await inbox.open();
 
     await cli(["trigger", "report.internal_error", "--to", `${url}/webhooks/reports`]);

@@ -94,7 +94,7 @@ afterAll(async () => {
   await emulator.close();
 });
 
-/** What `doctor --json` prints. */
+/** The output of `doctor --json`. */
 interface Report {
   readonly checks: readonly Check[];
   readonly times: Times;

@@ -8,7 +8,7 @@ import { promisify } from "node:util";
 const root = fileURLToPath(new URL("../..", import.meta.url));
 // In this order: a build reads the builds of what it imports.
 const built = ["core", "emulator", "sqlite", "bullmq", "dashboard", "cli"];
-// Who wants queues installs them, too.
+// The command line depends on all but `bullmq`, which users of queues install beside it.
 const needed = built.filter((name) => name !== "bullmq");
 const noScripts = ["--config.ignore-scripts=true"];
 

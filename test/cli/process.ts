@@ -15,11 +15,11 @@ export interface Ended {
   readonly out: string;
   /** Without the progress. */
   readonly err: string;
-  /** What it told because it took long, be it that the machine is busy. */
+  /** The lines of progress, which appear when it takes long, for example on a busy machine. */
   readonly progress: string;
 }
 
-/** What a command that failed prints with `--json`. */
+/** The output of a failed command with `--json`. */
 export interface Failed {
   readonly error: {
     readonly message: string;
@@ -81,7 +81,7 @@ export function startCli(args: readonly string[], { cwd, env = {} }: Setting = {
     out: () => text.out,
     type: (line) => void child.stdin.write(`${line}\n`),
     async printed(expected) {
-      // What has ended prints nothing more: its last words say why.
+      // A program that has ended prints nothing more: its errors say why.
       const soFar = (): string => text.out + (child.exitCode === null ? "" : text.err);
       await expect.poll(soFar).toMatch(expected);
       return text.out;
@@ -146,7 +146,7 @@ export function programFile(): string {
   return program;
 }
 
-/** Runs a command to its end; its output must be fit for a pipe, whatever it is. */
+/** Runs a command to its end; its output must be fit for a pipe: without escape sequences and stacks. */
 export async function cli(args: readonly string[], setting: Setting = {}): Promise<Ended> {
   const running = startCli(args, setting);
   running.child.stdin?.end();

@@ -1,4 +1,4 @@
-// What was built is copied to another folder, where nothing of this one is found, and run with Node 20 and 24.
+// Copies a build to another folder, where nothing of this one is found, and runs it with Node 20 and 24.
 import { execFile } from "node:child_process";
 import { cpSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -58,7 +58,7 @@ describe("access", () => {
     }),
   );
 
-  testInBrowser("the page goes on at the top of the next screen, for whoever does not see it", () =>
+  testInBrowser("the page moves the focus to the top of the next screen, for screen readers", () =>
     onStage({ handlers: failingHandlers }, async (page, stage) => {
       await play(stage);
       await page.goto(stage.url);

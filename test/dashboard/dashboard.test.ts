@@ -184,7 +184,7 @@ describe("changes outside", () => {
     onStage(
       { authorize: ({ headers }) => (headers.get("x-once") ? ada : null) },
       async (page, { url }) => {
-        // Who was signed out while the page was open.
+        // Only the page and its assets are allowed, as for a person who was signed out while the page was open.
         await page.route("**/inbox/", (route) =>
           route.continue({ headers: { ...route.request().headers(), "x-once": "1" } }),
         );

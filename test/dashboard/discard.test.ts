@@ -94,7 +94,7 @@ describe("the page", () => {
       await page.locator(".stuck li", { hasText: "lost-33" }).getByRole("link").click();
       await page.getByRole("button", { name: "Discard", exact: true }).click();
       await page.getByRole("dialog", { name: "Discard 1 delivery?" }).waitFor();
-      // What can't be taken back is not what Enter does.
+      // Enter must not do an act that can't be undone.
       expect((await focused(page))[0]).toBe("Cancel");
       await page.getByRole("button", { name: "Cancel" }).click();
       expect((await stage.receiver.inbox.counts()).dead).toBe(3);

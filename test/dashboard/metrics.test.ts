@@ -11,7 +11,7 @@ import { expect, test } from "vitest";
 import { failingHandlers, play } from "./stage/scene.ts";
 import { type StageOptions, withStage } from "./stage/stage.ts";
 
-/** What the exporter leaves out of a name and the specification wants there: its unit. */
+/** Adds the units to the names: the specification requires them, and the exporter leaves them out. */
 function withUnits(metrics: string): string {
   const inSeconds = [...metrics.matchAll(/^# UNIT (\w+) s$/gm)].map(([, name = ""]) => name);
   return inSeconds.reduce(
@@ -123,7 +123,7 @@ test("the metrics that OpenTelemetry measures too have the same names, labels an
   await measuring.shutdown();
 });
 
-/** What an inbox without receiver is measured as. */
+/** The metrics of an inbox without a receiver. */
 async function metricsOf(inbox: Inbox): Promise<Record<string, number>> {
   const page = dashboard(ofInbox(inbox, { receiver: "billing" }), { logger: false });
   const answer = await page(new Request("http://localhost/inbox/metrics"), { peer: "127.0.0.1" });

@@ -22,7 +22,7 @@ async function handledIn(stage: Stage): Promise<NonNullable<WireOne["delivery"]>
   return deliveryOf(stage, id);
 }
 
-/** What the page says of a delivery's way, after "Received". */
+/** The titles of a delivery's timeline on the page, after "Received". */
 async function wayOf(stage: Stage, id: string): Promise<string[]> {
   return timelineOf(await deliveryOf(stage, id))
     .map(({ title }) => title)

@@ -16,7 +16,7 @@ export interface Ended {
   readonly ms: number;
 }
 
-/** An app in a process of its own, by itself or in a cluster whose primary is the test. */
+/** An app in a separate process, by itself or in a cluster whose primary is the test. */
 export class AppProcess {
   readonly options: AppOptions;
   readonly #child: ChildProcess;

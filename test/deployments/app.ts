@@ -26,7 +26,7 @@ export interface AppOptions {
   readonly serviceUrl: string;
 }
 
-/** What an app tells its parent: that it listens, has acknowledged a notification, was told to end, has nothing to do. */
+/** A message from an app to its parent: it listens, has acknowledged a notification, was told to end, has nothing to do. */
 export type Told = "listens" | "used" | "closing" | "idle";
 
 const host = "127.0.0.1";

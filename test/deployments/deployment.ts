@@ -19,7 +19,7 @@ export interface Plan extends Traffic {
   readonly restarts: number;
 }
 
-/** What a deployment did to the notifications. */
+/** The outcome of a deployment for the notifications. */
 export interface Outcome extends Counts {
   readonly acknowledged: number;
   /** The reports that were acknowledged and never handled. */

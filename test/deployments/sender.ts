@@ -3,7 +3,7 @@ import type { Emulator } from "@reporthook/emulator";
 
 const tickMs = 10;
 
-/** What a sender sends. */
+/** The load of a sender. */
 export interface Traffic {
   /** Notifications a second, if the machine is fast enough. */
   readonly perSecond: number;

@@ -34,7 +34,7 @@ afterAll(async () => {
   await rm(program, { recursive: true, force: true });
 });
 
-/** A program of the page, in a process of its own. */
+/** A program of the page, in a separate process. */
 interface Program {
   readonly child: ChildProcess;
   readonly url: string;

@@ -28,7 +28,7 @@ const movedOver =
   ({ serviceUrl: baseUrl, apiKey, publish }) =>
     start(createReports({ baseUrl, apiKey }, memoryInbox(), publish)) as Server;
 
-/** What becomes of each row of the table in docs/moving-over.md: the answer, and how often it is published. */
+/** The outcome of each row of the table in docs/moving-over.md: the answer, and how often it is published. */
 const rows = {
   genuine: { before: [200, 1], after: [200, 1] },
   forged: { before: [401, 0], after: [401, 0] },

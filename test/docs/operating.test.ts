@@ -54,7 +54,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** The example of the page, in a process of its own. */
+/** The example of the page, in a separate process. */
 interface App {
   readonly child: ChildProcess;
   readonly url: string;

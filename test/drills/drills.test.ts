@@ -27,7 +27,7 @@ const minute = 60_000;
 const stepMs = 5_000;
 const otherProcess = fileURLToPath(new URL("other-process.ts", import.meta.url));
 
-/** What each place shows at one moment. */
+/** The facts that each place shows at one moment. */
 interface Story {
   readonly ready: boolean;
   /** The codes of `health()`, with the reasons; all other places show the same. */
@@ -142,7 +142,7 @@ function begin(
   };
 }
 
-/** What the command line shows of a file. */
+/** The problems that the command line shows of a file. */
 async function statsOf(file: string): Promise<string[]> {
   const printed: { readonly problems: readonly Named[] }[] = [];
   const terminal: Terminal = {
@@ -252,7 +252,7 @@ describe("drills", () => {
         ready: false,
         problems: ["critical inbox_fails", "critical lost"],
       });
-      // What was turned away is known to the app alone, which can't write it.
+      // Only the app knows of the notifications that it turned away: it can't store that.
       await othersSee(["critical inbox_fails"]);
       expect((await receiver.inbox.list()).map(({ state }) => state)).toEqual(["handled"]);
     }

@@ -7,7 +7,7 @@ const secret = "0123456789abcdef0123456789abcdef";
 const elsewhere = { "x-other": "a signature" };
 const large = JSON.stringify({ padding: "x".repeat(5_000) });
 
-/** What is not stored, or only to wait for a person. */
+/** The notifications that are not stored, or only to wait for a person. */
 export const silentArrivals: readonly SilentCase[] = [
   {
     when: "the signature comes in another header",

@@ -5,7 +5,7 @@ import type { Emulator } from "@reporthook/emulator";
 export interface SilentCase {
   readonly when: string;
   readonly options?: () => Partial<ReceiverOptions>;
-  /** What the sender changes about a genuine one. */
+  /** The sender's changes to a genuine notification. */
   readonly sent?: {
     readonly headers?: Readonly<Record<string, string>>;
     readonly body?: string;
@@ -19,7 +19,7 @@ export interface SilentCase {
   /** How it reaches the receiver, if not by its `fetch`. */
   readonly deliver?: (receiver: Receiver, request: Request) => Promise<unknown>;
   readonly says: string;
-  /** What the fields have to show. */
+  /** A text that the log line has to contain. */
   readonly shows?: string;
   /** It does not happen at each notification. */
   readonly rare?: true;

@@ -17,7 +17,7 @@ function inboxThatFailsAtWork(): Inbox {
   return Object.assign(inbox, { consume });
 }
 
-/** What is stored, and not handled. */
+/** The notifications that are stored, and not handled. */
 export const silentWork: readonly SilentCase[] = [
   {
     when: "the service refuses the key",

@@ -24,7 +24,7 @@ function rootOf(node: Node): string {
   return isPropertyAccessExpression(node) || isCallExpression(node) ? rootOf(node.expression) : "";
 }
 
-/** What names a test: the first argument of `it`, `test` or a helper, or `name` of a contract's case. */
+/** The expression that names a test: the first argument of `it`, `test` or a helper, or `name` of a contract's case. */
 function nameIn(node: Node, file: string): Node | undefined {
   if (isPropertyAssignment(node)) {
     const isCase = /\/testing\/src\/(inbox|mount)\//.test(file);

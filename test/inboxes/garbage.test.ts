@@ -18,7 +18,7 @@ const rounds = 60;
 /** Bytes of a delivery. The memory inbox keeps its last thousand, and the test itself leaves something behind. */
 const most = 2_500;
 
-// What survives it is copied twice, and waits for a major one: that took a third of all the work on a delivery.
+// Memory that survives a minor collection is copied twice and waits for a major one: that took a third of all the work on a delivery.
 it.each([
   ["memoryInbox", () => memoryInbox()],
   ["sqliteInbox", () => sqliteInbox(join(folder, "inbox.db"))],

@@ -9,7 +9,7 @@ export default {
   coverageAnalysis: "perTest",
   ignoreStatic: true,
   concurrency: 2,
-  // What takes that much longer than it did counts as noticed, because it may never end: nothing else must run meanwhile.
+  // A mutant whose tests take that much longer counts as noticed, because they may never end: nothing else must run meanwhile.
   timeoutMS: 10_000,
   tempDirName: "test/mutation/sandbox",
   reporters: ["dots"],

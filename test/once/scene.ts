@@ -28,7 +28,7 @@ export const stores: readonly Store[] = [
     begin: `BEGIN ISOLATION LEVEL ${level}`,
   })),
   ...(["libsql", "node:sqlite"] as const)
-    // What this Node has not, another one of the gate has.
+    // The gate also runs on a Node version that has the driver that this one lacks.
     .filter((name) => name === "libsql" || process.getBuiltinModule(name) !== undefined)
     .map((driver) => ({ name: driver, driver, begin: "BEGIN IMMEDIATE", missing: null })),
 ];
@@ -70,7 +70,7 @@ export async function close(): Promise<void> {
   await rm(folder, { recursive: true, force: true });
 }
 
-/** What a test has of a store: apps, and a look at the bookings. */
+/** The tools of a test on a store: apps, and a look at the bookings. */
 export interface Scene {
   start(): ShopProcess;
   /** How often the events are booked, and how often it is recorded. */
@@ -79,7 +79,7 @@ export interface Scene {
   isWaiting(event: string): Promise<void>;
 }
 
-/** Runs a test on a store, with a file of its own if it is one; its apps end with it. */
+/** Runs a test on a store, with a new file for SQLite; its apps end with it. */
 export async function inScene(
   { driver, begin }: Store,
   test: (scene: Scene) => Promise<void>,

@@ -26,7 +26,7 @@ export type Told =
   | { readonly booked: boolean }
   | { readonly failed: string };
 
-/** An app in a process of its own, which books one event at a time. */
+/** An app in a separate process, which books one event at a time. */
 export class ShopProcess {
   readonly #child: ChildProcess;
   readonly #ended: Promise<unknown>;

@@ -1,4 +1,4 @@
-// An app that books events, in a process of its own: `once` first, then the booking, in one transaction.
+// An app that books events, in a separate process: `once` first, then the booking, in one transaction.
 import { once } from "@reporthook/core";
 import type { Order, ShopOptions, Step, Told } from "./shop-process.ts";
 

@@ -51,7 +51,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** What a program prints, to be waited for. */
+/** The output of a program, on which a test can wait. */
 class Output {
   text = "";
 

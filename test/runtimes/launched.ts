@@ -1,7 +1,7 @@
 import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process";
 import { once } from "node:events";
 
-/** Starts a program in a process group of its own: what comes from the registry may be a launcher, whose child is the runtime. */
+/** Starts a program in a new process group: a program from the registry may be a launcher, whose child is the runtime. */
 export function launch(command: readonly string[], options: SpawnOptions): ChildProcess {
   const [program = "", ...args] = command;
   return spawn(program, args, { ...options, detached: true });

@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import manifest from "./package.json" with { type: "json" };
 
-/** What the packages are held to on a runtime, as one program runs it. */
+/** A suite that the packages have to pass on a runtime, run by one program. */
 export type Suite =
   | "receiver.fetch"
   | "own server"
@@ -20,7 +20,7 @@ export interface Runtime {
   readonly command: readonly [string, ...string[]];
   readonly kind: "server" | "worker";
   readonly suites: readonly Suite[];
-  /** What an acknowledgement promises there. */
+  /** The promise of an acknowledgement there. */
   readonly promise: string;
 }
 

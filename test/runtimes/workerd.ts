@@ -8,12 +8,12 @@ import { end, launch } from "./launched.ts";
 /** A Worker that runs in workerd. */
 export interface RunningWorker {
   readonly url: string;
-  /** What it logs. */
+  /** Its log. */
   readonly output: NodeJS.ReadableStream;
   end(): Promise<void>;
 }
 
-/** What a Worker is given. */
+/** The bindings and flags of a Worker. */
 interface WorkerOptions {
   /** Of text. */
   readonly bindings?: Readonly<Record<string, string>>;

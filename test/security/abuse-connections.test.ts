@@ -79,7 +79,7 @@ it("each stranger who holds connections or sends garbage is cut off, and keeps n
   const counts = { received: 0, verified: 0, held: 0, rejected: 0, dead: 0 };
   expect(await receiver.inbox.counts()).toMatchObject(counts);
   const { statuses } = strangers;
-  // No header in time, or no body: 408. What is garbage gets an answer for each request that it holds.
+  // No header in time, or no body: 408. Garbage gets an answer for each request that it looks like.
   expect(statuses.get("408")).toBeGreaterThan(0);
   expect(statuses.get("431")).toBe(20 * times);
   expect(statuses.get("400")).toBeGreaterThanOrEqual(20 * times * 50);

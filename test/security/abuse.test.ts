@@ -104,7 +104,7 @@ describe.each(["memory", "sqlite"])("the inbox in %s", (kind) => {
     const full = await flood(20, "report", { signature: "none" });
     expect([...full]).toEqual([[401, 20]]);
     await settled();
-    // A thousand of 4 KiB, each in a page of its own, and another page where its way made it too long for that.
+    // A thousand of 4 KiB, each in its own page, and another page for a row that its history made too long for one.
     expect(bytes()).toBeLessThan(9 * 2 ** 20);
     expect(lines.length).toBeLessThan(5 * (1 + seconds / 60));
   });
@@ -123,7 +123,7 @@ describe.each(["memory", "sqlite"])("the inbox in %s", (kind) => {
       expect(received).toBe(0);
       expect(rejected).toBeLessThanOrEqual(10_000);
     };
-    // What is over the cap goes once a minute.
+    // Deliveries over the cap are deleted once a minute.
     await vi.waitFor(
       async () => {
         emulator.clock.advance(61_000);

@@ -53,7 +53,7 @@ interface Case extends Partial<ReceiverOptions> {
 
 let number = 0;
 
-/** Sends all that may come, has it handled and failed, and takes all that is to be seen of it. */
+/** Sends all kinds of notifications, has them handled and failed, and returns everything that shows of them. */
 async function run(
   { store, mount = "node:http", carry, ...options }: Case,
   output = Output.capture(),

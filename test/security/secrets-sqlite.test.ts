@@ -9,7 +9,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { type All, query, until } from "../inboxes/durability/serve.ts";
 import { Canaries } from "./secrets/canaries.ts";
 
-// Of these lengths, so that it lies in a row's own page, and in pages of its own.
+// Of these lengths, so that it lies in the page of its row, or in overflow pages.
 const lengths = [60, 1_500, 3_000, 4_096];
 // Not "invalid": a rejected delivery keeps its signature for a day.
 const verdicts: readonly Verdict[] = ["valid", "expired"];

@@ -6,7 +6,7 @@ import { sqliteInbox } from "@reporthook/sqlite";
 import { setUp, turns } from "@reporthook/test-support/receiver-setup";
 import { describe, expect, it, onTestFinished } from "vitest";
 
-/** How the service answers about a signature; what throws is an answer without a verdict. */
+/** The service's answer about a signature; it throws for an answer without a verdict. */
 type Judge = (signature: string) => Promise<"valid"> | "valid";
 
 const refuse = (status: number) => {
@@ -143,7 +143,7 @@ describe("the key", () => {
     calls = 0;
     for (let sent = 0; sent < 40; sent++) await post(`after-${sent}`);
     await rest(60);
-    // Those that were under way, then four probes a second at most; each of the 40 by itself would be asked nine times.
+    // The calls under way, then at most four probes a second; without the pause each of the 40 would be asked about nine times.
     expect(calls).toBeLessThanOrEqual(16 + 60 * 4);
     expect((await receiver.health()).service).toBe("refused");
     expect(lines.filter(({ level }) => level === "error").length).toBeGreaterThanOrEqual(1);

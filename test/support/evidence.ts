@@ -3,12 +3,12 @@ import { appendFileSync } from "node:fs";
 /** Numbers by what they count, such as `{ kills: 5 }`. */
 export type Numbers = Readonly<Record<string, number>>;
 
-/** What a run did, for docs/evidence.md. */
+/** The results of a run, for docs/evidence.md. */
 export interface Evidence {
   /** A row of the page. */
   readonly kind: string;
   readonly did: Numbers;
-  /** What went wrong, with zeros. */
+  /** The number of faults of each kind, also when it is 0. */
   readonly wrong: Numbers;
   /** A name for the row's list. */
   readonly name?: string | undefined;

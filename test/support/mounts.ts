@@ -14,7 +14,7 @@ export function remount(folder: string, mode: "ro" | "rw"): void {
   run("mount", "-o", `remount,${mode}`, folder);
 }
 
-/** Has a file be opened for reading only, whoever asks; returns what ends that. */
+/** Makes a file read-only for every user, even root; returns the function that ends that. */
 export function protect(path: string): () => void {
   run("mount", "--bind", path, path);
   const free = (): void => run("umount", "--lazy", path);

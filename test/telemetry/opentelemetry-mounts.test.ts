@@ -63,7 +63,7 @@ function named(name: string): ReadableSpan[] {
   return exporter.getFinishedSpans().filter((span) => span.name === `${name} mounted`);
 }
 
-/** What each span is of: a child of the sender's, or linked to it; and whether it failed. */
+/** The relation of each span to the sender's: a child, or linked; and whether it failed. */
 function told(): Record<string, string[]> {
   const of = ({ parentSpanContext, links, status }: ReadableSpan): string => {
     const isChild = parentSpanContext?.spanId === sender.spanId;
@@ -92,7 +92,7 @@ test("before-ack verifies within the request, and once, and the request tells wh
   const [receive] = named("receive");
   const [verify] = named("verify");
   expect(verify?.attributes["reporthook.verdict"]).toBe("valid");
-  // They are exported as they end; each has a clock of its own, to a millisecond.
+  // Their order of export shows which ended first: their clocks differ by up to a millisecond.
   const ended = exporter.getFinishedSpans();
   expect(ended.indexOf(verify as ReadableSpan)).toBeLessThan(
     ended.indexOf(receive as ReadableSpan),

@@ -181,7 +181,7 @@ test("the link outlives the process that acknowledged, also when the sender bega
   await rm(folder, { recursive: true });
 });
 
-test("what the function of the option signature throws is shown without the key", async () => {
+test("a span shows the error of the option signature without the key", async () => {
   const signature = (): never => {
     throw new Error(`no secret at ${serviceUrl}/?api_key=${apiKey}`);
   };

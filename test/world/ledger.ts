@@ -13,7 +13,7 @@ export interface Run {
   ended: { readonly at: number; readonly how: Deed } | null;
 }
 
-/** What the service answered when it was asked about a signature. */
+/** The service's answer when it was asked about a signature. */
 export interface Verdict {
   readonly signature: string;
   readonly at: number;
@@ -27,7 +27,7 @@ interface Calm {
   to: number;
 }
 
-/** All that happened in a world: what the promises are checked against. */
+/** The record of all events in a world, against which the promises are checked. */
 export class Ledger {
   readonly startedAt: number;
   readonly notifications: Notification[] = [];

@@ -11,7 +11,7 @@ import type { World } from "./world.ts";
 const maxMs = 20_000;
 const hourMs = 3_600_000;
 
-/** What an inbox holds of a notification. */
+/** A notification, and its entry in the inbox. */
 interface Stored {
   readonly notification: Notification;
   readonly entry: EntryDetails;

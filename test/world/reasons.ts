@@ -6,11 +6,11 @@ import type { Notification } from "./surroundings/notification.ts";
 import type { World } from "./world.ts";
 
 const lifetimeMs = 300_000;
-/** Whoever has so long in calm asks before a signature expires. */
+/** After this time without faults a receiver must have asked before a signature expires. */
 const calmMs = 100_000;
 const maxStarts = 5;
 const oddAnswers = 3;
-/** What may concern one signature alone. */
+/** The statuses that may concern one signature alone. */
 const oddOnes: readonly number[] = [400, 401, 403, 404, 422];
 const patienceMs = 3_590_000;
 
@@ -23,7 +23,7 @@ export function unfounded(
 ): string[] {
   const { ledger, setup } = world;
   const { kind, signature, triggeredAt } = notification;
-  // What an entry says is what a clock showed that may have been wrong.
+  // The entry has the time of a clock, which may have been wrong.
   const receivedAt = setup.hasWrongClocks
     ? (notification.acknowledgedAt ?? Number.POSITIVE_INFINITY)
     : entry.receivedAt.getTime();

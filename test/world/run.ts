@@ -7,11 +7,11 @@ import { planWishes } from "./reports/customers.ts";
 import { planStrangers, planTraffic, sendInCalm } from "./surroundings/traffic.ts";
 import { World } from "./world.ts";
 
-/** What came of a seed. */
+/** The result of a seed's world. */
 export interface Result {
   readonly seed: number;
   readonly broken: readonly string[];
-  /** What happened, line by line, with virtual times in seconds. */
+  /** The events, line by line, with virtual times in seconds. */
   readonly trace: readonly string[];
   readonly happened: number;
   /** At its end. */
@@ -46,7 +46,7 @@ export async function runWorld(
 async function live(world: World): Promise<void> {
   world.begin();
   planTraffic(world, world.plan);
-  // What they send waits for an hour.
+  // Not with requests for reports: notifications of strangers wait for an hour.
   if (world.setup.wishes === 0) planStrangers(world, world.strangers);
   planFaults(world, world.plan);
   planClocks(world, world.clocks);
@@ -59,7 +59,7 @@ async function live(world: World): Promise<void> {
   if (world.ledger.broken.length === 0) await end(world);
 }
 
-/** What is wrong ends. */
+/** Waits until all faults have ended. */
 async function untilCalm(world: World): Promise<void> {
   const isCalm = (): boolean => world.ledger.isCalm && !world.apps.some(({ isBusy }) => isBusy);
   if (!(await world.time.go(isCalm, settledMs))) throw new Error("What is wrong does not end");
@@ -80,7 +80,7 @@ async function untilTold(world: World): Promise<void> {
   ledger.breaks("A request is neither settled nor told as overdue");
 }
 
-/** Nothing is wrong: whatever comes is handled, and whatever waits comes to its end. */
+/** Without faults, every new notification is handled, and every waiting delivery comes to its end. */
 async function settle(world: World): Promise<void> {
   const { time, ledger, setup, calm } = world;
   const until = time.now + settledMs;

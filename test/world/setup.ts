@@ -2,7 +2,7 @@ import type { ReceiverOptions } from "@reporthook/core";
 import type { Chance } from "./surroundings/chance.ts";
 import type { Kinds } from "./surroundings/notification.ts";
 
-/** What kind of world a seed makes. */
+/** The kind of world that a seed makes. */
 export interface Setup {
   readonly store: "sqlite" | "memory";
   readonly options: Pick<

@@ -19,7 +19,7 @@ export class World {
   readonly disk: Disk;
   /** The processes that run. */
   readonly apps: App[] = [];
-  /** Of their own, so that a change in the product's code changes little of what is planned. */
+  /** Separate from the product's, so that a change in its code changes little of what is planned. */
   readonly plan: Chance;
   /** For what has nothing to do with faults. */
   readonly calm: Chance;

@@ -17,7 +17,7 @@ export function honoApp(
   return app;
 }
 
-/** Everything that speaks fetch, without a socket: what also runs where there is no `node:http`. */
+/** The hosts that speak fetch, without a socket: they also run where there is no `node:http`. */
 export const fetchHosts: Readonly<Record<string, MountHost>> = {
   "receiver.fetch": {
     methods: "all",

@@ -6,7 +6,7 @@ import { nodeHandler } from "@reporthook/core/node";
 import { reporthook } from "@reporthook/hono";
 import { Hono } from "hono";
 
-// A process of its own, so that its memory can be read apart from the sender's.
+// The receiver in a separate process, so that its memory can be read apart from the sender's.
 const receiver = createReceiver({
   client: { authorize: async () => "valid" },
   ...{ limits: { bodyMs: 60_000, ackMs: 60_000 }, logger: false },

@@ -44,7 +44,7 @@ export async function raw(url: string, request: string): Promise<string> {
   // A connection that is reset after the answer has shown the answer all the same.
   socket.on("error", () => {});
   const closed = new Promise((resolve) => socket.once("close", resolve));
-  // Piece by piece: what a server has not read when it closes resets the connection, and its answer may be lost.
+  // Piece by piece: bytes that a server has not read when it closes reset the connection, and its answer may be lost.
   for (let at = 0; at < request.length && answer === "" && !socket.destroyed; at += pieceLength) {
     socket.write(request.slice(at, at + pieceLength));
     for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));

@@ -18,7 +18,7 @@ import { express4, Koa2 } from "./frameworks.ts";
 /** Where the hosts of this file mount the receiver. */
 export const path = "/webhooks/reports";
 
-/** What runs ahead of the receiver. */
+/** A body parser that runs ahead of the receiver. */
 export type Parser =
   | "express.json()"
   | "express.json() that keeps rawBody"

@@ -67,7 +67,7 @@ function daysAgo(days: number): Clock {
   return { now: () => Date.now() - days * 86_400_000, setTimeout, clearTimeout };
 }
 
-/** What `list --json` prints. */
+/** The output of `list --json`. */
 interface Listed {
   readonly entries: readonly Entry[];
   readonly next: string | null;

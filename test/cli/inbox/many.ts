@@ -23,7 +23,7 @@ let folders = 0;
 let cwd: string;
 let ids: Readonly<Record<"failed" | "forgotten" | "unknown", string>>;
 
-/** What `list --json` prints. */
+/** The output of `list --json`. */
 interface Listed {
   readonly entries: readonly Entry[];
 }

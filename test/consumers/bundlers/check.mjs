@@ -1,5 +1,5 @@
-// One app by a file tracer and by each bundler. What they made is run without this folder, a bundle from a third one: Node 24 needs
-// nothing but the bundle, Node 20 libsql beside it, which has a native part.
+// Builds one app with a file tracer and with each bundler. The builds run without this folder, a bundle from a third one: Node 24
+// needs nothing but the bundle, Node 20 libsql beside it, which has a native part.
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -41,7 +41,7 @@ const within = (what, actual, most) => {
   if (actual > most) failures.push(`${what}: ${actual} is more than ${most}`);
 };
 
-/** What a bundler makes of a program with this import, for a platform of which it knows nothing. */
+/** The bundle of a program with this import, for a platform of which the bundler knows nothing. */
 async function bundled(code, options) {
   const { outputFiles, metafile } = await build({
     stdin: { contents: code, resolveDir: "." },

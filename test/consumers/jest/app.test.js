@@ -11,7 +11,7 @@ const request = require("supertest");
 
 jest.setTimeout(60_000);
 
-test("an Express app receives into SQLite, from a service of its own", async () => {
+test("an Express app stores a notification of the emulated service in SQLite, and handles it", async () => {
   const emulator = createEmulator();
   const { url: baseUrl } = await emulator.listen();
   const { apiKey } = emulator.clientOptions;

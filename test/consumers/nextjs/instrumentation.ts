@@ -1,4 +1,4 @@
-// What the last process left waiting is handled at once, not with the first notification.
+// Starts the receiver with the process: deliveries of the last process do not wait for the first notification.
 export async function register(): Promise<void> {
   if (process.env["NEXT_RUNTIME"] !== "nodejs") return;
   const { receiver } = await import("./receiver");

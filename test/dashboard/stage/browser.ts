@@ -3,7 +3,7 @@ import { type Browser, chromium } from "playwright-core";
 
 const path = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
 
-/** What is missing to open a page, or null. */
+/** The reason why no page can be opened here, or null. */
 export function missingForBrowser(): string | null {
   return existsSync(path)
     ? null

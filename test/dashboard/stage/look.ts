@@ -4,7 +4,7 @@ import { expect } from "vitest";
 
 const found = new WeakMap<Page, string[]>();
 
-/** What went wrong on a page: errors, what the browser refused it, and what it asked of others. */
+/** The faults of a page: errors, also those that the browser logged, and requests to other origins. */
 export function faults(page: Page): string[] {
   return found.get(page) ?? [];
 }
@@ -36,7 +36,7 @@ export async function rows(page: Page, number: number): Promise<void> {
   await expect.poll(count).toBe(number);
 }
 
-/** What has the focus: its text, and the style of its outline. */
+/** The element that has the focus: its text, and the style of its outline. */
 export async function focused(page: Page): Promise<[text: string, outline: string]> {
   const at = "document.activeElement";
   return await page.evaluate(`[${at}.textContent, getComputedStyle(${at}).outlineStyle]`);

@@ -79,7 +79,7 @@ function report(id: string): Record<string, unknown> {
   };
 }
 
-/** What an hour brings, as if it had just passed. */
+/** Adds the deliveries of an hour, as if it had just passed. */
 export async function passAnHour({ inbox, receiver }: Stage): Promise<void> {
   const now = Date.now();
   const arrival = { to: "verified", verification: "valid", type: "report.complete" } as const;

@@ -73,7 +73,7 @@ function koaApp(app: Koa, receiver: Receiver, page: Dashboard): RequestListener 
   return app.callback();
 }
 
-/** What was logged of an action. */
+/** The fields that were logged of an action. */
 export type Logged = Readonly<Record<string, unknown>>;
 
 /** An app that runs, with the service that it asks. */
@@ -93,7 +93,7 @@ export interface Stage {
   close(): Promise<void>;
 }
 
-/** What a notification says. */
+/** The content of a notification. */
 export type SendOptions = Parameters<Emulator["notification"]>[1];
 
 /** How the app is made. */

@@ -74,7 +74,7 @@ export function withSqlite(code: string, driver: string, path: string): string {
     .replace('"shop.db"', JSON.stringify(path));
 }
 
-/** What a module made of a row exports. */
+/** The exports of a module made of a row. */
 export interface Shop {
   /** Books an event in a transaction, which `then` can let fail; resolves once it is committed. */
   book(event: string, then?: () => void): Promise<unknown>;

@@ -11,7 +11,7 @@ export interface Example {
   readonly code: string;
 }
 
-/** The examples in the sources of one package. What two packages export is its own, or core's. */
+/** The examples in the sources of one package. A name that several packages export is its own, or else core's. */
 export function examplesOf(root: string, name: string): Example[] {
   const packages = [...readdirSync(join(root, "packages")), "core", name];
   const imports = new Map(packages.flatMap((each) => [...exportsOf(root, each)]));
@@ -31,7 +31,7 @@ export function examplesOf(root: string, name: string): Example[] {
   }));
 }
 
-/** What a comment says under a tag. */
+/** The texts that a comment has under a tag. */
 function tagged(comment: string, tag: string): string[] {
   const text = comment.replace(/^ *\* ?/gm, "");
   const parts = text.split(/^@(?=[a-z])/m).slice(1);
@@ -40,7 +40,7 @@ function tagged(comment: string, tag: string): string[] {
     .map((part) => part.slice(tag.length).trim());
 }
 
-/** What each entry of a package exports: the entry and the kind by the name. */
+/** The exports of a package: the entry and the kind by the name. */
 export function exportsOf(root: string, name: string): Map<string, Export> {
   const folder = join(root, "packages", name);
   const manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as Manifest;

@@ -1,5 +1,5 @@
-// What the free names of `@example` blocks mean: of those alone, which is why the project leaves this file out. What our packages
-// export needs no line here: it is imported.
+// Declares the free names of `@example` blocks: of those alone, which is why the project leaves this file out. Exports of our
+// packages need no line here: they are imported.
 import type { Client, Inbox, Receiver, ReportEvent, ReportRequest, Schema } from "@reporthook/core";
 import type { Person } from "@reporthook/dashboard";
 import type { Emulator } from "@reporthook/emulator";

@@ -36,7 +36,7 @@ export async function declarationsOf(root: string, folder: string): Promise<Publ
   }
 }
 
-/** What the entries of one package export, with signatures. */
+/** The exports of one package's entries, with signatures. */
 export class PublicNames {
   readonly #folder: string;
   readonly #told = new Set<string>();

@@ -37,7 +37,7 @@ receiver.on("report.complete", async (event) => {
 if (role === "web") {
   createServer(nodeHandler(receiver)).listen(port, "127.0.0.1", () => process.send?.("ready"));
 } else {
-  // Whoever watches over it starts it again.
+  // The supervisor of the process starts it again.
   await receiver.start().catch(() => process.exit(1));
   process.send?.("ready");
 }

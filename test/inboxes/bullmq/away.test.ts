@@ -48,7 +48,7 @@ onEachServer((server, { kind }) => {
     await vi.waitUntil(async () => (await send("after")) === 200, patienceMs);
     await vi.waitUntil(() => handled.includes("after"), patienceMs);
     await vi.waitUntil(async () => (await receiver.health()).ready, patienceMs);
-    // What was not acknowledged may have been stored all the same, but was not kept here to be sent later.
+    // A delivery that was not acknowledged must not be kept in memory and stored later.
     expect(handled.filter((id) => id?.startsWith("away"))).toEqual([]);
     expect(lines.length).toBeGreaterThan(0);
     expect(lines.join("\n")).not.toContain("password");
@@ -56,7 +56,7 @@ onEachServer((server, { kind }) => {
     await receiver.close();
   });
 
-  // Of PostgreSQL each connection is a process of its own.
+  // Redis only: PostgreSQL has a process for each connection.
   const hangs = kind === "redis" ? it : null;
   hangs?.("a server that hangs is answered 503 for, and nothing piles up", async () => {
     const inbox = bullmqInbox({ connection: server().url, prefix: "hung", logger: false });
@@ -83,7 +83,7 @@ onEachServer((server, { kind }) => {
     execFileSync("redis-cli", ["-u", server().url, ...command], { stdio: "ignore" });
   };
   redis?.(
-    "a server that takes no writes is not ready, and one that lost its data is filled anew",
+    "a server that takes no writes is not ready, and one that lost its data is filled again",
     async () => {
       const prefix = "no_writes";
       const inbox = bullmqInbox({ connection: server().url, prefix, logger: false });

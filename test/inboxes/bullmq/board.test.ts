@@ -59,7 +59,7 @@ testWith(noRedis)("bull-board is given the same queues, and shows what is in the
   await server.stop();
 });
 
-/** What bull-board hands to a framework, kept. */
+/** A server adapter that keeps what bull-board hands to a framework. */
 function boardWithoutAServer(): Board & { queues: Queues } {
   const board = { queues: new Map() as Queues };
   return new Proxy(board as Board & { queues: Queues }, {

@@ -31,7 +31,7 @@ export class Cluster {
     return this.#places.length;
   }
 
-  /** What they wrote to their standard error. */
+  /** The text that all processes wrote to their standard error. */
   get errors(): string {
     return this.#places.map(({ errors }) => errors).join("");
   }

@@ -48,7 +48,7 @@ onEachServer((server, { start }) => {
     gate.close();
   });
 
-  it.concurrent("the connections that went dead without a word are made anew", async () => {
+  it.concurrent("an inbox opens new connections when the old ones went dead without a word", async () => {
     const gate = await openGate(server().url);
     const { inbox, put, consume, until, end } = createInboxFixture(open(gate.url), 45_000);
     const { jobs } = consume("verify", valid);

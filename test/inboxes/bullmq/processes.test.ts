@@ -109,7 +109,7 @@ describe("3 web processes and 3 workers", () => {
   }
 });
 
-/** What the diary tells: reports that no handler saw, that were stored as two deliveries, and that were begun when done. */
+/** The broken promises in the diary: reports that no handler saw, that were stored as two deliveries, that were begun when done. */
 function read(diary: string, acknowledged: readonly string[]) {
   const idOf = new Map<string, string>();
   const done = new Set<string>();

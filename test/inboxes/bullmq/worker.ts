@@ -9,7 +9,7 @@ export interface WorkerOptions {
   /** Where it writes down what it did. */
   readonly diary: string;
   readonly leaseMs: number;
-  /** What its handler does: whether it ends the process, ends never, or does nothing. */
+  /** The behaviour of its handler: it ends the process, never ends, or does nothing. */
   readonly handler: "dies" | "hangs" | "returns";
 }
 

@@ -17,9 +17,9 @@ export interface Ended {
 /** How one ends that is told to. */
 export const inPeace: Ended = { code: 0, signal: null };
 
-/** An app in a process of its own. */
+/** An app in a separate process. */
 export class AppProcess {
-  /** Resolves when the process has ended, however it did. */
+  /** Resolves when the process has ended, by itself or by a signal. */
   readonly ended: Promise<Ended>;
   /** Where it takes notifications; rejects when it ends before it listens. */
   readonly url: Promise<string>;

@@ -25,7 +25,7 @@ export interface AppOptions {
   readonly closeMs?: number | undefined;
 }
 
-/** What an app can be asked. */
+/** A question to an app. */
 export interface Question {
   readonly ask: "counts" | "list" | "get" | "release" | "idle";
   readonly given?: unknown;
@@ -111,7 +111,7 @@ async function handle(event: EventOf, { attempt, signal }: HandlerContext): Prom
   if (what === "blocking") blockUntilOther(event.id);
   else if (what === "gated") while (!existsSync(join(folder, "open"))) await sleep(20);
   else await sleep(Number(ms));
-  if (what === "deadly" && !existsSync(join(folder, "mended"))) {
+  if (what === "deadly" && !existsSync(join(folder, "fixed"))) {
     // Not before its verdict is recorded: handling would begin once more.
     while ((await receiver.inbox.get(event.id))?.state === "received") await sleep(20);
     die();
@@ -133,7 +133,7 @@ function blockUntilOther(id: string): void {
   while (!others()) Atomics.wait(still, 0, 0, 50);
 }
 
-/** "Insert or ignore": however many processes try, one of them makes the file. */
+/** "Insert or ignore": of all processes that try, one makes the file. */
 function haveEffect(id: string): void {
   try {
     writeFileSync(join(effects, id), "", { flag: "wx" });

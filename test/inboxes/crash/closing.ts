@@ -8,7 +8,7 @@ const limit = 240_000;
 const nothingLeased =
   "SELECT seq FROM delivery WHERE starts > 0 OR attempts > 0 OR queue IN (6, 7)";
 
-/** What an app that is told to end promises, as tests. */
+/** The promises of an app that is told to end, as tests. */
 export function closing(): void {
   test("an app that is told to end gives back what it has not handled", { timeout: limit }, () =>
     inScene(async (scene) => {

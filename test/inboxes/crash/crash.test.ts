@@ -70,7 +70,7 @@ function diesAt(point: Point): Promise<void> {
     expect(await app.ended, app.output).toEqual({ code: null, signal: "SIGKILL" });
 
     const next = scene.start();
-    // Whoever saw no answer sends again, and so does one who saw it.
+    // The sender repeats all, also the notifications that were answered.
     for (const sent of genuine) await sender.send(await next.url, sent);
     const broken = await brokenPromises(scene, next);
     evidence("crash", { kills: 1 }, { "broken promises": broken.length });

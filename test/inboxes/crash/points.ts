@@ -28,7 +28,7 @@ export function die(): never {
   for (;;);
 }
 
-/** What an app puts around the product's parts, so that its process ends at one point. */
+/** The wrappers that an app puts around the product's parts, so that its process ends at one point. */
 export interface Around {
   reached(point: Point): void;
   inbox(inner: Inbox): Inbox;
@@ -51,7 +51,7 @@ export function around(kill: Kill | undefined): Around {
         async add(delivery, arrival) {
           reached("before-add");
           const adding = inner.add(delivery, arrival);
-          // What is asked for in one turn of the event loop is sent to the inbox's thread at its end.
+          // The inbox sends the requests of one turn of the event loop to its thread at the end of the turn.
           if (due("during-add")) setImmediate(() => setImmediate(die));
           const added = await adding;
           reached("after-commit");

@@ -6,8 +6,8 @@ import { patienceMs, until } from "./sender.ts";
 const maxStarts = 5;
 
 /**
- * Has a delivery end its process until it is parked, beside six others; whoever supervises the app starts it again each
- * time. Then the handler is mended and the delivery released.
+ * Has a delivery end its process until it is parked, beside six others; the supervisor starts the app again each time.
+ * Then the handler is fixed and the delivery released.
  */
 export async function poisoned(scene: Scene, beside: string, aheadMs: number): Promise<void> {
   const { sender } = scene;
@@ -32,7 +32,7 @@ export async function poisoned(scene: Scene, beside: string, aheadMs: number): P
   const sent = others.flatMap(({ ids }) => [...ids]);
   expect(handled.map((one) => one.id).sort()).toEqual(sent.sort());
 
-  scene.put("mended");
+  scene.put("fixed");
   await app.release(id);
   expect(await brokenPromises(scene, app)).toEqual([]);
   expect(scene.effects()).toContain(id);

@@ -16,7 +16,7 @@ export interface Round {
   readonly broken: readonly string[];
 }
 
-/** What decides moments. */
+/** The source of random moments. */
 export interface Chance {
   readonly random: Random;
   /** Whether some lives are long enough to take back what others had leased. */

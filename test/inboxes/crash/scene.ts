@@ -14,12 +14,12 @@ export interface Scene {
   readonly sender: Sender;
   readonly apps: readonly AppProcess[];
   start(options?: Omit<AppOptions, "folder" | "serviceUrl">): AppProcess;
-  /** What handlers did, in order. */
+  /** The runs of handlers, in order. */
   runs(): Run[];
   /** The ids of events that had their effect. */
   effects(): string[];
   /** Makes a file in the folder, which handlers look for. */
-  put(name: "open" | "mended"): void;
+  put(name: "open" | "fixed"): void;
   /** Reads the inbox's file. */
   read(sql: string): Row[];
   /** Whether a process holds the inbox's file for a second. */
@@ -28,7 +28,7 @@ export interface Scene {
   kills(): Promise<number>;
 }
 
-/** Runs a test in a scene of its own; then ends what still runs and deletes the folder. */
+/** Runs a test in a new scene; then ends what still runs and deletes the folder. */
 export async function inScene<T>(run: (scene: Scene) => Promise<T>): Promise<T> {
   const scene = await createScene();
   try {

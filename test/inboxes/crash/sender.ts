@@ -1,6 +1,6 @@
 import type { Emulator, Notification } from "@reporthook/emulator";
 
-/** A notification, and what came of sending it, however often. */
+/** A notification, and the results of all its sendings. */
 export interface Sent {
   readonly reportId: string;
   readonly notification: Notification;
@@ -9,7 +9,7 @@ export interface Sent {
   readonly ids: Set<string>;
 }
 
-/** Milliseconds until whatever has to happen must have happened, on the slowest machine. */
+/** Milliseconds in which an expected event must happen, even on the slowest machine. */
 export const patienceMs = 60_000;
 
 /** Sends signed notifications over HTTP, and keeps account of what was acknowledged. */
@@ -41,7 +41,7 @@ export class Sender {
       if (acknowledged && id !== undefined) ids.add(id);
       return acknowledged;
     } catch {
-      // Whoever sees no answer sends again.
+      // The caller sends again when there is no answer.
       return false;
     }
   }

@@ -55,7 +55,7 @@ function whileHandling(report: string, run: (handling: Handling) => Promise<void
   });
 }
 
-/** What two apps on one file promise, as tests. */
+/** The promises of two apps on one file, as tests. */
 export function sharing(): void {
   test("two apps on one file handle each delivery once", { timeout: limit }, () =>
     inScene(async (scene) => {
@@ -108,7 +108,7 @@ export function sharing(): void {
       const attempts = entry?.history.filter(isAttempt);
       expect(attempts?.filter(({ stage }) => stage === "handle")).toHaveLength(1);
       expect(entry).toMatchObject({ state: "handled", attempts: 1 });
-      // It goes on to work, with leases of its own.
+      // It goes on to work, with new leases.
       await scene.sender.insist(await first.url, scene.sender.make("quick-1"));
       expect(await first.end(), first.output).toEqual(inPeace);
       expect(await brokenPromises(scene, other)).toEqual([]);
@@ -131,7 +131,7 @@ export function sharing(): void {
   );
 
   test(
-    "what a handler has in hand that blocks the event loop goes to the other app",
+    "the delivery of a handler that blocks the event loop goes to the other app",
     {
       timeout: limit,
     },

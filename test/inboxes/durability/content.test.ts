@@ -18,7 +18,7 @@ import { makeFolder, serveFile } from "./folder.ts";
 import { notification, post, postUntil, query } from "./serve.ts";
 
 const pageBytes = 4_096;
-// In the header of the file. Through a connection it would be in the file itself once the driver has let go of it, whenever that is.
+// In the header of the file. A change through a connection would be in the file only once the driver has closed it, at an unknown time.
 const userVersionAt = 60;
 
 let filled: Promise<Buffer> | undefined;

@@ -17,7 +17,7 @@ import { makeFolder } from "./folder.ts";
 import { type Process, sendAll, start } from "./processes/processes.ts";
 import { query, until } from "./serve.ts";
 
-/** What was kept of a file while it was in use. */
+/** The copies of a file that were made while it was in use. */
 interface Kept {
   /** Copies of the three files by `cp`. */
   readonly copies: readonly string[];

@@ -27,7 +27,7 @@ export async function serveFile(
     closed ??= served.close();
     return closed;
   };
-  // What can't be closed in order has been looked at by the test.
+  // The test itself checks a close that fails.
   onTestFinished(() => close().catch(() => {}));
   return { ...served, close };
 }

@@ -22,7 +22,7 @@ const statusesOf = (answers: readonly Answered[]): number[] => answers.map(({ st
 let powerCuts = 0;
 function expectAcknowledged(events: readonly TraceEvent[], luck: Luck): void {
   const disk = cutPower(events, luck);
-  // A name of its own: some drivers hold on to a file until its statements are collected.
+  // A new name: some drivers hold on to a file until its statements are collected.
   const path = join(root, `after-power-cut-${++powerCuts}.db`);
   writeFileSync(path, disk.database ?? "");
   if (disk.log !== null) writeFileSync(`${path}-wal`, disk.log);
@@ -77,7 +77,7 @@ test("nothing is acknowledged while the sync lasts; a hundred that wait share th
   expect(stored(site.path).size).toBe(101);
 });
 
-test("each request of those one by one waits for a sync of its own as long as that takes", async () => {
+test("each of several requests in a row waits for its own sync, as long as that takes", async () => {
   const site = new Site(root, "slow");
   const { url } = await site.start(patient);
   expect((await post(url)).status).toBe(200);

@@ -42,7 +42,7 @@ test("an inbox answers 503 while another process holds the lock, then 200; nothi
     await receiver.health(),
     /another process holds the file|gave no answer within 4000 ms/,
   );
-  await lock.letGo();
+  await lock.release();
   const again = await Promise.all(sent.map((one) => postUntil(url, 200, one)));
   await until(async () => (await receiver.health()).ready, "the receiver to be ready");
   await receiver.idle({ timeoutMs: patientMs });
@@ -77,7 +77,7 @@ test("a row that can't be written fails alone: the others of its group are store
     const refused = post(url, bad);
     const allWait = () => inbox.backlog("reports").waiting >= 10;
     await until(() => allWait() || lastedTooLong(), "all to wait");
-    await lock.letGo();
+    await lock.release();
     expect(await refused).toMatchObject({ status: 503, said: "inbox_unavailable" });
     return Promise.all([first, ...others]);
   };
@@ -111,7 +111,7 @@ function watchThreads(): Worker[] {
   return threads;
 }
 
-test("the thread dies: what was not stored is refused, a new thread begins, and what was worked on comes again", async () => {
+test("an inbox whose thread dies refuses deliveries that were not stored, starts a new thread, and hands out again those in work", async () => {
   const path = join(makeFolder(), "inbox.db");
   const threads = watchThreads();
   const inbox = sqliteInbox(path);
@@ -135,7 +135,7 @@ test("the thread dies: what was not stored is refused, a new thread begins, and 
   await lock.hold();
   const last = post(url);
   await until(() => inbox.backlog("reports").waiting === 3, "it to wait for the lock");
-  // What is no request ends the thread; those after it are never looked at.
+  // A message that is no request ends the thread, which never looks at the requests after it.
   threads[0]?.postMessage(null);
   const refused: Promise<Answered>[] = Array.from({ length: 5 }, () => post(url));
   let answered = 0;
@@ -144,7 +144,7 @@ test("the thread dies: what was not stored is refused, a new thread begins, and 
   await until(() => allWait() || answered > 0, "them to wait");
   // On a machine so slow that the thread gave up the lock before, some meet the new one.
   const isSlow = !allWait();
-  await lock.letGo();
+  await lock.release();
   for (const one of await Promise.all(refused)) {
     if (isSlow && one.status === 200) kept.push(one);
     else expect(one).toEqual({ status: 503, said: "inbox_unavailable", id: "", retryAfter: "5" });

@@ -12,7 +12,7 @@ export interface Line {
   readonly message: string;
 }
 
-/** What an answer says. */
+/** The content of an answer. */
 export interface Answered {
   readonly status: number;
   /** `accepted`, `duplicate`, or the problem's code. */
@@ -21,7 +21,7 @@ export interface Answered {
   readonly retryAfter: string | null;
 }
 
-/** A receiver on a port of its own. */
+/** A receiver that listens on its own port. */
 export interface Served {
   readonly url: string;
   readonly receiver: Receiver;

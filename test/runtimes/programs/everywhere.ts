@@ -16,7 +16,7 @@ export const onHost =
 // A receiver on Workers wants to be told that a loss is accepted.
 const open = () => memoryInbox({ acceptLoss: true });
 
-/** What needs nothing but web standards. */
+/** The suites that need nothing but web standards. */
 export const suitesEverywhere: Suites = {
   "receiver.fetch": onHost(fetchHosts["receiver.fetch"]),
   Hono: onHost(fetchHosts["Hono, app.request"]),

@@ -1,4 +1,4 @@
-/** What became of the cases of one suite; printed as one line of JSON. */
+/** The results of one suite's cases; printed as one line of JSON. */
 export interface SuiteReport {
   readonly passed: number;
   /** Names with their reasons. */

@@ -4,7 +4,7 @@ import type { Notification } from "@reporthook/emulator";
 
 const connections = 32;
 
-/** Those who send to an address: strangers over some connections, and the service over a new one each time. */
+/** The senders to an address: strangers over some connections, and the service over a new one each time. */
 export class Senders {
   readonly #url: string;
   readonly #strangers = new Agent({ keepAlive: true, maxSockets: connections });

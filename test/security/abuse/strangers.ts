@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 
-/** Those who hold connections of a server, or send what is no request. */
+/** Strangers who hold connections of a server, or send bytes that are no request. */
 export class Strangers {
   readonly #port: number;
   readonly #timers = new Set<NodeJS.Timeout>();
@@ -53,7 +53,7 @@ export class Strangers {
     for (const socket of this.#sockets) socket.destroy();
   }
 
-  /** Some at a time: what overflows the queue of a server that is busy is lost on its way. */
+  /** Some at a time: connections beyond the queue of a busy server would be lost. */
   async #open(count: number): Promise<Socket[]> {
     const opened: Socket[] = [];
     while (opened.length < count) {
@@ -71,7 +71,7 @@ export class Strangers {
     socket.setEncoding("latin1").on("data", (part: string) => {
       this.#answers.set(socket, (this.#answers.get(socket) ?? "") + part);
     });
-    // What is closed while we write is reset.
+    // A connection that is closed while we write is reset.
     return socket.on("error", () => {});
   }
 }

@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 
-/** Secrets that are planted, and looked for in whatever comes out. */
+/** Secrets that are planted, and looked for in all output. */
 export class Canaries {
   readonly #planted = new Map<string, string>();
 
@@ -30,7 +30,7 @@ export class Canaries {
 /** A text of which no part is encoded in a URL, in a header or as JSON, and what it is in other encodings. */
 function forms(mark: string): string[] {
   const bytes = Buffer.from(mark);
-  // What stands before it decides which bits share a character: what shares one is left out.
+  // The bytes before it decide which of its bits share a character with others: such a character is left out.
   const shifted = [0, 1, 2].map((before) =>
     Buffer.concat([Buffer.alloc(before), bytes])
       .toString("base64url")

@@ -20,7 +20,7 @@ export class Output {
     return output;
   }
 
-  /** Takes whatever it is: inspected with all that is hidden, as JSON, and as text. */
+  /** Adds values in three forms: inspected with all that is hidden, as JSON, and as text. */
   add(...values: readonly unknown[]): void {
     for (const value of values) {
       this.#parts.push(

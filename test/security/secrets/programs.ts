@@ -8,7 +8,7 @@ export interface Ended {
   readonly code: number | null;
   readonly out: string;
   readonly err: string;
-  /** What others saw of its arguments, beyond those that it was given. */
+  /** The text that other processes saw in place of its arguments. */
   readonly title: string;
 }
 

@@ -26,7 +26,7 @@ const callback = {
   url: `https://app.example${address}`,
 };
 
-/** What of an answer is worth a line. */
+/** The part of an answer that is worth a line in the trace. */
 function shown(body: string): string {
   const { code, status, id } = JSON.parse(body) as Record<string, unknown>;
   return String(code ?? `${status} ${id}`);

@@ -24,7 +24,7 @@ export interface Product {
 const pathOf = (file: string): string =>
   fileURLToPath(new URL(`../../../${file}`, import.meta.url));
 
-/** Where the two scripts say they are: what they load from their own folder is found there. */
+/** The paths that the two scripts are given: imports from their own folder are found there. */
 export const appFile: string = pathOf("packages/sqlite/src/index.ts");
 export const threadFile: string = pathOf("packages/sqlite/src/writer-thread.ts");
 const threadCodeFile = pathOf("packages/sqlite/src/thread-code.ts");

@@ -8,7 +8,7 @@ import { subtle } from "./subtle.ts";
 /** A bundle of the product's code, to be run any number of times. */
 export type Script = (...values: readonly unknown[]) => void;
 
-/** What a realm has of its own in the place of Node's modules. */
+/** A realm's replacements of Node's modules. */
 export type Modules = Readonly<Record<string, unknown>>;
 
 const nodeRequire = createRequire(import.meta.url);
@@ -38,7 +38,7 @@ class Timer {
 }
 
 /**
- * A process, or a thread of one: what runs in it has no time, no timers and no randomness but the world's. Once it is
+ * A process, or a thread of one: code in it has no time, no timers and no randomness but the world's. Once the realm is
  * gone, nothing of it happens any more.
  */
 export class Realm implements Owner {
@@ -81,7 +81,7 @@ export class Realm implements Owner {
     this.#gone = true;
   }
 
-  /** What its clock shows. */
+  /** The time on its clock. */
   readonly now = (): number => this.#time.now + this.wrongMs;
 
   /** By how much its clock is ahead. */

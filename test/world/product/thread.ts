@@ -4,7 +4,7 @@ import type { Owner, Time } from "../surroundings/time.ts";
 import { type Product, threadFile } from "./product.ts";
 import { Realm } from "./realm.ts";
 
-/** What a thread needs of its world. */
+/** The parts of its world that a thread needs. */
 export interface ThreadWorld {
   readonly time: Time;
   readonly chance: Chance;
@@ -82,7 +82,7 @@ export class Thread {
     if (!this.alive) return;
     this.#realm.end();
     this.#world.disk.closeGone();
-    // What it has said may never be heard.
+    // Its last messages may be lost.
     this.#isLost = this.isBusy || this.#world.chance.yes(50);
     if (this.#isLost) this.#busyUntil = this.#lastToProcess = 0;
     if (error !== null) this.#tell("error", error);
@@ -152,7 +152,7 @@ export class Thread {
     this.#tell("exit", 0);
   }
 
-  /** Whoever ends the thread in the middle of a turn has it say nothing more. */
+  /** Sends an event to the process. A thread that is ended in the middle of a turn sends no further message. */
   #tell(event: string, value: unknown): void {
     if (event === "message" && !this.#realm.alive) return;
     const { time } = this.#world;

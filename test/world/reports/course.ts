@@ -22,7 +22,7 @@ export function beginCourse(world: World, chance: Chance, call: Call): void {
   if (chance.yes(4)) notify(world, chance, call, "internal_error", chance.below(90_000));
 }
 
-/** Somebody knows the address of a report, taken or not, and makes up what comes of it. */
+/** A stranger knows the address of a report, taken or not, and sends made-up results to it. */
 export function beginForging(world: World, chance: Chance, call: Call): void {
   for (let left = chance.below(4); left > 0; left--) {
     const ms = chance.below(60_000);
@@ -45,7 +45,7 @@ function notify(world: World, chance: Chance, call: Call, status: Status, ms: nu
   });
 }
 
-/** What is genuine he sends to an address that was never made. */
+/** Sends a stranger's notification; a genuine one goes to an address that was never made. */
 function stranger(world: World, chance: Chance, call: Call, status: Status): void {
   const kind = chance.weighed(strangers);
   const about =

@@ -46,7 +46,7 @@ function newWish(world: World, chance: Chance): Wish {
   return wish;
 }
 
-/** What stands for a delivery that is no notification. */
+/** The stand-in for a delivery that is no notification. */
 function standIn(
   { ledger: { notifications: before }, time: { now } }: World,
   chance: Chance,
@@ -147,7 +147,7 @@ function settle(world: World, chance: Chance, id: string, ms: number): void {
   });
 }
 
-/** Somebody looks at what is parked, and discards one or has it handled again. */
+/** A person looks at the parked deliveries, and discards or releases one. */
 function act(world: World, chance: Chance): void {
   const { discarded } = world.ledger.wishes;
   world.anApp(chance)?.call(async ({ inbox }) => {

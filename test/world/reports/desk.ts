@@ -28,7 +28,7 @@ export class Desk {
     this.#ledger = ledger;
   }
 
-  /** A process asks for a report. What has reached the service stays there when the process ends. */
+  /** A process asks for a report. A request that has reached the service stays there when the process ends. */
   ask({ body, signal }: Init, mode: ServiceMode, realm: Realm): ReturnType<Fetch> {
     const asked = JSON.parse(body ?? "{}") as { webhook_url: string; domains: string[] };
     const end = this.#endIn(mode);

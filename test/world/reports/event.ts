@@ -9,7 +9,7 @@ export function numberOf({ wishes }: Ledger, event: EventOf): number {
   return wishes.of(event.report)?.overdue.n ?? -1;
 }
 
-/** What is wrong with an event: it is of another request, or has the context of another. */
+/** The faults of an event: it is of another request, or has the context of another. */
 export function wrongIn(event: EventOf, notification: Notification, wishes: Wishes): string[] {
   const { n, about } = notification;
   if (!("requestId" in event)) return [];

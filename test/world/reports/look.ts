@@ -3,7 +3,7 @@ import type { Chance } from "../surroundings/chance.ts";
 import type { World } from "../world.ts";
 
 const answerMs = 10_000;
-/** What is set once. */
+/** The dates that are set once. */
 const dates = ["confirmedAt", "processingAt", "settledAt", "overdueAt"] as const;
 const others = ["report", "context", "idempotencyKey", "answer", "reportId"] as const;
 const fixed = [...others, "requestedAt", "dueAt", ...dates] as const;
@@ -32,7 +32,7 @@ export function keepLooking(world: World, chance: Chance): void {
   );
 }
 
-/** What has gone back since the last look, or was set twice. */
+/** The faults since the last look: values that went back, or were set twice. */
 export function notForward(
   { ledger: { wishes } }: World,
   records: readonly RequestRecord[],

@@ -8,7 +8,7 @@ import { type Asked, idOf, isRefused, type Wish } from "./wish.ts";
 
 const final = ["report.complete", "report.internal_error"];
 
-/** What the promises about requests are checked against. */
+/** The end of a world, against which the promises about requests are checked. */
 interface Ended extends Contents {
   readonly world: World;
   /** The ids of the deliveries whose handlers have all succeeded. */

@@ -22,7 +22,7 @@ export interface Asked {
     | null;
 }
 
-/** A report that a customer wants, however often it is asked for. */
+/** A report that a customer wants, and asks for once or several times. */
 export interface Wish {
   readonly w: number;
   /** Null: without a key it is asked for once. */
@@ -32,7 +32,7 @@ export interface Wish {
   readonly overdueMs: number;
   readonly asked: Asked[];
   readonly calls: Call[];
-  /** What its handlers do when it is told as overdue. */
+  /** The stand-in that tells what its handlers do when it is overdue. */
   readonly overdue: Notification;
 }
 

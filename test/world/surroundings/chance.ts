@@ -1,6 +1,6 @@
 import { Random } from "../../inboxes/crash/random.ts";
 
-/** What happens by chance in a world, decided by its seed. */
+/** The chance of a world, decided by its seed. */
 export class Chance extends Random {
   /** True in so many of a hundred cases. */
   yes(percent: number): boolean {

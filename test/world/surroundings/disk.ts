@@ -18,7 +18,7 @@ interface Database {
   close(): void;
 }
 
-/** What is wrong with the disk: nothing, no room, another process' lock, or now and then an error. */
+/** The fault of the disk: none, no room, another process' lock, or now and then an error. */
 export type DiskMode = "ok" | "full" | "locked" | "failing";
 
 /** Something to be done at a call of the disk: after so many, before or after the call has its effect. */
@@ -37,8 +37,8 @@ const memory = "/dev/shm";
 const lockedMs = 3_000;
 
 /**
- * The disk of a world: real SQLite files, in memory where there is such a folder. What a process has written survives its
- * end; what was synced survives a power cut.
+ * The disk of a world: real SQLite files, in memory where there is such a folder. Written bytes survive the end of their
+ * process; synced bytes survive a power cut.
  */
 export class Disk {
   mode: DiskMode = "ok";
@@ -92,7 +92,7 @@ export class Disk {
     this.#isUnsynced = false;
   }
 
-  /** Closes what threads that are gone had open: what they had not committed is undone. */
+  /** Closes the files of threads that are gone, and so undoes their open transactions. */
   closeGone(): void {
     for (const opened of this.#open) {
       if (opened.thread.alive) continue;

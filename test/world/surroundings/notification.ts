@@ -1,6 +1,6 @@
 import type { Chance } from "./chance.ts";
 
-/** What a notification is, as its world knows and the receiver has to find out. */
+/** The kind of a notification, which its world knows and the receiver has to find out. */
 export type Kind =
   | "genuine"
   /** Genuine, and of no known shape. */
@@ -29,7 +29,7 @@ export interface About {
   readonly status: (typeof statuses)[number];
 }
 
-/** What a handler does at one attempt. */
+/** A handler's deed at one attempt. */
 export type Deed = "succeed" | "dawdle" | "throw" | "hang" | "do-not-retry" | "retry-after";
 
 /** A notification, and what its world knows of it. */
@@ -42,9 +42,9 @@ export interface Notification {
   readonly body: string;
   /** Null unless it is sent to the address of a request. */
   readonly about: About | null;
-  /** What handlers do, attempt by attempt; the last deed is for all that follow. */
+  /** The deeds of handlers, attempt by attempt; the last one is for all that follow. */
   readonly deeds: readonly Deed[];
-  /** What it was acknowledged as, and when first. */
+  /** The ids in its acknowledgements, and the time of the first one. */
   readonly ids: Set<string>;
   acknowledgedAt: number | null;
 }
@@ -56,7 +56,7 @@ const statuses = ["processing", "complete", "internal_error"] as const;
 const deeds = { succeed: 60, dawdle: 15, throw: 15, hang: 2, "do-not-retry": 3, "retry-after": 5 };
 const lateMs = 310_000;
 
-/** What a notification is made of. */
+/** The parts of a new notification. */
 interface NewNotification {
   readonly n: number;
   readonly kind: Kind;
@@ -93,7 +93,7 @@ export function isGenuine({ kind }: Notification): boolean {
   return kind !== "forged" && kind !== "shunned" && kind !== "unsigned" && kind !== "test";
 }
 
-/** The number in a body, whatever its shape; null when it holds none. */
+/** The number in a body of any shape; null when it holds none. */
 export function numberIn(body: string): number | null {
   const found = /n=(\d+)/.exec(body)?.[1];
   return found === undefined ? null : Number(found);

@@ -10,7 +10,7 @@ import type { Time } from "./time.ts";
 type Fetch = NonNullable<ClientOptions["fetch"]>;
 type Response = Awaited<ReturnType<Fetch>>;
 
-/** What one process has been answered. */
+/** The service's answers to one process. */
 interface Answers {
   judged: boolean;
   /** Signatures that were refused since the last verdict. */
@@ -18,7 +18,7 @@ interface Answers {
 }
 
 const lifetimeMs = 300_000;
-/** What meets a signature that is shunned; null is silence. */
+/** The answers to a signature that is shunned; null is silence. */
 const troubles = [401, 403, 500, null] as const;
 
 /** The service, as a world plays it. */
@@ -38,7 +38,7 @@ export class Service {
     this.desk = new Desk(time, chance, ledger);
   }
 
-  /** What a process calls it with. */
+  /** The `fetch` with which a process calls it. */
   fetchFor(realm: Realm): Fetch {
     return (address, init) => {
       if (address.includes("/request-report")) return this.desk.ask(init, this.mode, realm);

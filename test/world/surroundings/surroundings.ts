@@ -6,7 +6,7 @@ import type { Disk } from "./disk.ts";
 import type { Service } from "./service.ts";
 import type { Time } from "./time.ts";
 
-/** What an app lives in. */
+/** The surroundings of an app. */
 export interface Surroundings {
   readonly time: Time;
   readonly ledger: Ledger;
@@ -14,6 +14,6 @@ export interface Surroundings {
   readonly disk: Disk;
   readonly product: Product;
   readonly setup: Setup;
-  /** What decides the randomness that the product asks for. */
+  /** The source of the randomness that the product asks for. */
   readonly chance: Chance;
 }

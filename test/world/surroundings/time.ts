@@ -7,7 +7,7 @@ export interface Owner {
   readonly standsUntil: number;
 }
 
-/** What will happen, unless it is called off. */
+/** A planned event, which can be called off. */
 export interface Happening {
   off: boolean;
 }

@@ -25,7 +25,7 @@ export function planTraffic(world: World, chance: Chance): void {
   }
 }
 
-/** Plans what a stranger sends in some worlds: each with a signature that meets trouble of its own. */
+/** Plans a stranger's notifications in some worlds: the service answers the signature of each with some trouble. */
 export function planStrangers(world: World, chance: Chance): void {
   if (!chance.yes(30)) return;
   for (let left = chance.between(3, 30); left > 0; left--) {
@@ -60,7 +60,7 @@ export function sendInCalm({ ledger, time }: World, chance: Chance, app: App): v
   });
 }
 
-/** Sends it; whoever gets no 2xx may send it again. */
+/** Sends it; without a 2xx it may be sent again, so many times. */
 export function send(
   world: World,
   chance: Chance,

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 
-/** What the shim saw, and the acknowledgements that the test noted in between, in order. */
+/** A call that the shim saw, or an acknowledgement that the test noted between the calls. */
 export type TraceEvent =
   | { readonly type: "write"; readonly file: File; readonly at: number; readonly bytes: Buffer }
   | { readonly type: "truncate"; readonly file: File; readonly at: number }
@@ -45,10 +45,10 @@ export function syncsOf(events: readonly TraceEvent[], file: File): number {
   return events.filter((event) => event.type === "synced" && event.file === file).length;
 }
 
-/** What of the writes that were not synced reached the disk all the same. */
+/** The share of the writes that reached the disk without a sync. */
 export type Luck = "none" | "all" | "some";
 
-/** What a disk holds after the power was cut: a file that is not there is null. */
+/** The content of a disk after the power was cut: a file that is not there is null. */
 export interface Disk {
   readonly database: Buffer | null;
   readonly log: Buffer | null;

@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { type ServeOptions, serve } from "../serve.ts";
 
-// A process of its own, so that the shim can be loaded into it and that it can be killed.
+// A separate process, so that the shim can be loaded into it and that it can be killed.
 const [, , path = "", options = "{}"] = process.argv;
 const inbox = sqliteInbox(path);
 const served = await serve(inbox, JSON.parse(options) as ServeOptions);
@@ -10,7 +10,7 @@ const asked: Record<string, () => unknown> = {
   health: () => served.receiver.health(),
   waiting: async () => {
     const { waiting } = inbox.backlog("reports");
-    // What is counted goes to the inbox's thread at the end of this turn.
+    // The inbox sends the counted deliveries to its thread at the end of this turn.
     await setImmediate();
     return waiting;
   },

@@ -12,7 +12,7 @@ import { answerRecord } from "./power-cut.ts";
 const server = fileURLToPath(new URL("shimmed-server.ts", import.meta.url));
 const source = fileURLToPath(new URL("shim.c", import.meta.url));
 
-/** What can be asked of a server. */
+/** The answers of a server, by question. */
 interface Answers {
   readonly health: Health;
   readonly waiting: number;

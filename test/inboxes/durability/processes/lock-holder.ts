@@ -1,6 +1,6 @@
 import { loadDriver } from "@reporthook/sqlite/internals";
 
-// Another process that holds the lock for writing, until it is told to let go.
+// Another process, which holds the lock for writing until it is told to release it.
 const database = loadDriver().open(process.argv[2] ?? "");
 database.exec("PRAGMA busy_timeout = 10000");
 process.on("message", (what) => {

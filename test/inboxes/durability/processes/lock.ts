@@ -6,7 +6,7 @@ import { onTestFinished } from "vitest";
 /** Another process that can hold the lock of a file. */
 export interface LockHolder {
   hold(): Promise<void>;
-  letGo(): Promise<void>;
+  release(): Promise<void>;
 }
 
 /** Starts one; it ends with the test. */
@@ -21,5 +21,5 @@ export async function startLockHolder(path: string): Promise<LockHolder> {
     child.send(what);
     await once(child, "message");
   };
-  return { hold: () => tell("hold"), letGo: () => tell("let go") };
+  return { hold: () => tell("hold"), release: () => tell("release") };
 }
