@@ -55,17 +55,26 @@ function proseOf(markdown: string): (readonly [number, string])[] {
   });
 }
 
+/** The texts that a word makes hard to read, each with its place and the way out. */
+function notPlain(
+  file: string,
+  texts: (readonly [number, string])[],
+  words: Readonly<Record<string, string>>,
+): string[] {
+  return texts.flatMap(([number, text]) =>
+    Object.entries(words).flatMap(([word, instead]) => {
+      const [match] = new RegExp(word, "i").exec(text) ?? [];
+      if (match === undefined) return [];
+      return [`${file}:${number}: "${match.trim()}" (${instead}) in: ${text}`];
+    }),
+  );
+}
+
 describe.each(files)("%s", (file) => {
   const prose = proseOf(readFileSync(join(root, file), "utf8"));
 
   test("a page uses plain words", () => {
-    const found = prose.flatMap(([number, line]) =>
-      Object.entries(plain).flatMap(([word, instead]) => {
-        const [match] = new RegExp(word, "i").exec(line) ?? [];
-        return match === undefined ? [] : [`${file}:${number}: "${match.trim()}" (${instead})`];
-      }),
-    );
-    expect(found).toEqual([]);
+    expect(notPlain(file, prose, plain)).toEqual([]);
   });
 
   test("a page has no cell of a table over 100 characters", () => {
@@ -94,22 +103,40 @@ function commentsOf(code: string): (readonly [number, string])[] {
   });
 }
 
-const packages = readdirSync(join(root, "packages"));
+/** The names of tests and of the cases of a contract, with the number of their line. */
+function testNamesOf(code: string): (readonly [number, string])[] {
+  const names = code.matchAll(
+    /(?:(?<![.\w])(?:describe|it|test)[.\w]*\(|\)\(|\bname:)\s*(["'`])((?:\\.|(?!\1).)*)\1/g,
+  );
+  return [...names].map(({ 2: name = "", index }) => {
+    return [code.slice(0, index).split("\n").length, name] as const;
+  });
+}
 
-test.each(packages)("the comments of %s use plain words", (name) => {
-  const src = join("packages", name, "src");
-  const sources = readdirSync(join(root, src), { recursive: true, encoding: "utf8" });
-  const found = sources
-    .filter((file) => /(?<!\.test|\.generated)\.ts$/.test(file))
-    .flatMap((file) =>
-      commentsOf(readFileSync(join(root, src, file), "utf8")).flatMap(([number, comment]) =>
-        Object.entries(plainInComments).flatMap(([word, instead]) => {
-          const [match] = new RegExp(word, "i").exec(comment) ?? [];
-          if (match === undefined) return [];
-          return [`${src}/${file}:${number}: "${match.trim()}" (${instead}) in: ${comment}`];
-        }),
-      ),
-    );
+/** The sources below a folder that someone wrote. */
+function sourcesIn(folder: string): string[] {
+  return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    if (/^(node_modules|dist)$/.test(entry.name)) return [];
+    if (entry.isDirectory()) return sourcesIn(path);
+    return /(?<!\.generated)\.([cm]?[jt]s|tsx)$/.test(path) ? [path] : [];
+  });
+}
+
+const folders = [
+  ...["bench", "examples", "scripts"],
+  ...readdirSync(join(root, "test")).map((name) => `test/${name}`),
+  ...readdirSync(join(root, "packages")).map((name) => `packages/${name}`),
+];
+
+test.each(folders)("the comments and the names of tests in %s use plain words", (folder) => {
+  const found = sourcesIn(folder).flatMap((file) => {
+    const code = readFileSync(join(root, file), "utf8");
+    return [
+      ...notPlain(file, commentsOf(code), plainInComments),
+      ...notPlain(file, testNamesOf(code), plain),
+    ];
+  });
   expect(found).toEqual([]);
 });
 
