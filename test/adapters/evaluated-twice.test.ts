@@ -46,7 +46,7 @@ describe.each([
   ["in SQLite", false],
   ["in memory", true],
 ])("a module that is evaluated again, its inbox %s", (_name, inMemory) => {
-  test("a receiver made again takes over in development: its handlers run, whichever receiver is asked", async () => {
+  test("a receiver made again takes over in development: its handlers run, also for a request to the old one", async () => {
     vi.stubEnv("NODE_ENV", "development");
     const first = evaluate("first", inMemory);
     await first.start();

@@ -149,7 +149,7 @@ test("an unsigned test notification is handled at once", async () => {
   expect(await receiver.inbox.get(body.id)).toMatchObject({ state: "handled" });
 });
 
-test("a request is answered by whichever refuses it, the receiver or the global parser", async () => {
+test("a request is answered by the receiver or the global parser, the one that refuses it", async () => {
   const nothing = await deliver(
     emulator.notification("unknown", { signature: "none", body: "[]" }),
   ).expect(400);

@@ -150,7 +150,7 @@ test("a forged notification is rejected, an unsigned one held, and neither handl
   expect(await receiver.inbox.get(unsigned?.body.id)).toMatchObject({ state: "held" });
 });
 
-test("a request is answered by whichever refuses it, the receiver or the parser", async () => {
+test("a request is answered by the receiver or the parser, the one that refuses it", async () => {
   const text = emulator.notification("unknown", { signature: "none", body: "plain" });
   const refused = await deliver({ ...text, headers: { "content-type": "text/plain" } }).expect(415);
   expect(refused.body).toMatchObject({ status: 415, code: "unsupported_media_type" });

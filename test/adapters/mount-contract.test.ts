@@ -38,7 +38,7 @@ const mistakes: Record<string, readonly [MountHost, string]> = {
     careless(whole, (req, res, answer) =>
       send(req, res, { ...answer, body: answer.body.replace("missing", "no") }),
     ),
-    "401 missing_signature when the options refuse what is unsigned",
+    "401 missing_signature when the options refuse unsigned notifications",
   ],
 };
 

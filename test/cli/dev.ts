@@ -194,7 +194,7 @@ describe("the command dev", () => {
     expect([far.code, far.err]).toEqual([1, expect.stringContaining("another with --host")]);
   });
 
-  it("reporthook dev takes nothing from web pages, whatever name they have for this machine", async () => {
+  it("reporthook dev takes nothing from web pages, under any name of this machine", async () => {
     const { dev, url } = await startDev("--db", "pages.db");
     const { port } = new URL(url);
     const answerTo = async (headers: Record<string, string>): Promise<number | undefined> => {
@@ -240,7 +240,7 @@ describe("the command dev", () => {
     expect((await dev.ended()).code).toBe(0);
   });
 
-  it("reporthook dev passes on to itself once, by whatever name it is given", async () => {
+  it("reporthook dev forwards a notification to itself only once, under any name of this machine", async () => {
     const port = String(await freePort());
     const { dev, url } = await startDev(
       "--port",

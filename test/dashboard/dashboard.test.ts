@@ -14,14 +14,14 @@ const ada = { name: "Ada", may: "act" } as const;
 describe("the five minutes of a delivery", () => {
   for (const name of ["express", "koa", "hono", "node"] as const) {
     testInBrowser(`a delivery fails, is retried, parked, released and handled: ${name}`, () => {
-      let isMended = false;
+      let isFixed = false;
       const options: StageOptions = {
         framework: frameworks[name],
         authorize: () => ada,
         receiver: { retry: { attempts: 2, minMs: 3_600_000, maxMs: 3_600_000 } },
         handlers: (receiver) =>
           receiver.on("report", () => {
-            if (!isMended) throw new Error("The warehouse is away");
+            if (!isFixed) throw new Error("The warehouse is away");
           }),
       };
       return onStage(options, async (page, { send, logged, url }) => {
@@ -40,7 +40,7 @@ describe("the five minutes of a delivery", () => {
         await page.getByRole("button", { name: "Retry 1 delivery now" }).click();
         await page.getByText("Dead: All attempts failed").waitFor();
 
-        isMended = true;
+        isFixed = true;
         await page.getByRole("link", { name: "Overview" }).click();
         await page.getByRole("heading", { name: "Why they are parked" }).waitFor();
         await page.locator(".stuck").getByRole("link").click();
@@ -66,12 +66,12 @@ describe("the five minutes of a delivery", () => {
 
 describe("releasing", () => {
   testInBrowser("a release of all with the same reason says how many, and does so many", () => {
-    let isMended = false;
+    let isFixed = false;
     const handlers: StageOptions["handlers"] = (receiver) =>
-      isMended ? receiver.on("report", () => {}) : failingHandlers(receiver);
+      isFixed ? receiver.on("report", () => {}) : failingHandlers(receiver);
     return onStage({ handlers }, async (page, stage) => {
       await play(stage);
-      isMended = true;
+      isFixed = true;
       await stage.restart();
       await page.goto(stage.url);
       const { handled } = await stage.receiver.inbox.counts();
@@ -125,7 +125,7 @@ describe("releasing", () => {
     }),
   );
 
-  testInBrowser("a release says that what answers is not the app", () =>
+  testInBrowser("a release says so when something else than the app answers", () =>
     onStage({ handlers: failingHandlers }, async (page, stage) => {
       await play(stage);
       await page.goto(stage.url);
@@ -151,7 +151,7 @@ describe("releasing", () => {
     }),
   );
 
-  testInBrowser("a release is not offered to who may only look", () =>
+  testInBrowser("a release is not offered to a person who may only view", () =>
     onStage(
       { handlers: failingHandlers, authorize: () => ({ name: "Bob", may: "view" }) },
       async (page, stage) => {

@@ -86,7 +86,7 @@ describe("requests", () => {
 });
 
 describe("the page", () => {
-  testInBrowser("a discard asks first, and goes back to what is left", () =>
+  testInBrowser("a discard asks first, and goes back to the deliveries that are left", () =>
     onStage({ handlers: failingHandlers }, async (page, stage) => {
       await play(stage);
       await page.goto(stage.url);
@@ -137,7 +137,7 @@ describe("the page", () => {
     }),
   );
 
-  testInBrowser("a discard is not offered to who may only look", () =>
+  testInBrowser("a discard is not offered to a person who may only view", () =>
     onStage(
       { handlers: failingHandlers, authorize: () => ({ name: "Bob", may: "view" }) },
       async (page, stage) => {

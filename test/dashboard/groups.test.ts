@@ -18,7 +18,7 @@ interface Listed {
 }
 
 describe("requests", () => {
-  test("the dashboard tells the groups of equal errors of what is parked, and releases all of one", () =>
+  test("the dashboard groups parked deliveries by equal errors, and releases a whole group", () =>
     withStage({ handlers: failingHandlers, authorize: () => ada }, async (stage) => {
       await play(stage);
       const { url, receiver } = stage;
@@ -45,7 +45,7 @@ describe("requests", () => {
 });
 
 describe("the page", () => {
-  testInBrowser("the list of what is parked has a button for each group of equal errors", () =>
+  testInBrowser("the list of parked deliveries has a button for each group of equal errors", () =>
     onStage({ handlers: failingHandlers }, async (page, stage) => {
       await play(stage);
       const [group] = await stage.receiver.inbox.errors();

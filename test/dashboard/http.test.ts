@@ -123,7 +123,7 @@ describe.each(Object.entries(frameworks))("on %s", (_, framework) => {
 });
 
 describe("on node:http", () => {
-  test("the dashboard lets no other site act or read, whatever cookies it rides on", () =>
+  test("the dashboard lets no other site act or read, even with the cookies of a login", () =>
     withStage({ handlers: failingHandlers, authorize: () => ada }, async (stage) => {
       await play(stage);
       const { url, receiver } = stage;
@@ -159,7 +159,7 @@ describe("on node:http", () => {
       expect((await post(release, { ...header, origin })).status).toBe(200);
     }));
 
-  test("the dashboard lets who may only look do nothing", () =>
+  test("the dashboard lets a person who may only view do nothing", () =>
     withStage(
       { handlers: failingHandlers, authorize: () => ({ name: "Bob", may: "view" }) },
       async (stage) => {
@@ -280,7 +280,7 @@ describe("on node:http", () => {
     await inbox.close();
   });
 
-  test("the dashboard keeps no place of a live view for HEAD, nor for who is gone", async () => {
+  test("the dashboard keeps no place of a live view for HEAD, nor for a client that is gone", async () => {
     const page = dashboard(ofInbox(memoryInbox()), { logger: false });
     const asked = (method: string) =>
       new Request("http://localhost/api/overview", {

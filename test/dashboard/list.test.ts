@@ -181,10 +181,10 @@ describe("deliveries", () => {
   );
 
   testInBrowser("the list keeps every row that was asked for, and each of them live", () => {
-    let isMended = false;
+    let isFixed = false;
     const handlers: StageOptions["handlers"] = (receiver) => {
       receiver.on("report", () => {
-        if (!isMended) throw new DoNotRetry("Not yet");
+        if (!isFixed) throw new DoNotRetry("Not yet");
       });
     };
     return onStage({ handlers }, async (page, stage) => {
@@ -198,13 +198,13 @@ describe("deliveries", () => {
       await page.locator("h1").click();
       await sendMany(stage, 10, "late");
       await rows(page, 70);
-      isMended = true;
+      isFixed = true;
       await stage.receiver.inbox.release(first);
       await page.locator(".list li", { hasText: "Handled" }).getByText("early-1").waitFor();
     });
   });
 
-  testInBrowser("the list leaves the focus on the screen when what had it is gone", () =>
+  testInBrowser("the list leaves the focus on the screen when the button that had it is gone", () =>
     onStage({}, async (page, stage) => {
       const id = "document.activeElement.id";
       await stage.send("report.complete", { reportId: "first" });
@@ -222,7 +222,7 @@ describe("deliveries", () => {
     }),
   );
 
-  testInBrowser("the list lets go although older ones come in that moment", () =>
+  testInBrowser("the list shows new rows once the pointer leaves it, beside older ones", () =>
     onStage({}, async (page, stage) => {
       await showMany(page, stage, 60);
       await page.evaluate(leaveWithTheNextRows);
@@ -233,7 +233,7 @@ describe("deliveries", () => {
     }),
   );
 
-  testInBrowser("the list lets go when what had the focus is gone", () =>
+  testInBrowser("the list shows new rows when the element that had the focus is gone", () =>
     onStage({}, async (page, stage) => {
       await showMany(page, stage, 60);
       // Some browsers don't tell of it.

@@ -163,7 +163,7 @@ describe("the page", () => {
     }),
   );
 
-  testInBrowser("a report has for who may only view it the command that settles it", () =>
+  testInBrowser("a report shows the command that settles it to a person who may only view", () =>
     onStage({ authorize: () => ({ name: "Bob", may: "view" }) }, async (page, stage) => {
       const { open } = await askForReports(stage);
       await page.goto(`${stage.url}?request=${open}`);

@@ -107,7 +107,7 @@ test("the example for e-mail sends a message about an inbox that can't be opened
   });
 });
 
-test("the example for Prometheus lets in who knows the token, and others by their login", async () => {
+test("the example for Prometheus admits clients that know the token, and others by their login", async () => {
   const around = `
     globalThis.personOf = async (cookie) => (cookie === "ada" ? { name: "Ada", may: "act" } : null);
     const statusOf = async (headers) =>

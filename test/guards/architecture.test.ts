@@ -80,7 +80,7 @@ describe("packages", () => {
     expect(arrows.get("express")).toEqual(["core"]);
   });
 
-  it("the packages form no cycle: who is imported imports nothing, but for the program on top", () => {
+  it("the packages form no cycle: an imported package imports nothing, but for the program on top", () => {
     const { cli, ...others } = mayImport;
     for (const name of new Set(Object.values(others).flat())) expect(mayImport[name]).toEqual([]);
     expect(cli).toBe(packages);

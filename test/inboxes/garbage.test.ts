@@ -22,7 +22,7 @@ const most = 2_500;
 it.each([
   ["memoryInbox", () => memoryInbox()],
   ["sqliteInbox", () => sqliteInbox(join(folder, "inbox.db"))],
-])("a minor collection frees what a delivery leaves behind: %s", async (_name, make) => {
+])("a minor collection frees the garbage of a delivery: %s", async (_name, make) => {
   let handled = 0;
   let wake = (): void => {};
   const inbox = make();

@@ -222,7 +222,7 @@ test("an example with Lambda takes the event of a function URL, with its body as
   }
 });
 
-test("an example with Cloudflare Workers handles what comes", async () => {
+test("an example with Cloudflare Workers handles a notification", async () => {
   const [workerd] = runtimes.filter(({ kind }) => kind === "worker");
   if (workerd === undefined) throw new Error("There is no workerd");
   await build({
@@ -239,7 +239,7 @@ test("an example with Cloudflare Workers handles what comes", async () => {
   expect((await fetch(worker.url)).status).toBe(404);
 });
 
-test("an example with Bun.serve stores what comes", async () => {
+test("an example with Bun.serve stores a notification", async () => {
   const bun = runtimes.find(({ name }) => name.startsWith("Bun"))?.command ?? [];
   const { url, output } = await serve("bun", [...bun, "server.js"]);
   await expectStored(url + path, output);

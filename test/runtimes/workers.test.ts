@@ -49,7 +49,7 @@ describe.each([
     await untilHandled({ handled: 1, "before-ack": 1, stored: 1 });
   });
 
-  test("a Worker has waitUntil cover what is stored, however many come at once", async () => {
+  test("a Worker has waitUntil cover all stored deliveries, also of many requests at a time", async () => {
     const names = ["handled", "before-ack", "stored"].flatMap((name) => Array(40).fill(name));
     const answers = await Promise.all(names.map((name) => send(name)));
     expect(new Set(answers)).toEqual(new Set([200]));

@@ -69,7 +69,7 @@ describe("failing calls", () => {
     },
   );
 
-  it("a client shows no secret when what is given is wrong", async () => {
+  it("a client shows no secret when its options are wrong", async () => {
     const output = Output.capture();
     const baseUrl = "http://service.invalid";
     const throwing = (): never => {

@@ -69,7 +69,7 @@ describe("commands", () => {
     for (const one of ended) expect(canaries.foundIn(shown(one)), one.out + one.err).toEqual([]);
   });
 
-  it("the command line prints no secret whatever the service answers", async () => {
+  it("the command line prints no secret for any answer of the service", async () => {
     const wanted = [
       "401 with JSON",
       "500 with text",

@@ -175,7 +175,7 @@ describe("output", () => {
     expect(canaries.foundIn(await run(options))).toEqual([]);
   });
 
-  it("a receiver shows no secret whatever the service answers", async () => {
+  it("a receiver shows no secret for any answer of the service", async () => {
     const output = Output.capture();
     const runs = [...services.urls].map(([name, baseUrl]) => {
       const client = createClient({ baseUrl, apiKey, timeoutMs: 100 });
@@ -187,7 +187,7 @@ describe("output", () => {
     expect(canaries.foundIn(output.text)).toEqual([]);
   });
 
-  it("a receiver shows no secret whatever a client of the user's own throws", async () => {
+  it("a receiver shows no secret for any error of a client that the user wrote", async () => {
     const output = Output.capture();
     const runs = Object.values(failingFetches).map((fetch) => {
       const client = createClient({ baseUrl: serviceUrl, apiKey, fetch, timeoutMs: 50 });

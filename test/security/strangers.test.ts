@@ -42,7 +42,7 @@ function scene(kind: string, judge: Judge) {
 }
 
 describe.each(["memory", "sqlite"])(
-  "what concerns single signatures, with the inbox in %s",
+  "answers that concern single signatures, with the inbox in %s",
   (kind) => {
     it.each([400, 401, 403, 404, 422])(
       "a %i for 20 single signatures stops no other",

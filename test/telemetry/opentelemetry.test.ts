@@ -358,7 +358,7 @@ function plain({ name, attributes, events, status, links }: ReadableSpan): objec
   return { name, attributes, events, status, links };
 }
 
-test("a delivery is parked as always, whatever odd things a handler throws", async () => {
+test("a delivery is parked as always when a handler throws something odd", async () => {
   receiver = createReceiver({
     ...{ client, name: "spans", logger: false, retry: { attempts: 1 }, ...telemetryHere() },
   });

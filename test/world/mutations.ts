@@ -6,7 +6,7 @@ const sqlite = "packages/sqlite/src";
 /** Faults that a world has to notice: each is one that somebody could write, and breaks one promise. */
 export const mutations: readonly Mutation[] = [
   {
-    name: "acknowledges what could not be stored",
+    name: "acknowledges a notification that could not be stored",
     file: `${core}/receive/admission.ts`,
     of: "store",
     becomes: `
@@ -71,7 +71,7 @@ export const mutations: readonly Mutation[] = [
     becomes: "return this.#wall();",
   },
   {
-    name: "takes what a wall clock says at the start for what has passed, and deletes by it",
+    name: "deletes by the wall clock at the start, as if that time had passed",
     file: `${core}/lib/time/timekeeper.ts`,
     of: "isYoung",
     becomes: "return false;",
@@ -84,13 +84,13 @@ export const mutations: readonly Mutation[] = [
     seed: 176,
   },
   {
-    name: "leaves what it stores to the operating system",
+    name: "leaves syncs to the operating system",
     file: `${sqlite}/writer-thread.ts`,
     of: "synchronous",
     becomes: '"OFF"',
   },
   {
-    name: "never rescues what a dead process had leased",
+    name: "never rescues the leases of a dead process",
     file: `${sqlite}/writer-thread/claim/rescue.ts`,
     of: "rescue",
     becomes: "return nothingRescued;",
@@ -114,7 +114,7 @@ export const mutations: readonly Mutation[] = [
     becomes: "return nothingKnown;",
   },
   {
-    name: "hands out again what is at the end of its way",
+    name: "hands out deliveries in a final state again",
     file: `${sqlite}/protocol/position.ts`,
     of: "queuedAt",
     becomes: `
@@ -130,7 +130,7 @@ export const mutations: readonly Mutation[] = [
     seed: 117,
   },
   {
-    name: "keeps counting what was rolled back",
+    name: "keeps counting writes that were rolled back",
     file: `${sqlite}/writer-thread/transactions.ts`,
     of: "#reload",
     becomes: `
@@ -138,7 +138,7 @@ export const mutations: readonly Mutation[] = [
       this.#deliveries.renumber();`,
   },
   {
-    name: "hands out what is being handled, as soon as its verdict is recorded",
+    name: "hands out a delivery that is being handled, as soon as its verdict is recorded",
     file: `${sqlite}/main-thread/run.ts`,
     of: "#completion",
     becomes: `
@@ -211,7 +211,7 @@ export const mutations: readonly Mutation[] = [
     seed: 75,
   },
   {
-    name: "confirms a request by whatever comes to its address",
+    name: "confirms a request by any notification to its address",
     file: `${core}/reports/known-requests.ts`,
     of: "withContext",
     becomes: `

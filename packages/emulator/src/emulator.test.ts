@@ -162,7 +162,7 @@ test("reset() goes back to the start", async () => {
   expect((await ask(emulator)).status).toBe(200);
 });
 
-test("reset() drops what is under way", async () => {
+test("reset() drops notifications under way", async () => {
   const emulator = createEmulator({ deliver: never });
   const id = await requestReport(emulator);
   const delivery = emulator.reports.setStatus(id, "complete");
@@ -174,7 +174,7 @@ test("reset() drops what is under way", async () => {
   expect(emulator.deliveries).toEqual([]);
 });
 
-test("close() drops what is under way and answers no more", async () => {
+test("close() drops notifications under way and answers no more", async () => {
   const emulator = createEmulator({ deliver: never });
   const id = await requestReport(emulator);
   emulator.fault("authorize", { delayMs: 3_600_000 });

@@ -545,7 +545,7 @@ describe.concurrent("files", () => {
     await end();
   });
 
-  it("a stopped consumer is let go of, while others work on", async () => {
+  it("a stopped consumer is collected as garbage, while others work on", async () => {
     const { gc: collect } = globalThis;
     if (collect === undefined) throw new Error("Node has to be started with --expose-gc");
     const { inbox, clock, put, consume, until, end } = fixture(open());
@@ -641,7 +641,7 @@ describe.concurrent("files", () => {
     ]);
   });
 
-  it("sqliteInbox() keeps the app's retention in the file: a tool prunes by it, whatever it is told", async () => {
+  it("sqliteInbox() keeps the app's retention in the file: a tool prunes by it, not by its own", async () => {
     const path = join(folder, `${++files}.db`);
     const app = fixture(sqliteInbox(path, { retention: { parkedMs: 90 * dayMs } }));
     await app.put();
@@ -724,7 +724,7 @@ describe.concurrent("files", () => {
     await end();
   });
 
-  it("counts() counts what is there, whatever was done before", async () => {
+  it("counts() agrees with the file after any sequence of acts", async () => {
     const outcomes: readonly Outcome[] = [
       ...[valid, handled, later(0), later(0, { lowPriority: true }), later(60_000)],
       ...[endedAs("held", "expired", { verification: "expired" }), endedAs("dead", "do_not_retry")],

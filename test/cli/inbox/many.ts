@@ -100,7 +100,7 @@ describe("the folder of an app", () => {
     ]);
   });
 
-  it("reporthook inbox errors groups what is parked by its error, and its key chooses in list, release and discard", async () => {
+  it("reporthook inbox errors groups parked deliveries by error, and a group's key chooses in list, release and discard", async () => {
     const { out, err } = await cli(["inbox", "errors"], { cwd });
     expect(out).toMatch(/^KEY +DELIVERIES +OLDEST +NEWEST +REASONS +ERROR\n/);
     const [, key = "", text] = /^(\w{8}) +2 .+Z +attempts_used_up +(.*)$/m.exec(out) ?? [];
@@ -192,7 +192,7 @@ describe("the folder of an app", () => {
     expect(await listed("--state", "parked")).toEqual([]);
   });
 
-  it("reporthook inbox release --all leaves out what nobody vouches for, and says so, unless its reason is named", async () => {
+  it("reporthook inbox release --all leaves out unvouched deliveries, and says so, unless their reason is named", async () => {
     const file = join(cwd, "inbox.db");
     const receiver = createReceiver({
       ...{ client: createClient(emulator.clientOptions), inbox: sqliteInbox(file), logger: false },
@@ -261,7 +261,7 @@ describe("the folder of an app", () => {
     server.close();
   });
 
-  it("reporthook inbox release runs what was handled, too, if told", async () => {
+  it("reporthook inbox release runs handled deliveries, too, if told", async () => {
     const handled = ["inbox", "release", "--state", "handled", "--yes"];
     expect(await cliJson(handled, { cwd })).toEqual({ code: 0, value: { released: 0 } });
   });

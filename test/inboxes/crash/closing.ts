@@ -10,7 +10,7 @@ const nothingLeased =
 
 /** The promises of an app that is told to end, as tests. */
 export function closing(): void {
-  test("an app that is told to end gives back what it has not handled", { timeout: limit }, () =>
+  test("an app that is told to end gives back unhandled deliveries", { timeout: limit }, () =>
     inScene(async (scene) => {
       const { sender } = scene;
       const app = scene.start({ closeMs: 200 });

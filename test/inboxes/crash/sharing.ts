@@ -83,7 +83,7 @@ export function sharing(): void {
     }),
   );
 
-  test("the other app handles what a killed app was handling", { timeout: limit }, () =>
+  test("the other app takes over the work of a killed app", { timeout: limit }, () =>
     whileHandling("gated", async ({ scene, id, first, other }) => {
       await first.kill();
       await until("the other one begins", () => ran(scene, "start", other.pid).includes(id));

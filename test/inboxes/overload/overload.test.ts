@@ -27,7 +27,7 @@ describe("overload", () => {
           ["sqlite", 2],
         ] as const)),
   ] as const)(
-    "a flood of signed junk leaves a share for what is genuine: %s, at %d times what the service judges",
+    "a flood of signed junk leaves a share for genuine notifications: %s, at %d times the service's rate",
     { timeout: 600_000 },
     async (kind, times) => {
       const { handled, sent } = await overload(

@@ -24,7 +24,7 @@ function attemptsShown(...history: readonly Attempt[]): string[] {
   return lines.slice(from, from + history.length).map((line) => line.slice(26));
 }
 
-it("entryLines() tells how long each attempt took and what came of it", () => {
+it("entryLines() tells how long each attempt took, and its outcome", () => {
   const shown = attemptsShown(
     { stage: "verify", at, ms: 2, outcome: "retry", error: "503" },
     { stage: "verify", at, ms: 1, outcome: "verified", error: null },

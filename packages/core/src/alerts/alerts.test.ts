@@ -61,7 +61,7 @@ function fillable(): { readonly inbox: Inbox; readonly isFull: { now: boolean } 
 /** A memory inbox, but for these parts. */
 const inboxWith = (parts: Partial<Inbox>): Inbox => Object.assign(memoryInbox(), parts);
 
-describe("what is parked", () => {
+describe("parked deliveries", () => {
   it("alerts() sends one message for a burst, and one when all are released or discarded", async () => {
     const { sent, park, pass, receiver } = watched();
     const ids = [await park(), await park(), await park()];

@@ -186,7 +186,7 @@ describe("requests", () => {
     expect(await read(await consumed(), 10, gone)).toEqual({ failed: "unavailable" });
   });
 
-  it("incomingFromRequest() fails as unavailable when nothing comes of what was announced", async () => {
+  it("incomingFromRequest() fails as unavailable when an announced body is empty", async () => {
     for (const headers of [{ "content-length": "4" }, { "transfer-encoding": "chunked" }]) {
       for (const { request } of [requestOf([], { headers }), { request: bodiless(headers) }]) {
         expect(await read(request, 10)).toEqual({ failed: "unavailable" });

@@ -29,7 +29,7 @@ const odd = (times: number) => ({ why: "bad_request", state: { badRequests: time
 const refused = (times: number) =>
   ({ why: "unauthorized", state: { badRequests: times, refusedAt: now - 5_000 } }) as const;
 
-describe("what is held", () => {
+describe("held deliveries", () => {
   it.each<[string, Given, string]>([
     [
       "a third odd answer while others are judged",

@@ -29,13 +29,13 @@ test("readUpTo() reads all when it is exactly the limit", async () => {
   expect([text(bytes), complete]).toEqual(["123456789", true]);
 });
 
-test("readUpTo() cuts and lets go when there is more, even of a stream without end", async () => {
+test("readUpTo() cuts and releases a longer stream, even one without end", async () => {
   const { stream, released } = streamOf(["12345", "67890"]);
   const { bytes, complete } = await readUpTo(stream, 9);
   expect([text(bytes), complete, released()]).toEqual(["123456789", false, true]);
 });
 
-test("readUpTo() lets go when aborted before and meanwhile", async () => {
+test("readUpTo() releases the stream when aborted before and meanwhile", async () => {
   const before = streamOf([]);
   await readUpTo(before.stream, 9, AbortSignal.abort());
   expect(before.released()).toBe(true);

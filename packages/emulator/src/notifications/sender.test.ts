@@ -40,7 +40,7 @@ async function receiverOf(listener: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook?tenant=a`;
 }
 
-test("send() resolves to a record of what was sent and what came of it", async () => {
+test("send() resolves to a record of the notification and its answer", async () => {
   const { send, deliveries } = outboxOf(async () => new Response("thanks", { status: 201 }));
   const delivery = await send(parcel);
   expect(delivery).toStrictEqual({
@@ -241,7 +241,7 @@ test("send() succeeds when a fault delays by less than 5 seconds", async () => {
   expect(await sent).toMatchObject({ failed: false, status: 200, durationMs: 4_000 });
 });
 
-test("abort() holds back what a fault delays, failed or not", () => {
+test("abort() holds back notifications that a fault delays, failed or not", () => {
   const deliver = vi.fn(never);
   const { send, faults, clock, abort, deliveries } = outboxOf(deliver);
   faults.set("delivery", { delayMs: 60_000 });
@@ -281,7 +281,7 @@ test("settled() waits for deliveries that begin meanwhile", async () => {
   expect(outbox.deliveries).toHaveLength(3);
 });
 
-test("abort() fails what is under way, sent or still delayed", async () => {
+test("abort() fails notifications under way, sent or still delayed", async () => {
   const { send, faults, abort, deliveries, settled } = outboxOf(never);
   void send(parcel);
   faults.set("delivery", { delayMs: 3_600_000 });

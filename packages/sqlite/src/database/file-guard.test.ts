@@ -100,7 +100,7 @@ describe("a replaced file", () => {
     file.check();
   });
 
-  it("FileGuard.check() sees what becomes of the log in a folder that a link leads to", () => {
+  it("FileGuard.check() sees changes of the log in a folder that a link leads to", () => {
     const file = settled();
     linkInPlaceOf(folder);
     onTestFinished(() => rmSync(`${folder}-gone`, { recursive: true }));
@@ -234,7 +234,7 @@ describe("places", () => {
     checkPlace(path);
   });
 
-  it("checkPlace() leaves to SQLite what is no file", () => {
+  it("checkPlace() leaves a path that is no file to SQLite", () => {
     checkPlace(folder);
     checkPlace(join(folder, "missing"));
     checkPlace(join(path, "in a file"));

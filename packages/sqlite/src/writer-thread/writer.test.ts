@@ -384,7 +384,7 @@ describe("batches", () => {
     writer.close();
   });
 
-  it("commitBatch() drops what comes of a lease that was lost, although this process has it again", () => {
+  it("commitBatch() drops the result of a lost lease, although this process has the delivery again", () => {
     const path = newPath();
     const [mine, theirs] = [{ ms: 0 }, { ms: 0 }];
     const [one, other] = [open(path, mine), open(path, theirs)];

@@ -19,7 +19,7 @@ export const claiming: readonly InboxCase[] = [
     },
   },
   {
-    name: "consume() hands out what is there already, and what comes later",
+    name: "consume() hands out deliveries that were stored before, and those that come later",
     async run({ put, consume, until }) {
       const first = await put();
       const { jobs } = consume("verify", valid);
@@ -81,7 +81,7 @@ export const claiming: readonly InboxCase[] = [
     },
   },
   {
-    name: "consume() has the newest verified first while its signature may be valid, then what is past that",
+    name: "consume() has the newest verified first while its signature may be valid, then those with an expired one",
     needs: ["order", "clock"],
     async run({ clock, put, work }) {
       const at = (ms: number) => put({ at: clock.now() - ms });
@@ -96,7 +96,7 @@ export const claiming: readonly InboxCase[] = [
     },
   },
   {
-    name: "consume() has what becomes late while it waits verified after the others",
+    name: "consume() has a delivery whose signature expires while it waits verified after the others",
     needs: ["order", "clock"],
     async run({ clock, put, work }) {
       const old = await put();
@@ -195,7 +195,7 @@ export const claiming: readonly InboxCase[] = [
     },
   },
   {
-    name: "consume() hands out what is to be verified within 10 seconds of its beginning",
+    name: "consume() hands out a delivery that waits to be verified again at most 10 seconds after the consumer began",
     needs: ["clock"],
     async run({ clock, put, work, consume, until }) {
       const id = await put();

@@ -23,7 +23,7 @@ export const closing: readonly InboxCase[] = [
     },
   },
   {
-    name: "stop() waits until what runs is recorded, and takes up nothing new",
+    name: "stop() waits until running work is recorded, and takes up no more",
     async run({ inbox, put, consume, until, patiently }) {
       const ids = [await put(), await put()];
       const door = deferred();
@@ -54,7 +54,7 @@ export const closing: readonly InboxCase[] = [
     },
   },
   {
-    name: "stop() gives back what is on its way to the consumer",
+    name: "stop() gives back a delivery that is on its way to the consumer",
     async run({ inbox, put, consume, until, patiently }) {
       const rounds = 12;
       for (let round = 0; round < rounds; round++) {
@@ -72,7 +72,7 @@ export const closing: readonly InboxCase[] = [
     },
   },
   {
-    name: "abort() gives back what runs, uncounted, and drops what comes of it later",
+    name: "abort() gives running deliveries back without a counted attempt, and drops their later results",
     async run({ inbox, put, consume, until, patiently, work }) {
       const id = await put();
       await work("verify", later(0, { retryState: "m" }));
@@ -156,7 +156,7 @@ export const closing: readonly InboxCase[] = [
     },
   },
   {
-    name: "a second close() ends what began during the first",
+    name: "a second close() ends a consumer that began during the first",
     async run({ inbox, put, consume, until, patiently }) {
       await put();
       const closing = inbox.close();

@@ -47,7 +47,7 @@ export const context: readonly InboxCase[] = [
     },
   },
   {
-    name: "what a handler throws reaches the logger with stack and causes, and is kept with the attempt",
+    name: "a handler's error reaches the logger with stack and causes, and is kept with the attempt",
     async run({ inbox, clock, patiently }) {
       const told: unknown[] = [];
       const receiver = createReceiver({
@@ -75,7 +75,7 @@ export const context: readonly InboxCase[] = [
     },
   },
   {
-    name: "a handler that throws what can't be looked at has its attempts, and is dead after them",
+    name: "a handler that throws a revoked proxy is retried like any other, and the delivery is dead after the last attempt",
     async run({ inbox, clock, patiently }) {
       const receiver = createReceiver({
         ...{ inbox, clock, client: { authorize: async () => "valid" as const } },

@@ -31,7 +31,7 @@ async function failures(members: Partial<Inbox>, patienceMs = 50): Promise<strin
 }
 
 describe("cases", () => {
-  it("inboxContract() skips what a store can't hold, and says why in the name", async () => {
+  it("inboxContract() skips cases that a store can't hold, and says why in the name", async () => {
     const cases = inboxContract({ open: expect.unreachable, guarantees: own });
     const skipped = cases.filter((one) => one.skipped !== undefined);
     expect(new Set(skipped.map((one) => one.skipped))).toEqual(
@@ -115,7 +115,7 @@ describe("assertions", () => {
 });
 
 describe("clock", () => {
-  it("manualClock() calls what comes due in its order, also what is set meanwhile", () => {
+  it("manualClock() calls due timers in their order, also those that are set meanwhile", () => {
     const clock = manualClock(100);
     const seen: unknown[] = [];
     clock.setTimeout(() => seen.push("late", clock.now()), 20);

@@ -6,7 +6,7 @@ const hourMs = 3_600_000;
 /** How an inbox recognises copies of a delivery, and a signature that comes again. */
 export const duplicates: readonly InboxCase[] = [
   {
-    name: "add() names the first delivery when its key comes again, wherever that is by then",
+    name: "add() names the first delivery when its key comes again, in every state of that delivery",
     async run({ inbox, make, put, add, work }) {
       const again = async (id: string, what: string): Promise<void> =>
         same(await add(await make(parts)), { status: "duplicate", id }, what);
@@ -97,7 +97,7 @@ export const duplicates: readonly InboxCase[] = [
     },
   },
   {
-    name: "add() takes what differs in path, query or bytes as new",
+    name: "add() stores a delivery as new when its query, bytes or signature differ",
     async run({ inbox, put }) {
       const parts = { signature: "s", body: "{}", url: "/hook" };
       await put(parts);

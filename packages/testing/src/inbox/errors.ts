@@ -9,7 +9,7 @@ const full = "Error: disk full";
 /** The promises about groups of equal errors. */
 export const errors: readonly InboxCase[] = [
   {
-    name: "errors() groups what is parked by its error, largest first, whatever numbers and ids are in it",
+    name: "errors() groups parked deliveries by error, largest first, without regard to numbers and ids in it",
     async run(fixture) {
       const { inbox, clock, put, work } = fixture;
       const now = clock.now();

@@ -93,7 +93,7 @@ export const facts: readonly InboxCase[] = [
     },
   },
   {
-    name: "notes() finds by their beginning what keepNotes() has kept for a receiver",
+    name: "notes() finds the notes that keepNotes() has kept for a receiver, by the beginning of their keys",
     async run({ inbox }) {
       same(await inbox.notes("a", ""), {}, "The notes in the beginning");
       await inbox.keepNotes("a", { "hour/1": "{}", "hour/2": "é", told: "1" });

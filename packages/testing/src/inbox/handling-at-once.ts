@@ -101,7 +101,7 @@ export const handlingAtOnce: readonly InboxCase[] = [
     },
   },
   {
-    name: "handleAtOnce: a failure is retried, and what ends there is parked",
+    name: "handleAtOnce has a failure retried, and a final failure parked",
     async run(fixture) {
       const ids = [await fixture.put(), await fixture.put()];
       const outcomes = new Map<string, Outcome>([

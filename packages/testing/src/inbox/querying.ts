@@ -84,7 +84,7 @@ export const querying: readonly InboxCase[] = [
     },
   },
   {
-    name: "summary() counts what is parked by reason, and tells the oldest of each state",
+    name: "summary() counts parked deliveries by reason, and tells the oldest of each state",
     async run(fixture) {
       const { inbox, put, work } = fixture;
       const query = { receiver: "a", from: new Date(0), until: new Date(0) };
@@ -145,7 +145,7 @@ export const querying: readonly InboxCase[] = [
     },
   },
   {
-    name: "retry() has what waits for its next try tried at once, its attempts counted on",
+    name: "retry() makes the next attempt of a waiting delivery due immediately, and goes on counting its attempts",
     async run(fixture) {
       const { inbox, act, put, work, consume, until } = fixture;
       const id = await put();

@@ -167,7 +167,7 @@ export const recording: readonly InboxCase[] = [
     },
   },
   {
-    name: "consume() remembers of an attempt that is to be made again what was recognised",
+    name: "consume() keeps the recognised type and report of an attempt that is retried",
     async run({ inbox, put, work }) {
       const id = await put();
       await work("verify", { ...valid, type: null, reportId: null });

@@ -120,7 +120,7 @@ export const requests: readonly InboxCase[] = [
     },
   },
   {
-    name: "requests.due() finds what is due, neither settled nor told, the first due first",
+    name: "requests.due() finds requests that are due, neither settled nor told, the first due first",
     needs: ["requests"],
     async run({ inbox }) {
       const store = storeOf(inbox);

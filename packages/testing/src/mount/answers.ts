@@ -151,7 +151,7 @@ export const answerCases: readonly Definition[] = [
       }),
   },
   {
-    name: "415 unsupported_media_type for what is unsigned and not JSON",
+    name: "415 unsupported_media_type for an unsigned body that is not JSON",
     run: (host) =>
       withMountFixture(host, {}, ({ refuses }) =>
         refuses("unsupported_media_type", { signature: null, headers: text }),
@@ -166,7 +166,7 @@ export const answerCases: readonly Definition[] = [
       }),
   },
   {
-    name: "200 accepted for what is signed, whatever its content type",
+    name: "200 accepted for a signed body of any content type",
     run: (host) =>
       withMountFixture(host, {}, async ({ takes, receiver }) => {
         const id = await takes("accepted", { headers: text });
@@ -175,7 +175,7 @@ export const answerCases: readonly Definition[] = [
       }),
   },
   {
-    name: "401 missing_signature when the options refuse what is unsigned",
+    name: "401 missing_signature when the options refuse unsigned notifications",
     run: (host) =>
       withMountFixture(
         host,

@@ -66,7 +66,7 @@ export const waitingCases: readonly Definition[] = [
     },
   },
   {
-    name: "503 not_handled and 401 with ack: handled, and nothing of what the handler threw",
+    name: "503 not_handled and 401 with ack: handled, and nothing of the handler's error",
     run: (host) =>
       withMountFixture(
         host,

@@ -10,7 +10,7 @@ const many = 1_100;
 /** The promises of `act` about selections: compared with each entry in the step that changes it. */
 export const acting: readonly InboxCase[] = [
   {
-    name: "act() leaves alone what has changed after the moment that a selection names",
+    name: "act() leaves deliveries alone that have changed after the moment that a selection names",
     async run(fixture) {
       const { inbox, act, work } = fixture;
       const ids = await park(fixture, "expired", "expired", "expired", "expired");
@@ -56,7 +56,7 @@ export const acting: readonly InboxCase[] = [
     },
   },
   {
-    name: "act() releases by a state what nobody vouches for only when its reason is named",
+    name: "act() releases unvouched deliveries by a state only when their reason is named",
     async run(fixture) {
       const { inbox, act } = fixture;
       await park(fixture, ...unvouchedReasons, "no_handler");

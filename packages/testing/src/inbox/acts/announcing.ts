@@ -27,7 +27,7 @@ export const announcing: readonly InboxCase[] = [
     },
   },
   {
-    name: "prune() deletes nothing that is parked before its notice is over, however late it comes",
+    name: "prune() deletes no parked delivery before its notice is over, even when prune() comes late",
     needs: ["clock"],
     async run(fixture) {
       await parkTwo(fixture);

@@ -47,7 +47,7 @@ export const releasing: readonly InboxCase[] = [
     },
   },
   {
-    name: "release() sends what never got a verdict back to be verified, with its signature",
+    name: "release() sends a delivery without a verdict back to be verified, with its signature",
     async run({ inbox, act, put, work }) {
       const id = await put({ signature: "kept" });
       await work(
@@ -66,7 +66,7 @@ export const releasing: readonly InboxCase[] = [
     },
   },
   {
-    name: "release() sends what got a verdict to be handled, without its signature",
+    name: "release() sends a delivery with a verdict to be handled, without its signature",
     async run({ act, put, work }) {
       const id = await put();
       await work("verify", endedAs("held", "expired", { verification: "expired" }));
@@ -184,7 +184,7 @@ export const releasing: readonly InboxCase[] = [
     },
   },
   {
-    name: "release() and discard() refuse what is unfinished or not there",
+    name: "release() and discard() refuse a delivery that is unfinished or not there",
     async run(fixture) {
       const { inbox, act, put, consume, until } = fixture;
       const ids = await oneInEachState(fixture);

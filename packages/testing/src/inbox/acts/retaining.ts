@@ -107,7 +107,7 @@ export const retaining: readonly InboxCase[] = [
     },
   },
   {
-    name: "prune() deletes what its retention no longer keeps, counted from the end of its way",
+    name: "prune() deletes deliveries whose retention is over, counted from their final state",
     needs: ["clock"],
     async run(fixture) {
       const { inbox, clock, put } = fixture;

@@ -131,7 +131,7 @@ export const time: readonly InboxCase[] = [
     },
   },
   {
-    name: "a clock that begins in 1970 and is set right keeps what was parked for its whole retention",
+    name: "a clock that begins in 1970 and is set right keeps parked deliveries for their whole retention",
     needs: ["clock", "ticks"],
     async run(fixture) {
       const clock = wrongClock();
@@ -211,7 +211,7 @@ export const time: readonly InboxCase[] = [
     },
   },
   {
-    name: "close() of an inbox in memory has tried once more what waits, though the clock was ahead at the start",
+    name: "close() of an inbox in memory tries waiting deliveries once more, though the clock was ahead at the start",
     needs: ["clock"],
     async run(fixture) {
       const { inbox, until, patiently } = fixture;
