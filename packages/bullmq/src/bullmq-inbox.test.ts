@@ -182,7 +182,7 @@ onEachServer((server, { kind }) => {
     await end();
   });
 
-  it("backlog() counts what waits for another try without a signature, as long as it waits", async () => {
+  it("backlog() counts a delivery without a signature that waits for a retry, as long as it waits", async () => {
     const given = options();
     const [left, right] = [fixture(bullmqInbox(given)), fixture(bullmqInbox(given))];
     await left.put(unsignedTest);
@@ -216,7 +216,7 @@ onEachServer((server, { kind }) => {
     await end();
   });
 
-  it("list() looks for events and reports among what is parked, and says so of the rest", async () => {
+  it("list() looks for events and reports among parked deliveries, and says so of the rest", async () => {
     const { inbox, put, work, end } = fixture(open());
     const id = await put();
     await work("verify", valid);
@@ -232,7 +232,7 @@ onEachServer((server, { kind }) => {
     await end();
   });
 
-  it("prune() deletes what is over its time, whatever the reason", async () => {
+  it("prune() deletes deliveries over their time, parked for any reason", async () => {
     const { inbox, put, work, end } = fixture(
       bullmqInbox(options({ retention: { handledMs: 1, parkedMs: 1 } })),
     );
@@ -268,7 +268,7 @@ onEachServer((server, { kind }) => {
     await end();
   });
 
-  it("prune() announces parked deliveries 3 days before their end, oldest first, whatever their number", async () => {
+  it("prune() announces parked deliveries 3 days before their end, oldest first, also when they are many", async () => {
     const { inbox, act, put, work, end } = fixture(bullmqInbox(options()));
     const park = async (count: number): Promise<string[]> => {
       const ids: string[] = [];

@@ -99,7 +99,7 @@ onEachServer((server, { kind }) => {
     }
   });
 
-  it("an inbox parks what another program puts into its queues, once, with what there is of it", async () => {
+  it("an inbox parks a job of another program in its queues once, with its data as the body", async () => {
     const { inbox, act, clock, put, consume, until, end } = createInboxFixture(open(), patienceMs);
     const id = await put();
     await behind(server(), async (queues) => {
@@ -181,7 +181,7 @@ onEachServer((server, { kind }) => {
     await end();
   });
 
-  it.runIf(kind === "redis")("an inbox parks what is deleted while it is worked on", async () => {
+  it.runIf(kind === "redis")("an inbox parks a delivery deleted while in work", async () => {
     prefixes++;
     const inbox = bullmqInbox({ ...options(server()), leaseMs: 1_000 });
     const { put, work, consume, until, end } = createInboxFixture(inbox, patienceMs);

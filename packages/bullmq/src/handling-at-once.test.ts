@@ -168,7 +168,7 @@ onEachServer((server) => {
     await end();
   });
 
-  it("the copies of a delivery are told for 24 hours, however short handled deliveries are kept", async () => {
+  it("the copies of a delivery are told for 24 hours, also when handled deliveries are kept shorter", async () => {
     const retention = { handledMs: 1, parkedMs: 1 };
     const { put, make, add, consume, wait, inbox, end } = await open({ retention });
     const parts = { signature: "s", body: "{}" };

@@ -93,7 +93,7 @@ onEachServer((server) => {
     await receiver.close();
   });
 
-  it("a retry comes at once when a person wants it, whatever the clock was set to", async () => {
+  it("a retry comes at once when a person wants it, with a clock set to any time", async () => {
     const { receiver, runs } = await run(open(), 1, hourMs);
     const id = await send(receiver);
     await failed(receiver, id);

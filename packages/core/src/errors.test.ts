@@ -136,7 +136,7 @@ group("lines of errors", () => {
     expect(describe(thrown)).toBe(expected);
   });
 
-  it("describe() makes a line of what can't be looked at", () => {
+  it("describe() makes a line of a value that can't be looked at", () => {
     const text = "Thrown value of type object";
     expect(describe(revoked())).toBe(text);
     const several = new AggregateError([revoked()], "Several");

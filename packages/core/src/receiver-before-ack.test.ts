@@ -135,7 +135,7 @@ describe("a verdict before the answer", () => {
     ["answers too late for the request", { delayMs: 60_000 }, "held"],
     ["refuses the key", { status: 401 }, "held"],
   ] as const)(
-    "before-ack remembers what the call in the request came to until the service works: it %s",
+    "before-ack remembers the outcome of the call in the request until the service works: it %s",
     async (_, fault, state) => {
       standStill();
       const { emulator, receiver, send, observed, seeAll, advanceUntil } = setUp({

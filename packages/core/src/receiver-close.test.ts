@@ -82,7 +82,7 @@ describe("closing", () => {
     expect([handled, lines]).toEqual([40, []]);
   });
 
-  it("close() tries what waits in memory once more, at once, and counts what fails again", async () => {
+  it("close() tries deliveries that wait in memory once more, at once, and counts those that fail again", async () => {
     const { receiver, send, lines, observed } = setUp();
     const attempts: Record<string, number> = {};
     receiver.on("report.complete", ({ id }) => {
@@ -125,7 +125,7 @@ describe("closing", () => {
     expect(act).toHaveBeenCalledTimes(2);
   });
 
-  it("close() tries what fails while it runs once more, too", async () => {
+  it("close() also tries a delivery once more that fails while it runs", async () => {
     const fail = gate();
     const { receiver, send, lines } = setUp();
     let attempts = 0;
@@ -256,7 +256,7 @@ describe("closing", () => {
     expect(setUp({ inbox }).receiver.name).toBe("reports");
   });
 
-  it("close() gives an inbox that is slow to close what is left of its time", async () => {
+  it("close() gives an inbox that is slow to close the rest of its time", async () => {
     const closed = gate();
     const inbox = Object.assign(memoryInbox(), { close: () => closed.opened });
     const clock = manualClock();

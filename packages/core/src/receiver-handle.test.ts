@@ -187,7 +187,7 @@ describe("handlers", () => {
     });
   });
 
-  it("an unsigned delivery reaches no handler but those of test_webhook_endpoint and *, whatever it says", async () => {
+  it("an unsigned delivery of any content reaches no handler but those of test_webhook_endpoint and *", async () => {
     const event = fc.constantFrom("test_webhook_endpoint", "report_status_changed", "", 1, null);
     const status = fc.constantFrom("processing", "complete", "internal_error", "odd");
     const payload = fc.oneof(status, fc.record({ status, report_id: fc.string() }), fc.integer());
@@ -373,7 +373,7 @@ describe("the answer after the handlers", () => {
     expect(signal?.aborted).toBe(true);
   });
 
-  it('ack: "handled" has close() abort what runs when the time is over', async () => {
+  it('ack: "handled" has close() abort running handlers when the time is over', async () => {
     const { receiver, send } = setUp({ ack: "handled" });
     let signal: AbortSignal | undefined;
     receiver.on("*", (_, context) => {

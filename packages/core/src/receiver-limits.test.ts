@@ -58,7 +58,7 @@ describe("answers", () => {
     expect(await response.json()).toMatchObject({ code: "body_timeout" });
   });
 
-  it("the inbox has what the body has left of ackMs", async () => {
+  it("the inbox has the time that the body has left of ackMs", async () => {
     standStill();
     const inbox = Object.assign(memoryInbox(), { add: never });
     const { emulator, receiver } = setUp({ inbox, limits: { bodyMs: 900, ackMs: 1_000 } });
@@ -152,7 +152,7 @@ describe("answers", () => {
 });
 
 describe("limits", () => {
-  it("limits.unverified and limits.waiting refuse what is over them as overloaded, exactly, and log it", async () => {
+  it("limits.unverified and limits.waiting refuse deliveries over them as overloaded, exactly, and log it", async () => {
     for (const limit of ["unverified", "waiting"] as const) {
       const { send, receiver, lines } = setUp({
         ...{ client: { authorize: never }, limits: { [limit]: 5 } },

@@ -102,7 +102,7 @@ describe("outages", () => {
   );
 
   it.each(["hold", "handle-after-outage"] as const)(
-    "an outage of 10 minutes with expired: %s has what is too late held for a reason, or handled",
+    "an outage of 10 minutes with expired: %s has late deliveries held for a reason, or handled",
     async (expired) => {
       const service = stress({ expired }, 250);
       await service.run(5 * second);

@@ -8,7 +8,7 @@ const dayMs = 86_400_000;
 const headers = { "content-type": "application/json" };
 
 describe("retention", () => {
-  it("a receiver announces what is parked 3 days before its end, and tells of its deletion, with the reasons", async () => {
+  it("a receiver announces parked deliveries 3 days before their end, and tells of their deletion, with the reasons", async () => {
     standStill();
     const { receiver, send, emulator, lines } = setUp();
     receiver.on("report.complete", () => {
@@ -56,7 +56,7 @@ describe("retention", () => {
     expect(await codesAfter(4)).toEqual([]);
   });
 
-  it("a receiver counts in an error line what made room in memory", async () => {
+  it("a receiver counts in an error line the deliveries that made room in memory", async () => {
     const inbox = memoryInbox({ maxBytes: 2_000 });
     const { receiver, post, emulator, lines } = setUp({ inbox });
     const body = JSON.stringify({ text: "x".repeat(400) });

@@ -164,7 +164,7 @@ describe("starting", () => {
     vi.restoreAllMocks();
   });
 
-  it("a receiver without an inbox says once that a crash loses what was acknowledged", () => {
+  it("a receiver without an inbox says once that a crash loses acknowledged deliveries", () => {
     const warn = vi.fn();
     createReceiver({ client: { authorize: never }, logger: { warn } });
     createReceiver({ client: { authorize: never }, logger: { warn }, ack: "handled" });

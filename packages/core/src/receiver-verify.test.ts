@@ -55,7 +55,7 @@ describe("verification", () => {
     expect(seen).toEqual([]);
   });
 
-  it("a receiver handles after an outage only what authorize was asked about promptly", async () => {
+  it("a receiver handles after an outage only deliveries that authorize was asked about promptly", async () => {
     const outage = setUp({ expired: "handle-after-outage" });
     outage.seeAll();
     const end = outage.emulator.fault("authorize", { status: 503 });

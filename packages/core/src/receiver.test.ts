@@ -138,7 +138,7 @@ describe("receiver", () => {
     expect(seen).toEqual([]);
   });
 
-  it("a receiver asks parse before the table, and parks what parse throws on", async () => {
+  it("a receiver asks parse before the table, and parks a delivery on which parse throws", async () => {
     const { receiver, send, seen, seeAll } = setUp({
       parse({ body }) {
         if (body["boom"] === true) throw new RangeError("no such shape");
@@ -307,7 +307,7 @@ describe("receiver", () => {
     expect(setUp({}).receiver.name).toBe("reports");
   });
 
-  it("two receivers on one inbox never see what the other has", async () => {
+  it("two receivers on one inbox never see each other's deliveries", async () => {
     const inbox = memoryInbox();
     const one = setUp({ name: "one", inbox });
     const two = setUp({ name: "two", inbox });
@@ -370,7 +370,7 @@ describe("health", () => {
     expect(await receiver.health()).toMatchObject({ ready: false });
   });
 
-  it("health() is not ready when the inbox fails, in whatever way", async () => {
+  it("health() is not ready when the inbox fails in any way", async () => {
     for (const health of [
       async () => ({ ok: false, error: "disk full" }),
       () => Promise.reject(new Error("disk full")),

@@ -36,7 +36,7 @@ describe("people", () => {
     },
   );
 
-  it("a request is answered 503 when authorize throws what has no text", async () => {
+  it("a request is answered 503 when authorize throws a value without a text", async () => {
     const error = vi.fn();
     const authorize = () => Promise.reject(Object.create(null));
     const page = shown({ authorize, logger: { error } });

@@ -118,7 +118,7 @@ it("a page with no news is sent an event every 15 s: a comment would not reach i
   expect(events.slice(1)).toEqual([expect.stringMatching(/^data: /), heard, heard]);
 });
 
-it("a request for the body has all of what is shown in part, without its secrets", async () => {
+it("a request for the body has all of a body that the page shows in part, without its secrets", async () => {
   const { inbox, page } = setUp();
   const id = "0".repeat(26);
   const long = { rows: Array(60_000).fill(7), token: "hush" };

@@ -47,7 +47,7 @@ test.each([
   expect(create).toThrow(name);
 });
 
-test("clientOptions are what a client in process needs", async () => {
+test("clientOptions are the options that a client in process needs", async () => {
   const emulator = createEmulator({ apiKey: "secret-7" });
   const { baseUrl, apiKey, fetch } = emulator.clientOptions;
   const { headers } = emulator.notification("report");

@@ -17,7 +17,7 @@ const body = (reportId: string): string =>
   JSON.stringify({ payload: { report_id: reportId, status: "complete", customer: told } });
 
 describe("erasing", () => {
-  it("erase() removes what deliveries of a report tell, in every state, and keeps their number", async () => {
+  it("erase() removes the content of a report's deliveries, in every state, and keeps their number", async () => {
     const path = newPath();
     const { inbox, put, work, act, clock, end } = fixture(sqliteInbox(path));
     const parts = { body: body("r-1"), context: JSON.stringify({ customer: told }) };

@@ -288,7 +288,7 @@ describe.concurrent("files", () => {
     await end();
   });
 
-  it("a failing transaction undoes what it has counted, handed out and remembered", async () => {
+  it("a failing transaction undoes its counts, hand-outs and memory", async () => {
     const { inbox, path, put, consume, until, end } = await opened();
     const ids = [await put()];
     change(
@@ -473,7 +473,7 @@ describe.concurrent("files", () => {
     await end();
   });
 
-  it("consume() leaves to others what it leased ahead, once its work takes long", async () => {
+  it("consume() leaves deliveries that it leased ahead to others, once its work takes long", async () => {
     const [one, other] = several(2) as [Inbox, Inbox];
     const [left, right] = [fixture(one), fixture(other)];
     const { jobs, goOn } = await hanging(left);
@@ -487,7 +487,7 @@ describe.concurrent("files", () => {
     await left.end();
   });
 
-  it("consume() does not lease again what it gave back while its work hangs", async () => {
+  it("consume() does not lease deliveries again that it gave back while its work hangs", async () => {
     const [one, other] = several(2) as [Inbox, Inbox];
     const [left, right] = [fixture(one), fixture(other)];
     const { goOn } = await hanging(left);
@@ -520,7 +520,7 @@ describe.concurrent("files", () => {
     await end();
   });
 
-  it("the worker on the stage that ended the process is told what is parked as poison", async () => {
+  it("the worker on the stage that ended the process is told the deliveries parked as poison", async () => {
     const path = join(folder, `${++files}.db`);
     const { inbox, clock, put, work, until, end } = fixture(sqliteInbox(path));
     const id = await put();

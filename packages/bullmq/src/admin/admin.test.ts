@@ -60,7 +60,7 @@ async function parked({ put, work }: Opened): Promise<string> {
 onEachServer((server, { kind }) => {
   const open = () => openOn(server().url);
 
-  it("release() by a slow process does not delete what is parked again before it goes on", async () => {
+  it("release() by a slow process does not delete a delivery that is parked again before it goes on", async () => {
     const opened = await open();
     const { inbox, queues, consume, end } = opened;
     const id = await parked(opened);
@@ -170,7 +170,7 @@ onEachServer((server, { kind }) => {
     },
   );
 
-  it("release() that comes too late undoes nothing of what has been recorded since", async () => {
+  it("release() that comes too late undoes no later record", async () => {
     const opened = await open();
     const { inbox, queues, put, work, end } = opened;
     const id = await put();
@@ -260,7 +260,7 @@ onEachServer((server, { kind }) => {
     await end();
   });
 
-  it("retry() of what is being worked on meanwhile brings nothing back", async () => {
+  it("retry() of a delivery that is in work meanwhile brings nothing back", async () => {
     const opened = await open();
     const { put, queues, work, end } = opened;
     const id = await put();
@@ -290,7 +290,7 @@ onEachServer((server, { kind }) => {
     await end();
   });
 
-  it("prune() ends, though the server has lost what a parked delivery was", async () => {
+  it("prune() ends, though the server has lost the content of a parked delivery", async () => {
     const opened = await open();
     const { inbox, end, put, work } = opened;
     if (kind === "redis") {
@@ -336,7 +336,7 @@ onEachServer((server, { kind }) => {
     await end();
   });
 
-  it("discard() takes with it what a crash has left in the queue before", async () => {
+  it("discard() also removes the job that a crash has left in the queue before", async () => {
     const opened = await open();
     const { inbox, act, queues, put, work, consume, end } = opened;
     const id = await put();

@@ -129,7 +129,7 @@ describe.skipIf(noRedis !== null)(
       await Promise.all(nodes.map((node) => node.stop()));
     });
 
-    it("a Redis is asked at the start whether it takes what is to be stored", async () => {
+    it("a Redis is asked at the start whether it takes writes", async () => {
       const server = await startRedis();
       const client = new Redis(server.url);
       await client.call("REPLICAOF", "127.0.0.1", "1");

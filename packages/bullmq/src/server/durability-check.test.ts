@@ -78,7 +78,7 @@ describe("durability", () => {
     await server.stop();
   });
 
-  testWith(noPostgres)("checkDurability() names what a PostgreSQL may lose", async () => {
+  testWith(noPostgres)("checkDurability() names unsafe settings of PostgreSQL", async () => {
     const server = await startPostgres(["-c", "synchronous_commit=off", "-c", "fsync=off"]);
     const lines = await named(server.url);
     expect(lines).toMatchObject([{ fsync: "off" }, { synchronous_commit: "off" }]);

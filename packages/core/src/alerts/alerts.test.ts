@@ -90,7 +90,7 @@ describe("parked deliveries", () => {
     expect(sent.length).toBe(2);
   });
 
-  it("alerts() tells what retention has deleted as deleted, not as resolved", async () => {
+  it("alerts() tells deliveries that retention has deleted as deleted, not as resolved", async () => {
     standStill();
     const inbox = memoryInbox({ retention: { parkedMs: 3 * 60 * minute } });
     const { sent, park, pass, receiver } = watched({}, { inbox });
@@ -114,7 +114,7 @@ describe("parked deliveries", () => {
     }
   });
 
-  it("alerts() has a message for each reason, and none for what is released in time", async () => {
+  it("alerts() has a message for each reason, and none for deliveries that are released in time", async () => {
     const { sent, park, pass, receiver, send } = watched();
     const id = await park();
     await receiver.inbox.discard(id);
@@ -243,7 +243,7 @@ describe("other problems", () => {
 });
 
 describe("processes", () => {
-  it("alerts() tells once for an inbox, whatever the number of processes and restarts", async () => {
+  it("alerts() tells once for an inbox, with any number of processes and restarts", async () => {
     const inbox = memoryInbox();
     const first = watched({}, { inbox });
     const id = await first.park();

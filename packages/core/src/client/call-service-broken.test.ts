@@ -45,7 +45,7 @@ describe("no answer", () => {
     }
   });
 
-  it("callService() rejects with what came, and retries nothing, when the body of a 2xx breaks off", async () => {
+  it("callService() rejects with the part that came, and retries nothing, when the body of a 2xx breaks off", async () => {
     const bytes = `HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\nhalf ${key}`;
     const baseUrl = await serveRaw(bytes);
     for (const error of await failures({ baseUrl }, operations({ baseUrl }).slice(1))) {

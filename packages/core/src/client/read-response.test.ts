@@ -44,7 +44,7 @@ describe.each(fetches)("a fetch with %s", (_, given) => {
     expect(answer).toEqual({ status: 202, body: { report_id: "r1" } });
   });
 
-  it("authorize() has its verdict by the status whatever reads the body", async () => {
+  it("authorize() has its verdict by the status, without regard to the body", async () => {
     const client = createClient({ baseUrl: await answering(406), apiKey: key, fetch: given });
     await expect(client.authorize("s")).resolves.toBe("invalid");
   });

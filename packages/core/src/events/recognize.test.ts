@@ -157,7 +157,7 @@ describe("recognition", () => {
     );
   });
 
-  it("recognize() takes no test notification for a report, whatever else it says", () => {
+  it("recognize() takes no test notification for a report, with any other fields", () => {
     const rest = fc.dictionary(fc.string(), fc.jsonValue());
     fc.assert(
       fc.property(
@@ -233,7 +233,7 @@ describe("Recognizer", () => {
     expect(parse).toHaveBeenCalledTimes(40 - kept);
   });
 
-  it("a recognizer throws what parse throws, and keeps nothing", () => {
+  it("a recognizer throws the error of parse, and keeps nothing", () => {
     const parse = vi.fn(() => {
       throw new RangeError("no");
     });

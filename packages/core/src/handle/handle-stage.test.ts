@@ -21,7 +21,7 @@ describe("attempts", () => {
     }
   });
 
-  it("HandleStage.run() shows no API key of what handlers and schemas throw", async () => {
+  it("HandleStage.run() shows no API key from the errors of handlers and schemas", async () => {
     const schema = {
       "~standard": {
         version: 1,

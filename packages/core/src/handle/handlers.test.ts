@@ -77,7 +77,7 @@ describe("runs", () => {
     expect(clock.pending).toBe(0);
   });
 
-  it("dispatch() runs all handlers even if some fail, and resolves to what they threw", async () => {
+  it("dispatch() runs all handlers even if some fail, and resolves to their errors", async () => {
     const { run } = setUp();
     const seen: string[] = [];
     const failures = await run(
@@ -168,7 +168,7 @@ describe("closing", () => {
 });
 
 describe("context", () => {
-  it("isInsideHandler() is false for what a handler began and does not wait for, and elsewhere", async () => {
+  it("isInsideHandler() is false for work that a handler began and does not wait for, and elsewhere", async () => {
     const { receiver, send } = receiverSetUp();
     const seen: boolean[] = [];
     const note = (): void => void seen.push(isInsideHandler());

@@ -63,7 +63,7 @@ describe("events", () => {
     expect(await make(jobOf(body))).toStrictEqual(expected);
   });
 
-  it("toEvent() gives an unknown event what every event has", async () => {
+  it("toEvent() gives an unknown event the fields that every event has", async () => {
     const body = { event_type: "new" };
     const expected = { ...common, type: "unknown", eventType: "new", body };
     expect(await make(jobOf(body))).toStrictEqual(expected);

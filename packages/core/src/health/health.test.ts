@@ -9,7 +9,7 @@ import { type Inside, inside } from "./health.ts";
 const never = (): Promise<never> => new Promise(() => {});
 
 describe("health", () => {
-  it("health() tells how long the oldest has waited, whatever the clock was set to", async () => {
+  it("health() tells how long the oldest has waited, though the clock was set meanwhile", async () => {
     const { now, ...timers } = manualClock();
     let setBackMs = 0;
     const clock = { ...timers, now: () => now() - setBackMs };
@@ -125,7 +125,7 @@ describe("health", () => {
     expect(await receiver.health()).toMatchObject({ ready: true, inbox: { ok: true } });
   });
 
-  it("health() is ready while only counting takes long, and tells what was counted last", async () => {
+  it("health() is ready while only counting takes long, and tells the last counts", async () => {
     const clock = manualClock();
     const inbox = memoryInbox();
     const { receiver, send } = setUp({ inbox, clock, autostart: false });

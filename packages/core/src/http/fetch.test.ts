@@ -84,7 +84,7 @@ describe("requests", () => {
     expect(await read(new Request(address, { method: "POST" }), 10)).toBe("");
   });
 
-  it("incomingFromRequest() stops at the limit, whatever was announced", async () => {
+  it("incomingFromRequest() stops at the limit, with any announced length", async () => {
     for (const announced of ["10", "11", "x"]) {
       const headers = { "content-length": announced };
       const { request } = requestOf(["0123", "456789", "0"], { headers });
@@ -172,7 +172,7 @@ describe("requests", () => {
     }
   });
 
-  it("incomingFromRequest() takes what something ahead has read and kept, held to the limit", async () => {
+  it("incomingFromRequest() takes the body that something ahead has read and kept, held to the limit", async () => {
     const kept = (text: string) => async () => bytes(text).buffer;
     const consumed = async () => {
       const { request } = requestOf(["0123"]);
@@ -204,7 +204,7 @@ describe("requests", () => {
     expect(await read(requestOf([text], { headers: announced }).request, 10)).toEqual(expected);
   });
 
-  it("incomingFromRequest() takes what something ahead has left on the request of Node behind it", async () => {
+  it("incomingFromRequest() takes the body that something ahead has left on the request of Node behind it", async () => {
     const left = async (ahead: (req: IncomingMessage) => unknown, host: "node" | "runtime") => {
       const req = await nodeRequest("0123");
       await ahead(req);
@@ -237,7 +237,7 @@ describe("requests", () => {
     }
   });
 
-  it("incomingFromRequest() takes what is kept where something ahead holds the stream", async () => {
+  it("incomingFromRequest() takes a kept body where something ahead holds the stream", async () => {
     for (const headers of [{}, { "content-length": "4" }]) {
       const { request } = requestOf(["0123"], { headers });
       request.body?.getReader();

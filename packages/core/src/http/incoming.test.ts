@@ -39,7 +39,7 @@ describe("bodies", () => {
     expect(text(runInNewContext(source))).toBe(expected);
   });
 
-  it("alreadyRead() takes what can't be looked at for unavailable", () => {
+  it("alreadyRead() takes a value that can't be looked at for unavailable", () => {
     const { proxy, revoke } = Proxy.revocable({}, {});
     revoke();
     expect(text(proxy)).toBe("failed: unavailable");

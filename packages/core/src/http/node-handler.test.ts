@@ -121,7 +121,7 @@ describe("requests", () => {
     expect(await textOf((await reading([post(10)], { ahead })).result)).toBe("failed: cut_off");
   });
 
-  it("incomingFromNode() waits for the end of what something ahead still collects", async () => {
+  it("incomingFromNode() waits for the end of a body that something ahead still collects", async () => {
     const kept = { url: "/", rawBody: "" };
     const { socket, result } = await reading([post(4)], {
       ahead: async (req) => {
@@ -137,7 +137,7 @@ describe("requests", () => {
     expect(await textOf(result)).toBe("0123");
   });
 
-  it("incomingFromNode() reads the stream where what was left can't be looked at", async () => {
+  it("incomingFromNode() reads the stream where the value left on the request can't be looked at", async () => {
     const throws = (): never => {
       throw new Error("no look at the body");
     };
@@ -175,7 +175,7 @@ describe("requests", () => {
     ["nothing that is no JSON", { body: { toJSON: () => undefined } }, "failed: unavailable"],
     ["nothing that can't be written", { body: { a: 1n } }, "failed: unavailable"],
     ["nothing over the limit", { body: "01234567890" }, "failed: too_large"],
-  ])("incomingFromNode() takes of what something ahead has read: %s", async (_, kept, expected) => {
+  ])("incomingFromNode() takes from a parser ahead: %s", async (_, kept, expected) => {
     const ahead = async (req: IncomingMessage) => {
       await readAll(req);
       return { url: "/", ...kept };
@@ -212,7 +212,7 @@ describe("requests", () => {
     for (const none of ["", Buffer.alloc(0), "raw"]) expect(await kept(none)).toBe("0123");
   });
 
-  it("incomingFromNode() reads what something ahead has looked at and put back", async () => {
+  it("incomingFromNode() reads a body that something ahead has looked at and put back", async () => {
     const ahead = async (req: IncomingMessage) => {
       await once(req, "readable");
       req.unshift(req.read());
@@ -329,7 +329,7 @@ describe("bodies of answers", () => {
 });
 
 describe("addresses", () => {
-  it("nodeHandler() answers with the address before a router took its prefix off, and what was kept of the body", async () => {
+  it("nodeHandler() answers with the address before a router took its prefix off, and with the kept body", async () => {
     const given: (readonly [string, unknown])[] = [];
     const handler = nodeHandler({
       mount: () => async (incoming) => {

@@ -27,7 +27,7 @@ describe("erasing", () => {
     ["handled", null, "handled", undefined],
     ["rejected", "invalid_signature", "rejected", "invalid_signature"],
   ] as const)(
-    "eraseContent() of a delivery that is %s for %s leaves nothing of it but what is counted",
+    "eraseContent() of a delivery that is %s for %s leaves nothing of it but the counted facts",
     (state, code, after, reason) => {
       const one = stored({ state, reason: code === null ? null : { code, message } });
       eraseContent(one, { now: 5, by: "ada@host" });

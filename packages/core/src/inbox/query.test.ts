@@ -18,7 +18,7 @@ function keptAt(ms: number, nth = 0, parts: Partial<StoredDelivery> = {}): Store
 const idsOf = (all: readonly StoredDelivery[]): string[] => all.map(({ id }) => id);
 
 describe("lists", () => {
-  it("filterEntries() finds in the order of ids, whatever the order in which they came", () => {
+  it("filterEntries() finds in the order of ids, not in that of the entries given", () => {
     const moments = fc.array(fc.integer({ min: 0, max: 5 }), { maxLength: 12 });
     fc.assert(
       fc.property(moments, fc.integer({ min: 0, max: 13 }), (times, limit) => {
@@ -75,7 +75,7 @@ describe("summaries", () => {
     ]);
   });
 
-  it("summarize() has the oldest of each state, and what is parked by reason, of all times", () => {
+  it("summarize() has the oldest of each state, and the parked by reason, of all times", () => {
     const reason = { code: "unsigned", message: "" } as const;
     const all = [
       keptAt(20 * minuteMs),

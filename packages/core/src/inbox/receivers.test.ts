@@ -17,7 +17,7 @@ const onFile = (identity: string) => holderOf({ identity, guarantees: durable })
 afterEach(() => void vi.unstubAllEnvs());
 
 describe("names", () => {
-  it("reserveName() throws when the name is taken on the same store, by whatever object", () => {
+  it("reserveName() throws when the name is taken on the same store, also through another object", () => {
     reserveName(onFile("/data/inbox.db"), "reports", false, silent);
     expect(() => reserveName(onFile("/data/inbox.db"), "reports", false, silent)).toThrow(
       TypeError,
@@ -26,7 +26,7 @@ describe("names", () => {
     reserveName(holderOf(), "reports", false, silent);
   });
 
-  it("reserveName() throws when a chosen name is taken, on whatever store, until it is given back", () => {
+  it("reserveName() throws when a chosen name is taken, on any store, until it is given back", () => {
     const first = reserveName(holderOf(), "chosen", true, silent);
     expect(() => reserveName(holderOf(), "chosen", true, silent)).toThrow(
       'createReceiver: name "chosen" is taken: close the other receiver, or give this one another name. If this module is evaluated twice, write globalThis.receiver ??= make()',

@@ -56,7 +56,7 @@ describe("steps", () => {
     [10, 5],
     [Number.POSITIVE_INFINITY, 72],
   ])(
-    "retentionStep() announces what is parked for %i hours half of that before, at most 3 days",
+    "retentionStep() announces the end of %i parked hours half of that before, at most 3 days",
     (kept, notice) => {
       const retention = retentionOf("anInbox", { parkedMs: kept * hourMs });
       expect(noticeMsOf(retention)).toBe(notice * hourMs);
@@ -73,7 +73,7 @@ describe("steps", () => {
     },
   );
 
-  it("retentionStep() deletes what has no signature after a day, without an announcement", () => {
+  it("retentionStep() deletes unsigned deliveries after a day, without an announcement", () => {
     const arrival = { to: "held", reason, verification: "unsigned" } as const;
     const stored = newStoredDelivery(delivery, arrival, null);
     const retention = retentionOf("anInbox");

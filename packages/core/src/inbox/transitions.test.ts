@@ -33,7 +33,7 @@ describe("outcomes", () => {
     expect(stored).toMatchObject(expected);
   });
 
-  it("applyOutcome() keeps all of what was handled because somebody released it", () => {
+  it("applyOutcome() keeps all of a delivery that was handled because somebody released it", () => {
     const stored = newStoredDelivery(delivery, unsigned, null);
     stored.released = true;
     applyOutcome(stored, { to: "handled" }, 1_000, moment);

@@ -5,7 +5,7 @@ describe.each([
   ["StopController", () => new StopController()],
   ["AbortController", () => new AbortController()],
 ])("the signal of a %s", (_name, make) => {
-  it("onAbort() tells everybody once, with the first reason, and who comes later at once", () => {
+  it("onAbort() tells every listener once, with the first reason, and a later one at once", () => {
     const controller = make();
     const told: string[] = [];
     const named = (name: string): Abortable => ({ place: -1, abort: () => told.push(name) });

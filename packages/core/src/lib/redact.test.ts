@@ -83,7 +83,7 @@ describe("the key", () => {
     }
   });
 
-  it("createRedactor().text() needs four times as long for four times as much, whatever the text is made of", () => {
+  it("createRedactor().text() needs four times as long for four times as much, for texts of any characters", () => {
     const search = (length: number): number => {
       const began = process.cpuUsage();
       for (const key of [

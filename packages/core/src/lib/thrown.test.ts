@@ -19,7 +19,7 @@ group("in a history", () => {
     expect(lines[5]).toMatch(/^ {4}at thrown /);
   });
 
-  it("accountOf() is short, whatever was thrown", () => {
+  it("accountOf() is short for any thrown value", () => {
     const cyclic = new AggregateError([], "around", { cause: "x".repeat(5_000) });
     cyclic.errors.push(...Array.from({ length: 100 }, () => cyclic));
     expect(accountOf(cyclic, redact).length).toBe(1_000);
@@ -59,7 +59,7 @@ group("in a log", () => {
     expect(messages).toEqual(["one", "Thrown value of type object", "[api key]"]);
   });
 
-  it("shownError() carries nothing else, whatever was thrown", () => {
+  it("shownError() carries nothing else, for any thrown value", () => {
     const error = Object.assign(thrown(), { request: { url: "https://a/?k=s3cret" }, code: 7 });
     Object.defineProperty(error, "hidden", { value: "s3cret" });
     const shown = shownError(error, redact);

@@ -65,7 +65,7 @@ describe("telling", () => {
     expect(Object.keys(told(job, rejected))).toEqual(["verified"]);
   });
 
-  it("hooksOf() tells of what is parked", () => {
+  it("hooksOf() tells of parked deliveries", () => {
     const expired = { ...park("held", "expired", "late"), verification: "expired" } as const;
     expect(Object.keys(told(job, expired))).toEqual(["verified", "parked"]);
     const dead = park("dead", "do_not_retry", "no", "DoNotRetry: no");
@@ -75,7 +75,7 @@ describe("telling", () => {
     expect(calls["parked"]).toMatchObject({ ...entry, ...found });
   });
 
-  it("hooksOf() tells of what is held on arrival as parked alone, without an attempt", () => {
+  it("hooksOf() tells of a delivery held on arrival as parked alone, without an attempt", () => {
     const unsigned = { ...park("held", "unsigned", "no"), verification: "unsigned" } as const;
     const calls = told({ ...job, state: "held", attempts: 0 }, unsigned);
     expect(Object.keys(calls)).toEqual(["parked"]);

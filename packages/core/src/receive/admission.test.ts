@@ -51,7 +51,7 @@ function make(add: Inbox["add"]) {
 const notStored = (error: string) => [{ id: "1", error, count: 1 }, messages.notStored];
 
 describe("storing", () => {
-  it("Admission.store() resolves to what the inbox says when it is stored in time", async () => {
+  it("Admission.store() resolves to the inbox's answer when it stores in time", async () => {
     const added = { status: "added", id: "1" } as const;
     expect(await make(async () => added).store()).toEqual(added);
   });

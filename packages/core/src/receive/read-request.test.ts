@@ -81,7 +81,7 @@ describe("headers", () => {
 });
 
 describe("signatures", () => {
-  it("receive() finds the signature in the header that is named, whatever its case, without the space around it", async () => {
+  it("receive() finds the signature in the header that is named, in any case, without the space around it", async () => {
     const { signature, claims } = await accepted({ headers: { "X-SVC-Authorization": " s-1 " } });
     expect([signature, claims]).toEqual(["s-1", null]);
   });

@@ -61,7 +61,7 @@ describe("erasing a request", () => {
     expect(sent).toHaveLength(2);
   });
 
-  it("an erased request goes on, and no handler runs for what comes later", async () => {
+  it("an erased request goes on, and no handler runs for its later notifications", async () => {
     const { emulator, reports, receiver, notify, erase, seen } = make();
     const { id } = await reports.request(report, asked);
     const late = await reports.request(report, { ...asked, idempotencyKey: "k", overdueMs: 1_000 });

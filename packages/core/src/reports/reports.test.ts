@@ -79,7 +79,7 @@ describe("asking", () => {
     expect(sent).toHaveLength(5);
   });
 
-  it("reports.request() keeps as unconfirmed what the service may have, and sends it again only when told", async () => {
+  it("reports.request() keeps a request that the service may have as unconfirmed, and sends it again only when told", async () => {
     const { reports, sent, failWith } = make();
     for (const [index, how] of [
       ...[500, 503, 408, 429].map(statusOf),
@@ -365,7 +365,7 @@ describe("the end", () => {
     expect(seen[1]).toMatchObject({ type: "report.overdue", requestId: id });
   });
 
-  it("reports.settle() has the handlers run with what was found out, once", async () => {
+  it("reports.settle() has the handlers run with the given status and body, once", async () => {
     const { receiver, reports, notify, seen } = make();
     const { id } = await reports.request(report, { context });
     await notify("processing");

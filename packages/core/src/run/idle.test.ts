@@ -31,7 +31,7 @@ const idle = (looks: readonly Counted[], first?: Partial<Entry> | null, started 
   untilIdle({ inbox: inboxOf(looks, first).inbox, name: "reports", tell, started }, 0);
 
 describe("waiting", () => {
-  it("untilIdle() resolves at once when nothing waits, whatever has ended", async () => {
+  it("untilIdle() resolves at once when nothing waits, also when deliveries have ended", async () => {
     await expect(idle([{ handled: 5, held: 1, dead: 2, rejected: 3 }])).resolves.toBeUndefined();
   });
 
@@ -62,7 +62,7 @@ describe("waiting", () => {
     ],
     [{ received: 1 }, null, true, "1 received, 0 verified"],
     [{ received: 1 }, null, false, "1 received, 0 verified; the receiver is not started"],
-  ])("untilIdle() rejects with what waits: %o", async (counts, first, started, waiting) => {
+  ])("untilIdle() rejects with counts: %o", async (counts, first, started, waiting) => {
     await expect(idle([counts], first, started)).rejects.toMatchObject({
       code: "not_idle",
       message: `Receiver reports is not idle after 0 ms: ${waiting}`,

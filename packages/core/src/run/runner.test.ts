@@ -166,7 +166,7 @@ describe("rest", () => {
     );
   });
 
-  it("idle() names a delivery that waits for its next attempt, and what the last one failed with", async () => {
+  it("idle() names a delivery that waits for its next attempt, and the error of the last one", async () => {
     const { receiver, send } = setUp();
     receiver.on("*", () => {
       throw new Error("out of paper");
@@ -186,7 +186,7 @@ describe("rest", () => {
     );
   });
 
-  it("idle() names no delivery when what is counted is gone", async () => {
+  it("idle() names no delivery when the counted ones are gone", async () => {
     const inbox = inboxWith({ list: async () => [] });
     const { receiver, send } = setUp({ inbox, autostart: false });
     await send("report");
@@ -221,7 +221,7 @@ describe("opening the inbox", () => {
     expect(open).toHaveBeenCalledTimes(waits.length + 1);
   });
 
-  it("close() gives up opening the inbox, without a line for what fails then", async () => {
+  it("close() gives up opening the inbox, without a line for a later failure", async () => {
     const opened = gate();
     const fails = async (): Promise<void> => {
       await opened.opened;

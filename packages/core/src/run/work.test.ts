@@ -96,7 +96,7 @@ it("prune() logs a failure without the key, once a minute, and none once it is s
   expect(late.logger.error).not.toHaveBeenCalled();
 });
 
-it("prune() reports what retention did", async () => {
+it("prune() reports the acts of retention", async () => {
   const result = new PruneCount(retention);
   const { work, reporter, time } = make("stored", async () => result);
   await work.prune();

@@ -71,7 +71,7 @@ describe("calls", () => {
     expect(await ask(authorize)).toMatchObject({ verdict: null, why: "unknown", retryAfterMs: 0 });
   });
 
-  it("authorizeOnce() gives up when its signal aborts, or after 30 seconds, whatever the client does", async () => {
+  it("authorizeOnce() gives up when its signal aborts, or after 30 seconds, with any client", async () => {
     const { clock } = createEmulator();
     const signals: (AbortSignal | undefined)[] = [];
     const client: Authorizer = {

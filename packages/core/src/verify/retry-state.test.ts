@@ -10,7 +10,7 @@ import {
 } from "./retry-state.ts";
 
 describe("reading", () => {
-  it("retryStateOf() reads what was remembered, nothing at first", () => {
+  it("retryStateOf() reads the remembered state, nothing at first", () => {
     expect(retryStateOf({ retryState: null })).toEqual({});
     expect(retryStateOf({ retryState: '{"outage":true,"badRequests":2}' })).toEqual({
       outage: true,

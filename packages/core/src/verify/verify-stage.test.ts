@@ -11,7 +11,7 @@ const fail = (status: number) => () => {
 };
 
 describe("verdicts", () => {
-  it("VerifyStage.run() advances with what was recognised when the verdict is valid", async () => {
+  it("VerifyStage.run() advances with the recognised event when the verdict is valid", async () => {
     const { verify, job, service } = testStages(() => "valid");
     expect(await verify.run(job(), lease)).toEqual({
       ...{ to: "verified", verification: "valid", type: "report.complete", reportId: "7" },
@@ -101,7 +101,7 @@ describe("verdicts", () => {
     expect(await givesWay()).toBe(true);
   });
 
-  it("VerifyStage.run() shows no API key and no signature of what authorize throws", async () => {
+  it("VerifyStage.run() shows no API key and no signature from an error of authorize", async () => {
     const logger = { warn: vi.fn(), error: vi.fn() };
     const { verify, job } = testStages(
       () => {
@@ -115,7 +115,7 @@ describe("verdicts", () => {
     expect(text).not.toMatch(/canary|signature-1/);
   });
 
-  it("VerifyStage.run() does not count what a shutdown or a refused key cut off", async () => {
+  it("VerifyStage.run() does not count an attempt that a shutdown or a refused key cut off", async () => {
     const refused = testStages(fail(401));
     expect(await refused.verify.run(refused.job(), lease)).toMatchObject({
       ...{ to: "retry", countsAsAttempt: false },

@@ -10,7 +10,7 @@ describe("JSON", () => {
     );
   });
 
-  it("readableJson() says the same as what came", () => {
+  it("readableJson() says the same as the body that came", () => {
     const safe = fc.jsonValue().filter((value) => typeof value === "object" && value !== null);
     fc.assert(
       fc.property(safe, (value) => {
@@ -21,7 +21,7 @@ describe("JSON", () => {
     );
   });
 
-  it("readableJson() removes what is named like a secret, whatever its value and however its name is written", () => {
+  it("readableJson() removes fields named like a secret, of any value and any spelling of the name", () => {
     const text =
       '{"api_key":"hush","x-svc-authorization":["hush",{"a":"hush"}],"to\\u006ben":{"b":"hush"},"Password":7,"accessToken":"hush","clientSecret":"hush","my_api_key":"hush","kept":1,"tokens":2}';
     const shown = JSON.parse(readableJson(text) ?? "") as object;
@@ -54,7 +54,7 @@ describe("JSON", () => {
     expect(JSON.parse(readableJson(numbers) ?? "")).toEqual(of(shown, 3));
   });
 
-  it("readableJson() removes whole secrets from the JSON in its strings, however deep", () => {
+  it("readableJson() removes whole secrets from the JSON in its strings, at any depth", () => {
     const inner = { user: "Ada", password: 'correct "horse" battery', kept: "so" };
     const text = JSON.stringify({ raw: JSON.stringify({ raw: JSON.stringify(inner) }) });
     const raw = JSON.parse(readableJson(text) ?? "").raw as string;
@@ -72,7 +72,7 @@ describe("JSON", () => {
     expect(JSON.parse(readableJson(harmless) ?? "")).toEqual(JSON.parse(harmless));
   });
 
-  it("readableJson() stays within a small multiple of what came, however deep it is", () => {
+  it("readableJson() stays within a small multiple of the body's length, at any depth", () => {
     const deep = (depth: number) =>
       `{"a":${"[".repeat(depth)}{"token":"hush","b":[1,2]}${"]".repeat(depth)}}`;
     for (const depth of [4_000, 60_000]) {

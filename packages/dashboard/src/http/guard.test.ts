@@ -37,7 +37,7 @@ describe("peers", () => {
     },
   );
 
-  it("isLocal() is false for what a proxy has passed on", () => {
+  it("isLocal() is false for a request that a proxy has passed on", () => {
     for (const name of ["forwarded", "via", "x-forwarded-for", "x-real-ip"]) {
       expect(isLocal(from("http://localhost/", { [name]: "x" }), here), name).toBe(false);
     }

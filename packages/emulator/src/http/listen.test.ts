@@ -88,7 +88,7 @@ test("listen() answers 405 with Allow when the method is another", async () => {
   }
 });
 
-test("listen() answers 413 when the body has more than 1 MiB, however it is sent", async () => {
+test("listen() answers 413 when the body has more than 1 MiB, with or without a length", async () => {
   const { emulator, url } = await listening();
   const body = JSON.stringify({ filler: "x".repeat(1_048_576) });
   const stream = new Blob([body]).stream();

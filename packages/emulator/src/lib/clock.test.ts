@@ -7,7 +7,7 @@ const HOUR = 3_600_000;
 beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] }));
 afterEach(() => void vi.useRealTimers());
 
-test("now() is real time plus what was advanced", () => {
+test("now() is real time plus the advanced time", () => {
   const { clock } = createClock();
   clock.advance(HOUR);
   expect(clock.now()).toBe(Date.now() + HOUR);
@@ -85,7 +85,7 @@ test("setTimeout() fires earlier in real time once some of it was advanced", asy
   await fired;
 });
 
-test("clearTimeout() stops a timer, and ignores what is none", () => {
+test("clearTimeout() stops a timer, and ignores other values", () => {
   const { clock } = createClock();
   let fired = false;
   const timer = clock.setTimeout(() => {
@@ -99,7 +99,7 @@ test("clearTimeout() stops a timer, and ignores what is none", () => {
   expect(fired).toBe(false);
 });
 
-test("rewind() goes back to real time and leaves timers what remains", () => {
+test("rewind() goes back to real time and leaves timers their remaining time", () => {
   const { clock, rewind } = createClock();
   let fired = false;
   clock.advance(5 * HOUR);

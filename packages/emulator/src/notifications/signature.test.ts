@@ -37,7 +37,7 @@ test("check() says valid when exactly 5 minutes passed, and expired 1 ms later",
   expect(signer.check(signature)).toBe("expired");
 });
 
-test("check() knows what was signed at a fraction of a millisecond", () => {
+test("check() knows a signature made at a fraction of a millisecond", () => {
   let now = ISSUED + 0.5;
   const signer = createSigner("key", () => now);
   const signature = signer.sign("valid");

@@ -35,7 +35,7 @@ test("authorize() answers 424 when the clock was advanced past 5 minutes", async
   expect((await ask(emulator, signature)).status).toBe(424);
 });
 
-test("authorize() accepts what another emulator with the key signed", async () => {
+test("authorize() accepts a signature of another emulator with the key", async () => {
   const signature = signatureOf(createEmulator({ apiKey: KEY }));
   expect((await ask(createEmulator({ apiKey: KEY }), signature)).status).toBe(200);
   const other = createEmulator({ apiKey: "other" });
@@ -81,7 +81,7 @@ test.each(["GET", "PUT", "OPTIONS"])(
   },
 );
 
-test("the route /emulator/asked tells what was answered about a signature, until reset()", async () => {
+test("the route /emulator/asked tells the answers about a signature, until reset()", async () => {
   const emulator = createEmulator({ apiKey: KEY });
   const signature = signatureOf(emulator) ?? "";
   const answers = async (of: string): Promise<unknown> => {

@@ -162,7 +162,7 @@ describe.each(drivers)("the driver $name", (driver) => {
     expect(database.prepare("SELECT count(*) AS n FROM blobs").get()?.["n"]).toBe(2);
   });
 
-  it("a driver reads what every other driver wrote", () => {
+  it("a driver reads the files of every other driver", () => {
     for (const other of drivers) {
       const writer = open(other);
       writer.prepare("INSERT INTO blobs (value) VALUES (?)").run(Buffer.from(other.name));
@@ -240,7 +240,7 @@ describe("choice", () => {
     },
   });
 
-  it("loadDriver() prefers what the runtime has, and takes libsql else", () => {
+  it("loadDriver() prefers the runtime's driver, and takes libsql else", () => {
     const both = { "node:sqlite": { DatabaseSync: Fake }, libsql: Fake };
     expect(loadDriver(undefined, source(both)).name).toBe("node:sqlite");
     expect(loadDriver("libsql", source(both)).name).toBe("libsql");
@@ -284,13 +284,13 @@ describe("choice", () => {
     );
   });
 
-  it("loadDriver() throws TypeError for what is no driver", () => {
+  it("loadDriver() throws TypeError for a value that is no driver", () => {
     expect(() => loadDriver("", source({}))).toThrow(TypeError);
     expect(() => loadDriver(5 as never, source({}))).toThrow(TypeError);
     expect(() => loadDriver("path", source({ path: { join } }))).toThrow(TypeError);
   });
 
-  it("loadDriver() finds what the application has installed", async () => {
+  it("loadDriver() finds a driver that the application has installed", async () => {
     const application = mkdtempSync(join(folder, "application-"));
     const module = join(application, "node_modules", "of-the-application");
     mkdirSync(module, { recursive: true });

@@ -52,7 +52,7 @@ function setUp() {
 }
 
 describe("pages", () => {
-  it("FileContent.check() knows what SQLite writes: from the first checkpoint on, by this connection and by others", () => {
+  it("FileContent.check() knows the writes of SQLite: from the first checkpoint on, by this connection and by others", () => {
     const { check, commit, other } = setUp();
     expect(check()).toBe(null);
     for (let one = 0; one < 3; one++) {

@@ -208,7 +208,7 @@ describe("a file of SQLite", () => {
     expect(readFileSync(`${path}-damaged`)).toEqual(before);
   });
 
-  it("FileGuard.save() knows what it writes itself, and what SQLite writes", () => {
+  it("FileGuard.save() knows its own writes and those of SQLite", () => {
     add();
     database.exec("PRAGMA wal_checkpoint(PASSIVE)");
     file.check();

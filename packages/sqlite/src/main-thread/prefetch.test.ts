@@ -49,7 +49,7 @@ describe("leases ahead", () => {
     expect(buffer.target(16)).toBe(0);
   });
 
-  it("a PrefetchBuffer wants what is likely to begin within a quarter of a second, up to 1,000", () => {
+  it("a PrefetchBuffer wants as many as are likely to begin within a quarter of a second, up to 1,000", () => {
     const { buffer } = make();
     worked(buffer, 4);
     expect(buffer.target(8)).toBe(500);
@@ -103,7 +103,7 @@ describe("leases ahead", () => {
     expect(onOverdue).toHaveBeenCalledOnce();
   });
 
-  it("PrefetchBuffer.clear() forgets that work was short, and what it held", () => {
+  it("PrefetchBuffer.clear() forgets that work was short, and the leases that it held", () => {
     const { buffer, advance } = make();
     worked(buffer, 0);
     for (let i = 0; i < 16; i++) buffer.push(leased(2 ** 20));

@@ -173,7 +173,7 @@ describe("batches", () => {
     writer.close();
   });
 
-  it("commitBatch() rescues what a worker had whose heartbeat stands still, and nothing before", () => {
+  it("commitBatch() rescues the leases of a worker whose heartbeat stands still, and nothing before", () => {
     const path = newPath();
     const [mine, theirs] = [{ ms: 0 }, { ms: 0 }];
     const [one, other] = [open(path, mine), open(path, theirs)];
@@ -206,7 +206,7 @@ describe("batches", () => {
   });
 
   it.each([true, false])(
-    "commitBatch() offers its leases while the main thread stands still, and takes up what nobody took: %s",
+    "commitBatch() offers its leases while the main thread stands still, and takes up those that nobody took: %s",
     (isTaken) => {
       const path = newPath();
       const [one, other] = [open(path, { ms: 0 }), open(path, { ms: 0 })];
@@ -272,7 +272,7 @@ describe("batches", () => {
     other.writer.close();
   });
 
-  it("commitBatch() parks as poison what was begun five times and never recorded", () => {
+  it("commitBatch() parks as poison a delivery that was begun five times and never recorded", () => {
     const path = newPath();
     open(path).commit(adds("1"));
     for (let start = 1; start <= 5; start++) {
@@ -357,7 +357,7 @@ describe("batches", () => {
     writer.close();
   });
 
-  it("close() gives back what is leased, as if work on it had not begun", () => {
+  it("close() gives leases back, as if work on them had not begun", () => {
     const path = newPath();
     const one = open(path);
     one.commit(adds("1"));

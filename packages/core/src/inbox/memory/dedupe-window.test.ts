@@ -78,7 +78,7 @@ describe("DedupeWindow", () => {
     expect(window.find(keyOf(2, 2), 2 * dayMs)).toEqual({ sameSignatureAs: "b" });
   });
 
-  it("find() agrees with a naive model, whatever is added, forgotten and pruned", () => {
+  it("find() agrees with a naive model after any sequence of additions, removals and prunings", () => {
     const few = fc.integer({ min: 0, max: 2 });
     const step = fc.record({
       kind: fc.constantFrom("add", "add", "add", "forget", "prune", "many"),
@@ -155,7 +155,7 @@ describe("DedupeWindow", () => {
     expect(window.find(keyOf(200_000, 0), 0)).toEqual({ duplicateOf: "200000" });
   });
 
-  it("DedupeWindow.add() keeps a key whatever number of others comes and is forgotten", () => {
+  it("DedupeWindow.add() keeps a key while any number of others comes and is forgotten", () => {
     const window = new MemoryDedupeWindow();
     window.add(keyOf(1, 1), "genuine", 0);
     for (let count = 0; count < 300_000; count++) {

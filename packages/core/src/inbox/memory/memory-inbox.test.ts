@@ -167,7 +167,7 @@ describe("bounds", () => {
     await end();
   });
 
-  it("consume() sets no timer for what is due while all its places are taken", async () => {
+  it("consume() sets no timer for due deliveries while all its places are taken", async () => {
     const { clock, put, work, consume, until, end } = fixture();
     await put();
     await work("verify", later(1_000));
@@ -219,7 +219,7 @@ describe("bounds", () => {
     await end();
   });
 
-  it("the counts agree with a recount and the bodies stay in bounds, whatever is called", async () => {
+  it("the counts agree with a recount and the bodies stay in bounds after any sequence of calls", async () => {
     const outcome = fc.constantFrom<Step>(
       ...[
         valid,

@@ -27,7 +27,7 @@ describe("order", () => {
     expect(drain(() => queue.pop(now))).toEqual([young, old, polite, late, later]);
   });
 
-  it("MemoryQueue.pop() gives what is to be handled in the order in which it comes due", () => {
+  it("MemoryQueue.pop() gives deliveries to handle in the order in which they come due", () => {
     const queue = new MemoryQueue("handle");
     const [first, second, third] = [item(9, 10), item(1, 20), item(2, 30)];
     for (const value of [third, second, first]) queue.push(value, 5);
@@ -40,7 +40,7 @@ describe("order", () => {
     expect(queue.nextDueAt).toBeUndefined();
   });
 
-  it("MemoryQueue.pop() gives each once and none before it is due, whatever goes in", () => {
+  it("MemoryQueue.pop() gives each once and none before it is due, after any pushes", () => {
     const time = fc.integer({ min: 0, max: 20 * minuteMs });
     const items = fc.array(fc.tuple(time, time, fc.boolean()));
     fc.assert(

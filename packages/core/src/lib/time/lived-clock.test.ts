@@ -86,7 +86,7 @@ describe("a given clock", () => {
     expect(lived.now()).toBe(1_000 + 5 * hourMs);
   });
 
-  it("LivedClock.now() has passed what a timer was set for, although the clock was set back meanwhile", () => {
+  it("LivedClock.now() has passed the time of a timer, although the clock was set back meanwhile", () => {
     const { lived, set, live } = givenClock();
     lived.tick();
     const before = lived.now();
@@ -110,7 +110,7 @@ describe("a given clock", () => {
 });
 
 describe("the system's clock", () => {
-  it("LivedClock.now() runs as the process does, whatever the wall clock is set to", () => {
+  it("LivedClock.now() runs as the process does, with a wall clock set to any time", () => {
     let [ranMs, wall] = [5, 1_000_000];
     vi.spyOn(performance, "now").mockImplementation(() => ranMs);
     vi.spyOn(Date, "now").mockImplementation(() => wall);

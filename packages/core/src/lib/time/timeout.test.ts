@@ -18,7 +18,7 @@ describe("limits", () => {
     expect(await running).toContain("stood still");
   });
 
-  it("withTimeout() rejects and aborts when the time is over, whatever runs", async () => {
+  it("withTimeout() rejects and aborts when the time is over, for any work", async () => {
     const { clock } = createEmulator();
     let given: AbortSignal | undefined;
     const running = withTimeout({ clock, ms: 50, late: "too late" }, (scope) => {
@@ -45,7 +45,7 @@ describe("limits", () => {
     expect(begun).toBe(false);
   });
 
-  it("withTimeout() adds one listener to the parent, however many run", async () => {
+  it("withTimeout() adds one listener to the parent, also when many run", async () => {
     const { clock } = createEmulator();
     const warnings: Error[] = [];
     const onWarning = (warning: Error): void => void warnings.push(warning);
