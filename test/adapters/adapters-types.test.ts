@@ -287,7 +287,7 @@ test("an error that is not for giving up keeps its type", () => {
   expect([messageOf(new DoNotRetry("x")), messageOf(new Error("y"))]).toEqual(["given up", "y"]);
 });
 
-test("the option parse answers what a notification can be, by type", () => {
+test("the option parse may return each kind of notification, by type", () => {
   const parses: Parse[] = [
     () => ({ type: "report", status: "complete" }),
     () => ({ type: "report.complete", reportId: "r-1" }),
@@ -312,7 +312,7 @@ test("on() refuses unknown names, by type and when called", () => {
   expect(() => receiver.on("report")).toThrow(TypeError);
 });
 
-test("the adapters refuse what is no receiver", () => {
+test("the adapters refuse a value that is no receiver", () => {
   for (const mountOn of [toExpress, toKoa, toHono]) {
     // @ts-expect-error no receiver
     expect(() => mountOn({})).toThrow(TypeError);

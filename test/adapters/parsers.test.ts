@@ -219,7 +219,7 @@ describe.concurrent.each(parserHosts.map((host) => [host.name, host] as const))(
         expect((await receiver.health()).ready).toBe(true);
       }));
 
-    test("a receiver keeps the bytes, or what its parser made of them", () =>
+    test("a receiver keeps the bytes, or the value that a parser made of them", () =>
       behind(host, async ({ post, entries, receiver }) => {
         await post();
         const [entry] = await entries();

@@ -93,7 +93,7 @@ describe("signed URLs", () => {
       expect(out.replace(/\s+/g, " ")).toContain("set REPORTS_CALLBACK_SECRET to the app's secret");
     });
 
-    it("reporthook dev --forward signs what it passes on, unless it has a token", async () => {
+    it("reporthook dev --forward signs notifications that it passes on, unless they have a token", async () => {
       const args = ["dev", "--port", "0", "--forward", to, ...shop, ...context];
       const dev = startCli(args, { env: { REPORTS_CALLBACK_SECRET: secret } });
       const url = /service +(\S+)/.exec(await dev.printed("quit\n"))?.[1] ?? "";
@@ -113,7 +113,7 @@ describe("signed URLs", () => {
       expect(out).not.toContain("callback_token");
     });
 
-    it("reporthook dev signs what its own receiver is sent", async () => {
+    it("reporthook dev signs the notifications to its own receiver", async () => {
       const cwd = mkdtempSync(join(tmpdir(), "reporthook-callback-"));
       onTestFinished(() => rmSync(cwd, { recursive: true }));
       const own = { cwd, env: { REPORTS_CALLBACK_SECRET: secret } };

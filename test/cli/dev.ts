@@ -28,7 +28,7 @@ async function end(dev: Running): Promise<void> {
 }
 
 describe("the command dev", () => {
-  it("reporthook dev does what is typed, in 80 columns, and ends with q", async () => {
+  it("reporthook dev does the typed commands, in 80 columns, and ends with q", async () => {
     const { dev } = await startDev();
     dev.type("t");
     await dev.printed(/handled +\w{26} test_webhook_endpoint/);
@@ -255,7 +255,7 @@ describe("the command dev", () => {
     expect(dev.out().match(/sent +report/g)).toHaveLength(1);
   });
 
-  it("reporthook dev bears what anybody may send: an address without end, a body that is too large", async () => {
+  it("reporthook dev bears strange requests: an address without end, a body that is too large", async () => {
     const { dev, url } = await startDev("--db", "large.db");
     const ask = (body: object): Promise<Response> =>
       fetch(`${url}/batch/v4/request-report`, { method: "POST", body: JSON.stringify(body) });

@@ -75,7 +75,7 @@ describe("reports that were asked for", () => {
     expect([again.code, again.err]).toEqual([1, expect.stringContaining("is complete already")]);
   });
 
-  it("reporthook inbox erase removes what is told of a request, too, and the request stays", async () => {
+  it("reporthook inbox erase removes the content of a request, too, and the request stays", async () => {
     const erase = ["inbox", "erase", "--request-id", id, "--db", db];
     const asked = await cli(erase);
     const question = "2 deliveries and 1 request would be erased: add --yes";

@@ -43,7 +43,7 @@ describe("the command test", () => {
     expect(emulator.deliveries).toMatchObject([{ name: "test_webhook_endpoint", url: to }]);
   });
 
-  it("reporthook test fails with what the service says when the address does not answer 2xx", async () => {
+  it("reporthook test fails with the service's error when the address does not answer 2xx", async () => {
     const to = await answering(404, "");
     const { code, value } = await cliJson<Failed>(["test", "--to", to], { env });
     expect(code).toBe(1);
@@ -62,7 +62,7 @@ describe("the command test", () => {
 });
 
 describe("the command request", () => {
-  it("reporthook request sends what it is given, under the names of the wire", async () => {
+  it("reporthook request sends its options, under the names of the wire", async () => {
     const to = await answering(200, "");
     const args = ["--to", to, "--domain", "a.example", "--domain", "b.example"];
     const more = ["--metric", "m", "--category-id", "7", "--start-date", "2026-01"];

@@ -195,7 +195,7 @@ describe("the API key", () => {
     }
   });
 
-  it("the API key is never printed in what a server answered, its names included", async () => {
+  it("the API key is never printed from a server's answer, also not from its names", async () => {
     const server = createServer((_, res) =>
       res.end(`{"${key.slice(0, 6)}":{"${encoded}":["${encoded}"]}}`),
     );

@@ -117,7 +117,7 @@ describe("refusals", () => {
     }),
   );
 
-  testInBrowser("a refusal for a while leaves what is shown, and is told beside it", () =>
+  testInBrowser("a refusal for a while leaves the page as it is, and is told beside it", () =>
     onStage({}, async (page, { send, url }) => {
       await send("report.complete");
       await page.goto(`${url}?show=deliveries`);

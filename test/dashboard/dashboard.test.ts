@@ -249,7 +249,7 @@ describe("changes outside", () => {
     }),
   );
 
-  testInBrowser("the page offers to handle again only what is kept whole", () =>
+  testInBrowser("the page offers to handle only deliveries again that are kept whole", () =>
     onStage({ handlers: failingHandlers }, async (page, { send, url }) => {
       const [signature, again] = ["none" as const, page.getByRole("button", { name: /again/ })];
       for (const [id, buttons] of [

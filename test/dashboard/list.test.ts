@@ -99,7 +99,7 @@ describe("deliveries", () => {
     }),
   );
 
-  testInBrowser("the list takes along what was typed just now, and forgets it when cleared", () =>
+  testInBrowser("the list takes along text typed just now, and forgets it when cleared", () =>
     onStage({ handlers: failingHandlers }, async (page, stage) => {
       await play(stage);
       await page.goto(`${stage.url}?show=deliveries`);

@@ -36,7 +36,7 @@ const secrets = ["0123456789abcdef0123456789abcdef"];
 const callback = { secrets, url: "https://app.example/webhooks/reports" };
 const staged: StageOptions = { handlers: failingHandlers, receiver: { name: "billing", callback } };
 
-test("the metrics tell what the inbox holds and how the receiver fares", () =>
+test("the metrics tell the content of the inbox and the state of the receiver", () =>
   withStage(staged, async (stage) => {
     await stage.receiver.reports.request({ domains: ["example.com"] });
     await play(stage);
@@ -131,7 +131,7 @@ async function metricsOf(inbox: Inbox): Promise<Record<string, number>> {
   return samplesOf(await answer.text());
 }
 
-test("the metrics leave out what is not known of an inbox that fails, or takes long to count, or keeps no requests", async () => {
+test("the metrics leave out unknown figures of an inbox that fails, or takes long to count, or keeps no requests", async () => {
   const error = "The disk is full";
   const failing = Object.assign(memoryInbox(), { health: async () => ({ ok: false, error }) });
   const samples = await metricsOf(failing);

@@ -73,7 +73,7 @@ describe("requests", () => {
       expect((await ask(`${url}api/reports/none`)).data).toMatchObject({ report: null });
     }));
 
-  test("the dashboard settles a report once, for who may act, and logs who did it", () =>
+  test("the dashboard settles a report once, for a person who may act, and logs who did it", () =>
     withStage(
       { authorize: ({ headers }) => (headers.has("x-bob") ? { ...ada, may: "view" } : ada) },
       async (stage) => {
@@ -173,7 +173,7 @@ describe("the page", () => {
     }),
   );
 
-  testInBrowser("a context is shown as text, whatever it holds, and a long list in parts", () =>
+  testInBrowser("a context of any content is shown as text, and a long list in parts", () =>
     onStage({}, async (page, { receiver, emulator, url }) => {
       emulator.fault("delivery", { drop: true });
       const { reports } = receiver;

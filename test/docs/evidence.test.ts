@@ -41,7 +41,7 @@ test("pageOf() shows each row as not run without evidence, and no number", () =>
   expect(shown.flatMap((cells) => cells.slice(1, 5)).join("")).not.toMatch(/\d/);
 });
 
-test("pageOf() adds up what was done and what went wrong, with each Node, day and name", () => {
+test("pageOf() adds up results and faults, with each Node, day and name", () => {
   const text = pageOf(
     [
       line({ did: { kills: 5 } }),

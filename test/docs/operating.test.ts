@@ -151,7 +151,7 @@ function commands(): string[] {
   );
 }
 
-test("a copy made under load holds what was acknowledged before, and can be restored", async () => {
+test("a copy made under load holds all deliveries acknowledged before, and can be restored", async () => {
   const [, sql = ""] = /sqlite3 inbox\.db "(VACUUM INTO [^"]+)"/.exec(page) ?? [];
   const copy = join(folder, "copy.db");
   const app = await start();

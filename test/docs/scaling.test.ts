@@ -16,7 +16,7 @@ import { expect } from "vitest";
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
 testWith(noRedis)(
-  "the script of docs/scaling.md carries over what waits in a file, once",
+  "the script of docs/scaling.md carries over waiting deliveries of a file, once",
   async () => {
     const server = await startRedis();
     const folder = await mkdtemp(join(root, "node_modules", ".scaling-"));

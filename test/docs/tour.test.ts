@@ -55,7 +55,7 @@ function startTour(...given: string[]): Tour {
 }
 
 describe("pnpm start", () => {
-  it("the tour finishes what the last tour had only acknowledged", async () => {
+  it("the tour finishes deliveries that the last tour had only acknowledged", async () => {
     const file = join(folder, "left.db");
     const emulator = createEmulator();
     const client = createClient(emulator.clientOptions);

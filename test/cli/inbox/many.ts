@@ -132,7 +132,7 @@ describe("the folder of an app", () => {
     expect(await since(`${at.slice(0, 10)}T00:00`)).toBe(await since(at.slice(0, 10)));
   });
 
-  it("reporthook inbox erase removes what is told of a report, after a yes, and backup copies the file before", async () => {
+  it("reporthook inbox erase removes the content about a report, after a yes, and backup copies the file before", async () => {
     const erase = ["inbox", "erase", "--report-id", "r-1"];
     const copied = await cli(["inbox", "backup", "copy.db"], { cwd });
     expect([copied.code, copied.out]).toEqual([0, "Copied to copy.db.\n"]);
@@ -292,7 +292,7 @@ describe("the folder of an app", () => {
     ["discard", "They are deleted for good. ", "Discarded"],
     ["release", "", "Released"],
   ])(
-    "reporthook inbox %s after a yes acts on what was shown, and leaves alone what has changed meanwhile",
+    "reporthook inbox %s after a yes acts on the deliveries shown, and leaves those alone that have changed meanwhile",
     async (verb, note, done) => {
       const asking = startOnTerminal(["inbox", verb, "--reason", "attempts_used_up"], { cwd });
       await asking.shown(`2 deliveries (attempts_used_up)? ${note}[y/N]`);

@@ -51,7 +51,7 @@ describe("waiting for the next try", () => {
     expect([code, err]).toEqual([1, expect.stringContaining("; inbox retry retries")]);
   });
 
-  it("reporthook inbox retry refuses what belongs to another receiver or is not there", async () => {
+  it("reporthook inbox retry refuses a delivery that belongs to another receiver or is not there", async () => {
     const foreign = await cli(["inbox", "retry", id, "--receiver", "mine", "--db", db]);
     expect([foreign.code, foreign.err]).toEqual([1, expect.stringContaining("--receiver")]);
     const missing = await cli(["inbox", "retry", "nobody", "--db", db]);

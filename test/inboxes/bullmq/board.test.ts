@@ -12,7 +12,7 @@ import { expect } from "vitest";
 type Board = Parameters<typeof createBullBoard>[0]["serverAdapter"];
 type Queues = Parameters<Board["setQueues"]>[0];
 
-testWith(noRedis)("bull-board is given the same queues, and shows what is in them", async () => {
+testWith(noRedis)("bull-board is given the same queues, and shows their jobs", async () => {
   const server = await startRedis();
   const emulator = createEmulator();
   const receiver = createReceiver({

@@ -29,7 +29,7 @@ async function cliWith(env: Record<string, string>, ...args: string[]) {
 }
 
 testWith(noRedis)(
-  "the command line lists, shows and releases what is in queues, and prints no password",
+  "the command line lists, shows and releases deliveries in queues, and prints no password",
   async () => {
     const server = await startRedis(["--requirepass", "open-sesame"]);
     const url = server.url.replace("redis://", "redis://:open-sesame@");

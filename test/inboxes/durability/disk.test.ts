@@ -10,7 +10,7 @@ const test = testWith(missingForMounts());
 
 const full = /inbox\.db: the disk.* is full: free space/;
 
-test("a full disk: 503 until there is space again, and what handlers did meanwhile is recorded then", async () => {
+test("a full disk: 503 until there is space again, and results of handlers are recorded then", async () => {
   const folder = makeFolder();
   mountTiny(folder);
   const path = join(folder, "inbox.db");

@@ -138,7 +138,7 @@ test("a disk that gives no answer: not acknowledged, not ready, and close() does
   site.order({});
 });
 
-test("a disk that does not keep up: overloaded beyond 64 MiB, and what is acknowledged is stored", async () => {
+test("a disk that does not keep up: overloaded beyond 64 MiB, and every acknowledged delivery is stored", async () => {
   const site = new Site(root, "overload");
   rmSync(site.trace);
   const { url, ask } = await site.start(patient);
