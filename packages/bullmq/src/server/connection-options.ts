@@ -96,12 +96,14 @@ function readUrl(
   // ioredis and pg decode them when they connect, and throw there.
   for (const part of [username, password]) decoded(option, part);
   const isLeftOut = url !== text;
-  const path = decoded(option, pathname.slice(1));
+  // ioredis takes the number of its database as it is written.
+  const path = pathname.slice(1);
+  const database = decoded(option, path);
   const ofUrl = {
     ...(protocol === "rediss:" && { tls: true }),
     host: isLeftOut ? "" : decoded(option, hostname).replace(/^\[|\]$/g, ""),
     port,
-    ...(backend === "redis" ? { db: path } : { user: decoded(option, username), database: path }),
+    ...(backend === "redis" ? { db: path } : { user: decoded(option, username), database }),
   };
   const said = Object.entries(ofUrl).filter(([, value]) => value !== "");
   const asides = Object.fromEntries(searchParams);
@@ -109,7 +111,7 @@ function readUrl(
   const options =
     backend === "redis"
       ? { ...asides, ...Object.fromEntries(said) }
-      : { ...Object.fromEntries(said), ...asides, database: path };
+      : { ...Object.fromEntries(said), ...asides, database };
   return { backend, options };
 }
 

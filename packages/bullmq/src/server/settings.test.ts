@@ -34,6 +34,7 @@ describe("settings", () => {
     [{ connection: "postgres://u:hid%den@h/d" }, /has a percent sign that encodes nothing/],
     [{ connection: "redis://h/-1" }, /must name a database of Redis by a whole number from 0/],
     [{ connection: "redis://h/abc" }, /by a whole number from 0: see db/],
+    [{ connection: "redis://h/%31" }, /by a whole number from 0: see db/],
     [{ connection: "redis://h/1x" }, /by a whole number from 0/],
     [{ connection: "redis://h/1/2" }, /by a whole number from 0/],
     [{ connection: "redis://h?db=x" }, /by a whole number from 0/],
