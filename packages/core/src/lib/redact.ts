@@ -123,13 +123,43 @@ const entities: Readonly<Record<string, string>> = {
   ...{ "&": "amp", "<": "lt", ">": "gt", '"': "quot", "'": "apos" },
 };
 
-/** The pattern of a key in which templates have escaped any characters: in HTML by name or number, in JSON by number. */
+/**
+ * The pattern of a key in which some characters are escaped: in a URL by their bytes, in HTML by name or number, in JSON by number
+ * or with backslashes, also several times.
+ */
 function escaped(key: string): string {
-  return key.replace(/[^a-z\d]/gi, (char) => {
-    const code = char.charCodeAt(0);
-    const hex = code.toString(16).replace(/[a-f]/g, (digit) => `[${digit}${digit.toUpperCase()}]`);
-    const number = `#[xX]0*${hex}|#0*${code}`;
-    const inHtml = char in entities ? `${number}|${entities[char]}` : number;
-    return `(?:${literal(char)}|${literal(JSON.stringify(char).slice(1, -1))}|\\\\u0*${hex}|&(?:${inHtml});)`;
+  // A row of backslashes as one: many that may each be many would take long to match.
+  return key.replace(/\\+|[^a-z\d]/giu, (char) => {
+    if (char.startsWith("\\")) return backslashes(char.length);
+    const inJson = JSON.stringify(char).slice(1, -1);
+    const inText = inJson.startsWith("\\") ? `|\\\\{1,8}${literal(inJson.slice(1))}` : "";
+    return `(?:\\\\{0,8}${literal(char)}${inText}|${byNumbers(char)}|${byBytes(char)})`;
   });
+}
+
+function backslashes(count: number): string {
+  const one = `${byNumbers("\\")}|${byBytes("\\")}`;
+  return `(?:\\\\{${count},${8 * count}}|(?:${one}){${count}})`;
+}
+
+function byBytes(text: string): string {
+  const bytes = [...new TextEncoder().encode(text)].map((byte) =>
+    inEitherCase(byte.toString(16).padStart(2, "0")),
+  );
+  return bytes.map((hex) => `%(?:25){0,3}${hex}`).join("");
+}
+
+/** A character by the number of each of its code units. */
+function byNumbers(char: string): string {
+  const units = char.split("").map((unit) => {
+    const code = unit.charCodeAt(0);
+    const hex = inEitherCase(code.toString(16));
+    const name = unit in entities ? `|${entities[unit]}` : "";
+    return `(?:\\\\{1,8}u0*${hex}|&(?:#[xX]0*${hex}|#0*${code}${name});)`;
+  });
+  return units.join("");
+}
+
+function inEitherCase(hex: string): string {
+  return hex.replace(/[a-f]/g, (digit) => `[${digit}${digit.toUpperCase()}]`);
 }
