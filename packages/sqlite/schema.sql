@@ -119,10 +119,9 @@ CREATE TABLE request (
     settled_at INTEGER,
     -- 1 once it was told as overdue.
     is_told INTEGER NOT NULL,
-    -- JSON text, like the rest of its data.
-    context TEXT,
     -- How often it has changed.
     version INTEGER NOT NULL,
+    -- JSON text of the rest.
     data TEXT NOT NULL,
     PRIMARY KEY (receiver, id)
   ) WITHOUT ROWID;

@@ -146,5 +146,5 @@ test.each([
   const inbox = memoryInbox();
   open({ ...options(), inbox });
   const { id } = await request();
-  expect((await inbox.requests?.get(id))?.data).not.toContain("trace");
+  expect(JSON.stringify(await inbox.requests?.get(id))).not.toContain("trace");
 });

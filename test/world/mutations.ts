@@ -180,8 +180,8 @@ export const mutations: readonly Mutation[] = [
     file: `${core}/reports/known-requests.ts`,
     of: "add",
     becomes: `
-      const earlier = (await this.store?.add(storedOf(request))) ?? null;
-      return earlier === null || earlier.state === "unconfirmed" ? null : requestOf(earlier);`,
+      const earlier = (await this.store?.add(request)) ?? null;
+      return earlier?.state === "unconfirmed" ? null : earlier;`,
     asksForReports: true,
   },
   {
@@ -192,8 +192,8 @@ export const mutations: readonly Mutation[] = [
       const all = (await this.store?.list({ receiver: this.#receiver, limit: 1e9 })) ?? [];
       const { idempotencyKey: key } = request;
       const earlier = all.find((one) => key !== null && one.idempotencyKey === key);
-      if (earlier !== undefined) return requestOf(earlier);
-      this.store?.add(storedOf(request)).catch(() => {});
+      if (earlier !== undefined) return earlier;
+      this.store?.add(request).catch(() => {});
       return null;`,
     asksForReports: true,
   },

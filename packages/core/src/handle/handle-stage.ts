@@ -10,6 +10,7 @@ import {
   retryIn,
 } from "../inbox/delivery.ts";
 import type { Lease } from "../inbox/inbox.ts";
+import type { StoredRequest } from "../inbox/request-store.ts";
 import type { StopSignal } from "../lib/abort.ts";
 import { describe } from "../lib/describe.ts";
 import { isPromise } from "../lib/is-promise.ts";
@@ -23,7 +24,7 @@ import type { Reporter } from "../observe/reporter.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import type { Claim, KnownRequests } from "../reports/known-requests.ts";
 import { overdueEvent } from "../reports/own-deliveries.ts";
-import { isSettled, type KnownRequest } from "../reports/request.ts";
+import { isSettled } from "../reports/request.ts";
 import { afterFailure } from "./after-failure.ts";
 import { dispatch, handlersFor, type Registration } from "./handlers.ts";
 import { toEvent } from "./to-event.ts";
@@ -114,7 +115,7 @@ export class HandleStage {
   /** Handles a delivery of a request: with its context, and each of its events by one delivery. */
   async #ofRequest(job: Job, requestId: string, signal: StopSignal): Promise<Outcome> {
     const { requests, redact } = this.#options;
-    let request: KnownRequest | null;
+    let request: StoredRequest | null;
     try {
       request = await requests.find(requestId);
     } catch (error) {
@@ -123,7 +124,11 @@ export class HandleStage {
     return this.#attempt({ ...job, context: request?.context ?? null }, request, signal);
   }
 
-  #attempt(job: Job, request: KnownRequest | null, signal: StopSignal): Outcome | Promise<Outcome> {
+  #attempt(
+    job: Job,
+    request: StoredRequest | null,
+    signal: StopSignal,
+  ): Outcome | Promise<Outcome> {
     let making: ReturnType<typeof toEvent>;
     try {
       if (job.type === "report.overdue") {

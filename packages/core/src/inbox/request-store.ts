@@ -1,3 +1,6 @@
+import type { RequestedReport, ServiceAnswer } from "../client/client.ts";
+import type { EventType } from "../events/events.ts";
+
 /** The state of a request for a report: `open` once the service is known to have it. */
 export type RequestState = "unconfirmed" | "open" | "complete" | "internal_error";
 
@@ -9,7 +12,7 @@ export const requestStates: readonly RequestState[] = [
   "internal_error",
 ];
 
-/** A request, as an inbox stores it: by what it is found and kept, and the rest as text. */
+/** A request, as an inbox stores it, and gives copies of: all of it is JSON. By the parts up to `version` it is found and kept. */
 export interface StoredRequest {
   /** Like the id of a delivery: it sorts by time. */
   readonly id: string;
@@ -24,12 +27,30 @@ export interface StoredRequest {
   readonly settledAt: number | null;
   /** Whether it was told as overdue. */
   readonly isTold: boolean;
-  /** JSON text; null without one. */
-  readonly context: string | null;
   /** The number of its changes. */
   readonly version: number;
-  /** JSON text of the rest. */
-  readonly data: string;
+  readonly report: RequestedReport;
+  /** JSON text; null without one. */
+  readonly context: string | null;
+  readonly reportId: string | null;
+  readonly answer: ServiceAnswer | null;
+  /** By the wall clock, in milliseconds: set once. */
+  readonly dates: {
+    readonly requestedAt: number;
+    readonly dueAt: number;
+    readonly confirmedAt: number | null;
+    readonly processingAt: number | null;
+    readonly settledAt: number | null;
+    readonly overdueAt: number | null;
+  };
+  /** The delivery that first brought an event, and whether its handlers have succeeded. */
+  readonly claims: {
+    readonly [Type in EventType]?: { readonly by: string; readonly done: boolean };
+  };
+  /** The W3C trace context in which it was made, if somebody observes. */
+  readonly traceparent?: string | undefined;
+  /** A person erased it: what was asked for, for whom, and the answers are gone. */
+  readonly isErased?: true | undefined;
 }
 
 /** The filters of a list of requests. */

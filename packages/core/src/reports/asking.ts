@@ -3,6 +3,7 @@ import type { RequestedReport, ServiceAnswer } from "../client/client.ts";
 import { responseIn } from "../client/service-response.ts";
 import { InvalidReportRequestError, ReporthookError } from "../errors.ts";
 import { newId } from "../inbox/id.ts";
+import type { StoredRequest } from "../inbox/request-store.ts";
 import { describe } from "../lib/describe.ts";
 import { safeGet } from "../lib/safe-get.ts";
 import type { ReceiverClock } from "../lib/time/lived-clock.ts";
@@ -10,14 +11,14 @@ import type { Requested } from "../observe/instrumentation.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import type { KnownRequests } from "./known-requests.ts";
 import type { RequestOptions } from "./reports-type.ts";
-import { confirmed, contextIn, type KnownRequest } from "./request.ts";
+import { confirmed, contextIn } from "./request.ts";
 
 /** The parts of a receiver that send a request. */
 type Sending = Pick<ReceiverSettings, "client" | "clock"> & { readonly url: string };
 
 /** Stores a request and sends it, unless another one with its key is known. Rejects as `ReportRequests.request` does. */
 export async function askOnce(
-  made: KnownRequest,
+  made: StoredRequest,
   { resend = false, signal }: Pick<RequestOptions, "resend" | "signal">,
   sending: Sending,
   callbacks: Callbacks,
@@ -35,7 +36,7 @@ export async function askOnce(
 
 /** Sends a stored request, and records the answer. */
 async function send(
-  request: KnownRequest,
+  request: StoredRequest,
   isSentBefore: boolean,
   signal: AbortSignal | undefined,
   { client, clock, url }: Sending,
@@ -57,7 +58,7 @@ async function send(
     await deleting.catch(unrecorded(id));
     throw error;
   }
-  const record = (read: KnownRequest): KnownRequest => ({
+  const record = (read: StoredRequest): StoredRequest => ({
     ...confirmed(read, clock.wallNow()),
     answer,
   });
@@ -68,11 +69,11 @@ async function send(
 
 /** Makes a request, not sent yet. */
 export function newRequest(
-  known: Pick<KnownRequest, "receiver" | "idempotencyKey" | "context" | "traceparent">,
+  known: Pick<StoredRequest, "receiver" | "idempotencyKey" | "context" | "traceparent">,
   report: RequestedReport,
   overdueMs: number,
   clock: Pick<ReceiverClock, "now" | "wallNow">,
-): KnownRequest {
+): StoredRequest {
   const wallNow = clock.wallNow();
   const later = { confirmedAt: null, processingAt: null, settledAt: null, overdueAt: null };
   return {
@@ -88,8 +89,8 @@ export function newRequest(
   };
 }
 
-function isSame(one: KnownRequest, other: KnownRequest): boolean {
-  const contextOf = ({ context }: KnownRequest): unknown =>
+function isSame(one: StoredRequest, other: StoredRequest): boolean {
+  const contextOf = ({ context }: StoredRequest): unknown =>
     context === null ? null : JSON.parse(context);
   return (
     sorted(one.report) === sorted(other.report) &&

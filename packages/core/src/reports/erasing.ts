@@ -3,7 +3,7 @@ import type { Inbox } from "../inbox/inbox.ts";
 import type { StoredRequest } from "../inbox/request-store.ts";
 import type { EraseQuery } from "../inbox/selection.ts";
 import { KnownRequests } from "./known-requests.ts";
-import { erasedRequest, requestOf } from "./request.ts";
+import { erasedRequest } from "./request.ts";
 
 /** The number of deliveries and of requests that were erased. */
 export interface Erased {
@@ -54,9 +54,7 @@ async function requestsOf(inbox: Inbox, query: EraseQuery): Promise<StoredReques
   }
 }
 
-function names(stored: StoredRequest, reportId: string): boolean {
-  if (!stored.data.includes(JSON.stringify(reportId).slice(1, -1))) return false;
-  const { reportId: read, answer } = requestOf(stored);
+function names({ reportId: read, answer }: StoredRequest, reportId: string): boolean {
   const text = JSON.stringify({ reportId: read, answer });
   return isOfReport(new TextEncoder().encode(text), reportId);
 }

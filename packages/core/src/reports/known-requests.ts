@@ -3,20 +3,13 @@ import { ReporthookError } from "../errors.ts";
 import type { EventType } from "../events/events.ts";
 import type { Job } from "../inbox/delivery.ts";
 import type { Inbox } from "../inbox/inbox.ts";
-import type { RequestStore } from "../inbox/request-store.ts";
+import type { RequestStore, StoredRequest } from "../inbox/request-store.ts";
 import type { ReceiverClock } from "../lib/time/lived-clock.ts";
-import {
-  claimed,
-  erasedRequest,
-  isSettled,
-  type KnownRequest,
-  requestOf,
-  storedOf,
-} from "./request.ts";
+import { claimed, erasedRequest, isSettled } from "./request.ts";
 
 /** The answer to {@link KnownRequests.claim}: whether the handlers of the delivery may run. */
 export interface Claim {
-  readonly request: KnownRequest;
+  readonly request: StoredRequest;
   /** Why they may not; null if they may. */
   readonly repeats: string | null;
   /** Whether this is the first delivery with this event. */
@@ -45,14 +38,12 @@ export class KnownRequests {
   }
 
   /** Stores a new one and resolves to null; to the one that has its key, if there is one. */
-  async add(request: KnownRequest): Promise<KnownRequest | null> {
-    const earlier = (await this.store?.add(storedOf(request))) ?? null;
-    return earlier === null ? null : requestOf(earlier);
+  async add(request: StoredRequest): Promise<StoredRequest | null> {
+    return (await this.store?.add(request)) ?? null;
   }
 
-  async find(id: string | null): Promise<KnownRequest | null> {
-    const stored = id === null ? null : ((await this.store?.get(id, this.#receiver)) ?? null);
-    return stored === null ? null : requestOf(stored);
+  async find(id: string | null): Promise<StoredRequest | null> {
+    return id === null ? null : ((await this.store?.get(id, this.#receiver)) ?? null);
   }
 
   /**
@@ -61,9 +52,9 @@ export class KnownRequests {
    */
   async change(
     id: string,
-    next: (request: KnownRequest) => KnownRequest | null | Promise<KnownRequest | null>,
-    known: KnownRequest | null = null,
-  ): Promise<KnownRequest | null> {
+    next: (request: StoredRequest) => StoredRequest | null | Promise<StoredRequest | null>,
+    known: StoredRequest | null = null,
+  ): Promise<StoredRequest | null> {
     for (let read = known; ; read = null) {
       read ??= await this.find(id);
       if (read === null) return null;
@@ -72,10 +63,8 @@ export class KnownRequests {
       const version = read.version + 1;
       // An erased one tells nothing of what comes later.
       const kept = changed?.isErased === true ? erasedRequest(changed) : changed;
-      const stored = kept === null ? null : storedOf({ ...kept, version });
-      if (await this.store?.replace(storedOf(read), stored)) {
-        return stored === null ? null : requestOf(stored);
-      }
+      const stored = kept === null ? null : { ...kept, version };
+      if (await this.store?.replace(read, stored)) return stored;
     }
   }
 
@@ -118,7 +107,7 @@ export class KnownRequests {
   }
 
   async #whyNot(
-    request: KnownRequest,
+    request: StoredRequest,
     type: EventType,
     by: string,
     isByHand: boolean,

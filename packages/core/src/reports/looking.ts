@@ -1,14 +1,14 @@
 import { ReporthookError } from "../errors.ts";
 import type { OfReceiver } from "../inbox/receiver-inbox.ts";
 import type { Life } from "../inbox/receivers.ts";
-import { requestStates } from "../inbox/request-store.ts";
+import { requestStates, type StoredRequest } from "../inbox/request-store.ts";
 import { LivedClock } from "../lib/time/lived-clock.ts";
 import { Timekeeper } from "../lib/time/timekeeper.ts";
 import { assertKnownKeys, assertOption } from "../lib/validate.ts";
 import { KnownRequests } from "./known-requests.ts";
 import { addSettled } from "./own-deliveries.ts";
 import type { ReportRequests } from "./reports-type.ts";
-import { type KnownRequest, requestOf, requestRecordOf } from "./request.ts";
+import { requestRecordOf } from "./request.ts";
 
 type Query = NonNullable<Parameters<ReportRequests["list"]>[0]>;
 
@@ -53,7 +53,7 @@ export function storedReports(
       const found = await ask((store) =>
         store.list({ receiver: name, state, newestFirst, limit, after }),
       );
-      return found.map((stored) => requestRecordOf(requestOf(stored)));
+      return found.map(requestRecordOf);
     },
     counts: () => ask((store) => store.counts(name)),
     settle: async (id, status, options = {}) => {
@@ -81,7 +81,7 @@ export function assertOpen({ phase }: Life, name: string): void {
 }
 
 /** @throws ReporthookError `not_found` */
-export function found(request: KnownRequest | null, id: string): KnownRequest {
+export function found(request: StoredRequest | null, id: string): StoredRequest {
   if (request !== null) return request;
   throw new ReporthookError("not_found", `No request with the id ${id}`);
 }

@@ -2,7 +2,6 @@ import { setUnrefTimeout } from "../lib/time/clock.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import type { KnownRequests } from "./known-requests.ts";
 import { addOverdue } from "./own-deliveries.ts";
-import { requestOf } from "./request.ts";
 
 const pauseMs = 1_000;
 const atOnce = 100;
@@ -54,7 +53,7 @@ export class OverdueSweep {
     await time.join();
     while (!this.#isStopped) {
       const due = (await store?.due(name, clock.now(), atOnce)) ?? [];
-      for (const one of due) await addOverdue(this.#settings, this.#requests, requestOf(one));
+      for (const one of due) await addOverdue(this.#settings, this.#requests, one);
       if (due.length < atOnce) return;
     }
   }

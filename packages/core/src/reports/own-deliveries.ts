@@ -3,9 +3,10 @@ import { dedupeKey } from "../inbox/dedupe-key.ts";
 import type { Job, NewDelivery } from "../inbox/delivery.ts";
 import { newId } from "../inbox/id.ts";
 import type { Inbox } from "../inbox/inbox.ts";
+import type { StoredRequest } from "../inbox/request-store.ts";
 import type { ReceiverClock } from "../lib/time/lived-clock.ts";
 import type { KnownRequests } from "./known-requests.ts";
-import { contextIn, isSettled, type KnownRequest, told } from "./request.ts";
+import { contextIn, isSettled, told } from "./request.ts";
 
 /** The parts of a receiver that add deliveries itself. */
 export interface OwnSource {
@@ -23,7 +24,7 @@ const nothing = /* @__PURE__ */ new Uint8Array();
 export async function addSettled(
   origin: OwnSource,
   requests: KnownRequests,
-  request: KnownRequest,
+  request: StoredRequest,
   status: FinalStatus,
   body: Uint8Array,
 ): Promise<boolean> {
@@ -45,7 +46,7 @@ export async function addSettled(
 export async function addOverdue(
   origin: OwnSource,
   requests: KnownRequests,
-  request: KnownRequest,
+  request: StoredRequest,
 ): Promise<void> {
   const type = "report.overdue";
   const { reportId } = request;
@@ -57,7 +58,7 @@ export async function addOverdue(
 /** Makes the event of a delivery that {@link addOverdue} has stored. */
 export function overdueEvent(
   { id, receivedAt }: Pick<Job, "id" | "receivedAt">,
-  request: KnownRequest,
+  request: StoredRequest,
 ): OverdueEvent {
   const { id: requestId, report, answer, reportId, dates } = request;
   return {
@@ -74,7 +75,7 @@ export function overdueEvent(
 /** A delivery of the receiver itself: two of the same type and request have the same key. */
 async function ownDelivery(
   { name, clock }: OwnSource,
-  { id: requestId }: KnownRequest,
+  { id: requestId }: StoredRequest,
   type: string,
   body: Uint8Array,
 ): Promise<NewDelivery> {

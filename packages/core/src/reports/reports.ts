@@ -3,6 +3,7 @@ import type { RequestedReport } from "../client/client.ts";
 import { reportBody } from "../client/report-request.ts";
 import { InvalidReportRequestError, ReporthookError } from "../errors.ts";
 import type { Life } from "../inbox/receivers.ts";
+import type { StoredRequest } from "../inbox/request-store.ts";
 import { describe } from "../lib/describe.ts";
 import { safeGet } from "../lib/safe-get.ts";
 import { realClock } from "../lib/time/real-timers.ts";
@@ -13,7 +14,7 @@ import { askOnce, newRequest } from "./asking.ts";
 import type { KnownRequests } from "./known-requests.ts";
 import { assertOpen, checkId, found, keepsNone, storedReports } from "./looking.ts";
 import type { ReportRequests, RequestOptions } from "./reports-type.ts";
-import { isSettled, type KnownRequest, requestRecordOf } from "./request.ts";
+import { isSettled, requestRecordOf } from "./request.ts";
 import { WaitingCalls } from "./waiting-calls.ts";
 
 const known = ["context", "idempotencyKey", "overdueMs", "signal", "resend"];
@@ -146,6 +147,6 @@ function contextText(context: unknown): string | null {
   throw new TypeError("reports.request: context must be something that JSON can hold");
 }
 
-function waitedFor({ id, state }: KnownRequest, timeoutMs: number): ReporthookError {
+function waitedFor({ id, state }: StoredRequest, timeoutMs: number): ReporthookError {
   return new ReporthookError("wait_timeout", `Request ${id} is ${state} after ${timeoutMs} ms`);
 }

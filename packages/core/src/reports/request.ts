@@ -3,33 +3,6 @@ import type { EventType } from "../events/events.ts";
 import type { RequestState, StoredRequest } from "../inbox/request-store.ts";
 import type { LivedMoment } from "../inbox/transitions.ts";
 
-/** A request as the receiver works with it: what is stored of it, read. */
-export interface KnownRequest extends Omit<StoredRequest, "data">, RequestData {}
-
-/** The part of a request that is stored as text. */
-interface RequestData {
-  readonly report: RequestedReport;
-  readonly reportId: string | null;
-  readonly answer: ServiceAnswer | null;
-  /** By the wall clock, in milliseconds: set once. */
-  readonly dates: {
-    readonly requestedAt: number;
-    readonly dueAt: number;
-    readonly confirmedAt: number | null;
-    readonly processingAt: number | null;
-    readonly settledAt: number | null;
-    readonly overdueAt: number | null;
-  };
-  /** The delivery that first brought an event, and whether its handlers have succeeded. */
-  readonly claims: {
-    readonly [Type in EventType]?: { readonly by: string; readonly done: boolean };
-  };
-  /** The W3C trace context in which it was made, if somebody observes. */
-  readonly traceparent?: string | undefined;
-  /** A person erased it: what was asked for, for whom, and the answers are gone. */
-  readonly isErased?: true | undefined;
-}
-
 /** A request, as `receiver.reports` shows it. */
 export interface RequestRecord<Context = unknown> {
   readonly id: string;
@@ -53,20 +26,8 @@ export interface RequestRecord<Context = unknown> {
   readonly overdueAt: Date | null;
 }
 
-/** Reads a stored request. */
-export function requestOf({ data, ...stored }: StoredRequest): KnownRequest {
-  return { ...stored, ...(JSON.parse(data) as RequestData) };
-}
-
-/** The form in which a request is stored. */
-export function storedOf(request: KnownRequest): StoredRequest {
-  const { report, reportId, answer, dates, claims, traceparent, isErased, ...stored } = request;
-  const data = { report, reportId, answer, dates, claims, traceparent, isErased };
-  return { ...stored, data: JSON.stringify(data) };
-}
-
 /** The request without what it tells: its id, state and dates stay. Its idempotency key may name a person, and is free again. */
-export function erasedRequest(request: KnownRequest): KnownRequest {
+export function erasedRequest(request: StoredRequest): StoredRequest {
   const nothing = { report: {}, reportId: null, answer: null, context: null, idempotencyKey: null };
   return { ...request, ...nothing, traceparent: undefined, isErased: true };
 }
@@ -78,7 +39,7 @@ export function requestRecordOf({
   report,
   idempotencyKey,
   ...rest
-}: KnownRequest): RequestRecord {
+}: StoredRequest): RequestRecord {
   const { reportId, answer, dates } = rest;
   const date = (ms: number | null): Date | null => (ms === null ? null : new Date(ms));
   return {
@@ -93,7 +54,7 @@ export function requestRecordOf({
 }
 
 /** The context of a request; undefined without one. */
-export function contextIn({ context }: Pick<KnownRequest, "context">): unknown {
+export function contextIn({ context }: Pick<StoredRequest, "context">): unknown {
   return context === null ? undefined : JSON.parse(context);
 }
 
@@ -103,7 +64,7 @@ export function isSettled({ settledAt }: Pick<StoredRequest, "settledAt">): bool
 }
 
 /** The request once the service is known to have it, at a time of the wall clock. */
-export function confirmed(request: KnownRequest, wallNow: number): KnownRequest {
+export function confirmed(request: StoredRequest, wallNow: number): StoredRequest {
   const { state, dates } = request;
   return {
     ...request,
@@ -113,19 +74,19 @@ export function confirmed(request: KnownRequest, wallNow: number): KnownRequest 
 }
 
 /** The request once it was told as overdue, at a time of the wall clock. */
-export function told(request: KnownRequest, wallNow: number): KnownRequest {
+export function told(request: StoredRequest, wallNow: number): StoredRequest {
   if (request.isTold) return request;
   return { ...request, isTold: true, dates: { ...request.dates, overdueAt: wallNow } };
 }
 
 /** The request once a delivery has brought an event of it: a status changes its state, unless that is final. */
 export function claimed(
-  request: KnownRequest,
+  request: StoredRequest,
   type: EventType,
   by: string,
   reportId: string | null,
   { now, wallOffset }: LivedMoment,
-): KnownRequest {
+): StoredRequest {
   // Of the others, each delivery is handled.
   const isStatus = type.startsWith("report.");
   const claims = isStatus ? { ...request.claims, [type]: { by, done: false } } : request.claims;

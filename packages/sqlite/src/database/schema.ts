@@ -3,7 +3,7 @@ import { type Database, rollBack, unusable } from "./driver.ts";
 import { applicationId, marks, schemaIn, userVersionOf } from "./header.ts";
 
 /** The version of the schema: a file of any other one is refused. */
-const schemaVersion = 9;
+const schemaVersion = 10;
 
 const schema = `
   CREATE TABLE receiver (
@@ -84,10 +84,9 @@ const schema = `
     settled_at INTEGER,
     -- 1 once it was told as overdue.
     is_told INTEGER NOT NULL,
-    -- JSON text, like the rest of its data.
-    context TEXT,
     -- How often it has changed.
     version INTEGER NOT NULL,
+    -- JSON text of the rest.
     data TEXT NOT NULL,
     PRIMARY KEY (receiver, id)
   ) WITHOUT ROWID;

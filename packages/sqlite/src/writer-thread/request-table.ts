@@ -5,7 +5,7 @@ import { overdueKind, requestKinds } from "../protocol/counts.ts";
 import type { RequestCall } from "../protocol/protocol.ts";
 import type { Tables } from "./deliveries.ts";
 
-const columns = "receiver, id, key, state, due_at, settled_at, is_told, context, version, data";
+const columns = "receiver, id, key, state, due_at, settled_at, is_told, version, data";
 const isOverdue = "settled_at IS NULL AND is_told = 1";
 
 /** The requests for reports in the file; it counts each change. */
@@ -110,10 +110,11 @@ export class RequestTable {
   }
 
   #insert(receiver: number, request: StoredRequest): void {
-    const { id, idempotencyKey, state, dueAt, settledAt, isTold, context, version, data } = request;
-    this.#prepare(`INSERT INTO request (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`).run(
+    const { receiver: _, id, idempotencyKey, state, dueAt, settledAt, ...more } = request;
+    const { isTold, version, ...data } = more;
+    this.#prepare(`INSERT INTO request (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`).run(
       ...[receiver, id, idempotencyKey, requestStates.indexOf(state), dueAt, settledAt],
-      ...[isTold ? 1 : 0, context, version, data],
+      ...[isTold ? 1 : 0, version, JSON.stringify(data)],
     );
     this.#count(receiver, request, 1);
   }
@@ -140,9 +141,8 @@ export class RequestTable {
       dueAt: Number(row["due_at"]),
       settledAt: settledAt === null ? null : Number(settledAt),
       isTold: row["is_told"] === 1,
-      context: (row["context"] ?? null) as string | null,
       version: Number(row["version"]),
-      data: String(row["data"]),
+      ...JSON.parse(String(row["data"])),
     };
   }
 

@@ -3,6 +3,8 @@ import { same, truly } from "../assert.ts";
 import { handled, type InboxCase, valid } from "./fixture.ts";
 
 const day = 86_400_000;
+const later = { confirmedAt: null, processingAt: null, settledAt: null, overdueAt: null };
+const dates = { requestedAt: 1, dueAt: 1_000, ...later };
 
 function storeOf({ requests }: Inbox): RequestStore {
   if (requests === undefined) throw new Error("The inbox keeps no requests");
@@ -15,9 +17,13 @@ function made(id: string, parts: Partial<StoredRequest> = {}): StoredRequest {
     ...{
       settledAt: null,
       isTold: false,
-      context: '{"c":"é"}',
       version: 0,
-      data: '{"é":"\\u0000 \'"}',
+      report: { domains: ["é"] },
+      context: '{"c":"é"}',
+      reportId: null,
+      answer: { status: 201, body: { é: "\u0000 '" } },
+      dates,
+      claims: { "report.complete": { by: "1", done: false } },
     },
     ...parts,
   };
@@ -45,7 +51,12 @@ export const requests: readonly InboxCase[] = [
       same(await store.add(made("4")), null, "Without a key");
       same(await store.add(made("5")), null, "Another without");
       same(await store.get("1", "a"), first, "By its id");
-      same(await store.get("1"), first, "Whosever it is");
+      Object.assign((await store.get("1", "a"))?.report ?? {}, { domains: [] });
+      same(
+        await store.get("1"),
+        first,
+        "Whosever it is, and whatever is done with one that was read",
+      );
       same(await store.get("1", "b"), null, "Of another receiver");
       same(await store.get("2"), null, "It was not stored");
       const all = await Promise.all(
@@ -61,13 +72,13 @@ export const requests: readonly InboxCase[] = [
       const store = storeOf(inbox);
       const first = made("1", { idempotencyKey: "k" });
       await store.add(first);
-      const open = next(first, { state: "open", data: "{}" });
+      const open = next(first, { state: "open", reportId: "r" });
       same(await store.replace(first, open), true, "As it was read");
       same(await store.replace(first, next(first, { state: "complete" })), false, "It has changed");
       same(await store.replace(first, null), false, "It has changed, too");
       same(await store.get("1"), open, "The request");
       same(await store.add(made("2", { idempotencyKey: "k" })), open, "Its key");
-      const both = [next(open, { data: "1" }), next(open, { data: "2" })];
+      const both = ["1", "2"].map((reportId) => next(open, { reportId }));
       const results = await Promise.all(both.map((one) => store.replace(open, one)));
       same(results.filter(Boolean).length, 1, "How many of two at once are stored");
       const last = await store.get("1");

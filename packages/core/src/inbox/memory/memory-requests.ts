@@ -14,7 +14,7 @@ export class MemoryRequests implements RequestStore {
 
   readonly add: RequestStore["add"] = async (request) => {
     const known = this.#byKey.get(keyOf(request) ?? "");
-    if (known !== undefined) return this.#all.get(known) ?? null;
+    if (known !== undefined) return this.get(known);
     this.#put(request);
     return null;
   };
@@ -22,7 +22,7 @@ export class MemoryRequests implements RequestStore {
   readonly get: RequestStore["get"] = async (id, receiver) => {
     const request = this.#all.get(id);
     const isTheirs = receiver === undefined || receiver === request?.receiver;
-    return request !== undefined && isTheirs ? request : null;
+    return request !== undefined && isTheirs ? copyOf(request) : null;
   };
 
   readonly replace: RequestStore["replace"] = async (read, next) => {
@@ -38,7 +38,8 @@ export class MemoryRequests implements RequestStore {
       .filter((one) => isAsked(one, state) && (after === undefined || isBefore(after, one.id)))
       .filter((one) => receiver === undefined || one.receiver === receiver)
       .sort((one, other) => (isBefore(one.id, other.id) ? -1 : 1))
-      .slice(0, limit);
+      .slice(0, limit)
+      .map(copyOf);
   };
 
   readonly counts: RequestStore["counts"] = async (receiver) => {
@@ -56,7 +57,8 @@ export class MemoryRequests implements RequestStore {
       .filter((one) => one.receiver === receiver && one.settledAt === null && !one.isTold)
       .filter(({ dueAt }) => dueAt <= until)
       .sort((one, other) => one.dueAt - other.dueAt)
-      .slice(0, limit);
+      .slice(0, limit)
+      .map(copyOf);
 
   /** Deletes the requests whose retention is over, but those with a delivery that is kept. */
   prune(retention: Retention, now: number, deliveries: Iterable<StoredDelivery>): void {
@@ -68,7 +70,7 @@ export class MemoryRequests implements RequestStore {
   }
 
   #put(request: StoredRequest): void {
-    this.#all.set(request.id, request);
+    this.#all.set(request.id, copyOf(request));
     const key = keyOf(request);
     if (key !== null) this.#byKey.set(key, request.id);
   }
@@ -77,6 +79,11 @@ export class MemoryRequests implements RequestStore {
     this.#all.delete(request.id);
     this.#byKey.delete(keyOf(request) ?? "");
   }
+}
+
+/** As a store elsewhere makes it: what is kept is nobody else's object. */
+function copyOf(request: StoredRequest): StoredRequest {
+  return JSON.parse(JSON.stringify(request)) as StoredRequest;
 }
 
 function keyOf({ receiver, idempotencyKey }: StoredRequest): string | null {
