@@ -10,12 +10,14 @@ import type { StoredDelivery } from "../stored-delivery.ts";
 /** The requests of an inbox in memory. */
 export class MemoryRequests implements RequestStore {
   readonly #all = new Map<string, StoredRequest>();
-  readonly #byKey = new Map<string, string>();
 
   readonly add: RequestStore["add"] = async (request) => {
-    const known = this.#byKey.get(keyOf(request) ?? "");
-    if (known !== undefined) return this.get(known);
-    this.#put(request);
+    const { receiver, idempotencyKey: key } = request;
+    for (const one of this.#all.values()) {
+      const hasKey = key !== null && one.receiver === receiver && one.idempotencyKey === key;
+      if (hasKey) return copyOf(one);
+    }
+    this.#all.set(request.id, copyOf(request));
     return null;
   };
 
@@ -27,8 +29,8 @@ export class MemoryRequests implements RequestStore {
 
   readonly replace: RequestStore["replace"] = async (read, next) => {
     if (this.#all.get(read.id)?.version !== read.version) return false;
-    this.#delete(read);
-    if (next !== null) this.#put(next);
+    if (next === null) this.#all.delete(read.id);
+    else this.#all.set(read.id, copyOf(next));
     return true;
   };
 
@@ -65,27 +67,12 @@ export class MemoryRequests implements RequestStore {
     if (this.#all.size === 0) return;
     const kept = new Set([...deliveries].map(({ requestId }) => requestId));
     for (const one of this.#all.values()) {
-      if (isRequestOver(one, retention, now) && !kept.has(one.id)) this.#delete(one);
+      if (isRequestOver(one, retention, now) && !kept.has(one.id)) this.#all.delete(one.id);
     }
   }
-
-  #put(request: StoredRequest): void {
-    this.#all.set(request.id, copyOf(request));
-    const key = keyOf(request);
-    if (key !== null) this.#byKey.set(key, request.id);
-  }
-
-  #delete(request: StoredRequest): void {
-    this.#all.delete(request.id);
-    this.#byKey.delete(keyOf(request) ?? "");
-  }
 }
 
-/** As a store elsewhere makes it: what is kept is nobody else's object. */
+/** Copies a request, as a store elsewhere does: no caller has the kept one. */
 function copyOf(request: StoredRequest): StoredRequest {
   return JSON.parse(JSON.stringify(request)) as StoredRequest;
-}
-
-function keyOf({ receiver, idempotencyKey }: StoredRequest): string | null {
-  return idempotencyKey === null ? null : `${receiver} ${idempotencyKey}`;
 }
