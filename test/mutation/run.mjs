@@ -76,7 +76,7 @@ const others = {
   ...of(
     "reports/reports,reports/erasing",
     ...["reports/asking", "reports/known-requests", "reports/looking", "reports/overdue-sweep"],
-    ...["reports/own-deliveries", "reports/request", "reports/waiting-calls"],
+    ...["reports/request", "reports/waiting-calls"],
   ),
   ...of("http/node-shutdown,http/node-handler,receiver-close", "http/connections"),
   ...of("http/node-handler", "http/node-body"),

@@ -180,7 +180,7 @@ export const mutations: readonly Mutation[] = [
     file: `${core}/reports/known-requests.ts`,
     of: "add",
     becomes: `
-      const earlier = (await this.store?.add(request)) ?? null;
+      const earlier = await this.store.add(request);
       return earlier?.state === "unconfirmed" ? null : earlier;`,
     asksForReports: true,
   },
@@ -189,24 +189,21 @@ export const mutations: readonly Mutation[] = [
     file: `${core}/reports/known-requests.ts`,
     of: "add",
     becomes: `
-      const all = (await this.store?.list({ receiver: this.#receiver, limit: 1e9 })) ?? [];
+      const all = await this.store.list({ receiver: this.#receiver, limit: 1e9 });
       const { idempotencyKey: key } = request;
       const earlier = all.find((one) => key !== null && one.idempotencyKey === key);
       if (earlier !== undefined) return earlier;
-      this.store?.add(request).catch(() => {});
+      this.store.add(request).catch(() => {});
       return null;`,
     asksForReports: true,
   },
   {
     name: "notes that a request was told as overdue before it tells it",
-    file: `${core}/reports/own-deliveries.ts`,
-    of: "addOverdue",
+    file: `${core}/reports/overdue-sweep.ts`,
+    of: "#tell",
     becomes: `
-      const type = "report.overdue";
-      const { reportId } = request;
-      const delivery = await ownDelivery(origin, request, type, nothing);
-      await requests.change(request.id, (read) => told(read, origin.clock.wallNow()));
-      await origin.inbox.add(delivery, { to: "verified", verification: null, type, reportId });`,
+      await this.#requests.change(request, (read) => told(read, this.#settings.clock.wallNow()));
+      await this.#requests.tell(request, "report.overdue", null);`,
     asksForReports: true,
     seed: 75,
   },
@@ -215,12 +212,12 @@ export const mutations: readonly Mutation[] = [
     file: `${core}/reports/known-requests.ts`,
     of: "withContext",
     becomes: `
-      const { wallOffset } = this.#clock;
-      const request = await this.change(job.requestId ?? "", (read) =>
+      const found = await this.find(job.requestId);
+      const request = found && (await this.change(found, (read) =>
         read.dates.confirmedAt === null
-          ? { ...read, state: "open", dates: { ...read.dates, confirmedAt: this.#clock.now() + wallOffset } }
+          ? { ...read, state: "open", dates: { ...read.dates, confirmedAt: this.#clock.wallNow() } }
           : read,
-      );
+      ));
       return { ...job, context: request === null ? withoutToken : request.context };`,
     asksForReports: true,
   },

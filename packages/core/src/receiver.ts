@@ -36,7 +36,7 @@ import { Requests } from "./receive/requests.ts";
 import type { Receiver } from "./receiver-type.ts";
 import { KnownRequests } from "./reports/known-requests.ts";
 import { OverdueSweep } from "./reports/overdue-sweep.ts";
-import { createReports, type OwnReports } from "./reports/reports.ts";
+import { createReports } from "./reports/reports.ts";
 import { untilIdle } from "./run/idle.ts";
 import { Runner } from "./run/runner.ts";
 import { pruneForListsMs, Work } from "./run/work.ts";
@@ -75,7 +75,7 @@ class OwnReceiver implements Receiver {
   declare readonly [inside]: Inside;
   readonly inbox: ReceiverInbox;
   readonly reports: Receiver["reports"];
-  readonly #reports: OwnReports;
+  readonly #known: KnownRequests;
   readonly #sweep: OverdueSweep;
   readonly #requests: Requests;
   #closing: Promise<void> | undefined;
@@ -95,6 +95,7 @@ class OwnReceiver implements Receiver {
     this.#reporter = reporter;
     const recognizer = new Recognizer(settings.parse);
     const requests = new KnownRequests(inbox, name, clock);
+    this.#known = requests;
     const verify = new VerifyStage({ ...settings, recognizer, reporter, requests });
     const registrations = this.#registrations;
     const handle = new HandleStage({ ...settings, recognizer, reporter, registrations, requests });
@@ -115,8 +116,7 @@ class OwnReceiver implements Receiver {
     reporter.instrument({ lookout, numbers }, [desk, counters]);
     const prune = () => work.prune(pruneForListsMs);
     this.inbox = receiverInbox(settings, prune, runner);
-    this.#reports = createReports(settings, this.#callbacks, requests, runner, reporter, prune);
-    this.reports = this.#reports.reports;
+    this.reports = createReports(settings, this.#callbacks, requests, reporter, prune);
     const within = new InsideRequest(settings, verify, handle, reporter, runner.signal);
     const pipeline = new Pipeline(settings, this.#callbacks, within, runner, reporter);
     this.#requests = new Requests(settings, pipeline, runner, reporter, this.#connections);
@@ -174,7 +174,7 @@ class OwnReceiver implements Receiver {
     const { clock, inbox } = this.#settings;
     const until = clock.now() + timeoutMs;
     await this.#runner.close(timeoutMs);
-    this.#reports.end();
+    this.#known.end();
     this.#reservation.release();
     const leftMs = Math.min(timeoutMs, until - clock.now());
     const ends = [referenceCountOf(inbox).release(clock, leftMs), this.#reporter.end()];

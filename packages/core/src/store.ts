@@ -93,4 +93,5 @@ export { laterMark, noMark, Timekeeper } from "./lib/time/timekeeper.ts";
 export { settlesWithin } from "./lib/time/timeout.ts";
 export { assertKnownKeys } from "./lib/validate.ts";
 export { type Erased, eraseReport } from "./reports/erasing.ts";
-export { type StoredReports, storedReports } from "./reports/looking.ts";
+export { storedReports } from "./reports/looking.ts";
+export type { StoredReports } from "./reports/reports-type.ts";

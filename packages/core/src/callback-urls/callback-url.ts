@@ -76,7 +76,7 @@ export function createCallbacks(
   return {
     async url(base, context) {
       checkBase("callbackUrl: base", base);
-      const json = context === undefined ? "" : jsonOf(context);
+      const json = context === undefined ? "" : contextText("callbackUrl", context);
       if (json.length > longest) {
         throw new TypeError(
           `callbackUrl: context is ${json.length} characters of JSON, in a URL of at most ${longest}: give an id instead`,
@@ -138,10 +138,15 @@ function withToken(base: string, token: string): string {
   );
 }
 
-function jsonOf(context: unknown): string {
+/**
+ * The JSON text of a context.
+ *
+ * @throws TypeError that begins with the name of the function that it was given to
+ */
+export function contextText(whose: string, context: unknown): string {
   const json: string | undefined = JSON.stringify(context);
   if (json !== undefined) return json;
-  throw new TypeError(`callbackUrl: context must be something that JSON can hold`);
+  throw new TypeError(`${whose}: context must be something that JSON can hold`);
 }
 
 /** Splits a path and query into its first token and the rest. */

@@ -23,8 +23,7 @@ import { messages } from "../log-messages.ts";
 import type { Reporter } from "../observe/reporter.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import type { Claim, KnownRequests } from "../reports/known-requests.ts";
-import { overdueEvent } from "../reports/own-deliveries.ts";
-import { isSettled } from "../reports/request.ts";
+import { overdueEvent } from "../reports/request.ts";
 import { afterFailure } from "./after-failure.ts";
 import { dispatch, handlersFor, type Registration } from "./handlers.ts";
 import { toEvent } from "./to-event.ts";
@@ -164,26 +163,25 @@ export class HandleStage {
     const { logger, redact, reporter, requests } = this.#options;
     const { type } = event;
     const recognized = recognizedOf(event);
-    const requestId = job.requestId ?? "";
+    const { id, requestId } = job;
     let claim: Claim | null;
     try {
-      const isByHand = job.verification === "settled";
-      claim = await requests.claim(requestId, type, job.id, recognized.reportId, isByHand);
+      claim = await requests.claim(job, type, recognized.reportId);
     } catch (error) {
       return inboxAway(error, redact);
     }
     if (claim === null) return this.#dispatch(job, event, signal);
     if (claim.repeats !== null) {
-      logger.info?.({ id: job.id, requestId, why: claim.repeats }, messages.repeated);
+      logger.info?.({ id, requestId, why: claim.repeats }, messages.repeated);
       return { to: "handled", ...recognized, error: claim.repeats };
     }
-    const { state } = claim.request;
-    if (claim.isNew && isSettled(claim.request) && type !== `report.${state}`) {
-      logger.warn({ id: job.id, requestId, type, state }, messages.anotherEnd);
+    if (claim.isAnotherEnd) {
+      const { state } = claim.request;
+      logger.warn({ id, requestId, type, state }, messages.anotherEnd);
     }
     const outcome = await this.#dispatch(job, event, signal, claim.request.traceparent);
     if (outcome.to === "handled") {
-      await requests.done(requestId, type, job.id).catch(reporter.unexpected);
+      await requests.done(claim.request, type, id).catch(reporter.unexpected);
     }
     return outcome;
   }

@@ -160,7 +160,8 @@ function checkList(query: Omit<InboxQuery, "receiver">): void {
   checkText("list: after", after);
 }
 
-function checkLimit(whose: string, limit = 1): void {
+/** Throws a `TypeError` unless it is the limit of a list. */
+export function checkLimit(whose: string, limit = 1): void {
   const isCount = Number.isInteger(limit) || limit === Number.POSITIVE_INFINITY;
   assertOption(`${whose}: limit`, "an integer from 1, or Infinity", limit, isCount && limit >= 1);
 }
@@ -197,10 +198,12 @@ function checkDate(name: string, date: unknown): void {
   assertOption(name, "a valid Date", date, isDate && Number.isFinite(Number(date)));
 }
 
-function checkChoice(name: string, given: unknown): void {
+/** Throws a `TypeError` unless it is true or false. */
+export function checkChoice(name: string, given: unknown): void {
   assertOption(name, "true or false", given, typeof given === "boolean");
 }
 
-function checkText(name: string, given: unknown): void {
+/** Throws a `TypeError` unless it is text. */
+export function checkText(name: string, given: unknown): void {
   assertOption(name, "a string", given, typeof given === "string");
 }

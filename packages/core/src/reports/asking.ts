@@ -1,5 +1,5 @@
-import type { Callbacks } from "../callback-urls/callback-url.ts";
-import type { RequestedReport, ServiceAnswer } from "../client/client.ts";
+import { type Callbacks, contextOf } from "../callback-urls/callback-url.ts";
+import type { ServiceAnswer } from "../client/client.ts";
 import { responseIn } from "../client/service-response.ts";
 import { InvalidReportRequestError, ReporthookError } from "../errors.ts";
 import { newId } from "../inbox/id.ts";
@@ -11,96 +11,88 @@ import type { Requested } from "../observe/instrumentation.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import type { KnownRequests } from "./known-requests.ts";
 import type { RequestOptions } from "./reports-type.ts";
-import { confirmed, contextIn } from "./request.ts";
+import { confirmed } from "./request.ts";
 
 /** The parts of a receiver that send a request. */
-type Sending = Pick<ReceiverSettings, "client" | "clock"> & { readonly url: string };
-
-/** Stores a request and sends it, unless another one with its key is known. Rejects as `ReportRequests.request` does. */
-export async function askOnce(
-  made: StoredRequest,
-  { resend = false, signal }: Pick<RequestOptions, "resend" | "signal">,
-  sending: Sending,
-  callbacks: Callbacks,
-  requests: KnownRequests,
-): Promise<Requested> {
-  const earlier = await requests.add(made);
-  if (earlier !== null && !isSame(earlier, made)) throw reused(earlier.id);
-  if (earlier !== null && !(resend && earlier.state === "unconfirmed")) {
-    return { id: earlier.id, answer: earlier.answer };
-  }
-  const sent = earlier ?? made;
-  const answer = await send(sent, earlier !== null, signal, sending, callbacks, requests);
-  return { id: sent.id, answer };
-}
-
-/** Sends a stored request, and records the answer. */
-async function send(
-  request: StoredRequest,
-  isSentBefore: boolean,
-  signal: AbortSignal | undefined,
-  { client, clock, url }: Sending,
-  callbacks: Callbacks,
-  requests: KnownRequests,
-): Promise<ServiceAnswer> {
-  const { id, report } = request;
-  const webhookUrl = await callbacks.urlOfRequest(url, id);
-  let answer: ServiceAnswer;
-  try {
-    const given = await client.requestReport?.(
-      { ...report, webhook_url: webhookUrl },
-      { ...(signal !== undefined && { signal }), context: contextIn(request) },
-    );
-    answer = withoutSecret(given, webhookUrl.slice(webhookUrl.lastIndexOf("=") + 1));
-  } catch (error) {
-    if (isSentBefore || !isRefusal(error)) throw unsure(error, id);
-    const deleting = requests.change(id, (read) => (read.state === "unconfirmed" ? null : read));
-    await deleting.catch(unrecorded(id));
-    throw error;
-  }
-  const record = (read: StoredRequest): StoredRequest => ({
-    ...confirmed(read, clock.wallNow()),
-    answer,
-  });
-  const recording = requests.change(id, record, request);
-  await recording.catch(unrecorded(id));
-  return answer;
+interface Sending extends Pick<ReceiverSettings, "client" | "clock"> {
+  readonly callbacks: Callbacks;
+  /** The address of the receiver. */
+  readonly url: string;
+  readonly requests: KnownRequests;
 }
 
 /** Makes a request, not sent yet. */
 export function newRequest(
-  known: Pick<StoredRequest, "receiver" | "idempotencyKey" | "context" | "traceparent">,
-  report: RequestedReport,
+  asked: Pick<StoredRequest, "receiver" | "idempotencyKey" | "report" | "context" | "traceparent">,
   overdueMs: number,
   clock: Pick<ReceiverClock, "now" | "wallNow">,
 ): StoredRequest {
   const wallNow = clock.wallNow();
-  const later = { confirmedAt: null, processingAt: null, settledAt: null, overdueAt: null };
   return {
-    ...known,
+    ...asked,
     id: newId(wallNow),
-    report,
-    ...{ state: "unconfirmed", reportId: null, answer: null, claims: {} },
+    state: "unconfirmed",
     dueAt: clock.now() + overdueMs,
     settledAt: null,
     isTold: false,
     version: 0,
-    dates: { requestedAt: wallNow, dueAt: wallNow + overdueMs, ...later },
+    reportId: null,
+    answer: null,
+    dates: {
+      requestedAt: wallNow,
+      dueAt: wallNow + overdueMs,
+      confirmedAt: null,
+      processingAt: null,
+      settledAt: null,
+      overdueAt: null,
+    },
+    claims: {},
   };
 }
 
-function isSame(one: StoredRequest, other: StoredRequest): boolean {
-  const contextOf = ({ context }: StoredRequest): unknown =>
-    context === null ? null : JSON.parse(context);
-  return (
-    sorted(one.report) === sorted(other.report) &&
-    sorted(contextOf(one)) === sorted(contextOf(other))
-  );
+/**
+ * Stores a request, sends it and records the answer, unless another one with its key is known. Rejects as
+ * `ReportRequests.request` does.
+ */
+export async function askOnce(
+  made: StoredRequest,
+  { resend, signal }: Pick<RequestOptions, "resend" | "signal">,
+  { callbacks, client, clock, requests, url }: Sending,
+): Promise<Requested> {
+  const earlier = await requests.add(made);
+  if (earlier !== null && contentOf(earlier) !== contentOf(made)) throw reused(earlier.id);
+  if (earlier !== null && !(resend && earlier.state === "unconfirmed")) {
+    return { id: earlier.id, answer: earlier.answer };
+  }
+  const request = earlier ?? made;
+  const { id, report } = request;
+  const webhookUrl = await callbacks.urlOfRequest(url, id);
+  // The inbox's error stays as it is: it may be that of other calls too.
+  const unrecorded = (error: unknown): never => {
+    throw unsureCopy(error, id);
+  };
+  let answer: ServiceAnswer;
+  try {
+    const given = await client.requestReport?.(
+      { ...report, webhook_url: webhookUrl },
+      { ...(signal !== undefined && { signal }), context: contextOf(request) },
+    );
+    answer = withoutSecret(given, webhookUrl.slice(webhookUrl.lastIndexOf("=") + 1));
+  } catch (error) {
+    if (earlier !== null || !isRefusal(error)) throw unsure(error, id);
+    const deleted = (read: StoredRequest) => (read.state === "unconfirmed" ? null : read);
+    await requests.change(request, deleted).catch(unrecorded);
+    throw error;
+  }
+  const answered = (read: StoredRequest) => ({ ...confirmed(read, clock.wallNow()), answer });
+  await requests.change(request, answered).catch(unrecorded);
+  return { id, answer };
 }
 
-/** The JSON text of a value, the same for equal ones. */
-function sorted(value: unknown): string | undefined {
-  return JSON.stringify(value, (_, part: unknown) =>
+/** The report and the context of a request as text: the same for equal ones. */
+function contentOf(request: StoredRequest): string {
+  const content = [request.report, contextOf(request)];
+  return JSON.stringify(content, (_, part: unknown) =>
     typeof part === "object" && part !== null && !Array.isArray(part)
       ? Object.fromEntries(Object.entries(part).sort(([one], [other]) => (one < other ? -1 : 1)))
       : part,
@@ -124,23 +116,15 @@ function isRefusal(error: unknown): boolean {
 function unsure(error: unknown, requestId: string): Error {
   // The reason of a signal may end several requests.
   const isOwn = error instanceof Error && Object.isExtensible(error) && !("requestId" in error);
-  return withId(isOwn ? error : copyOf(error, requestId), requestId);
+  return isOwn
+    ? Object.assign(error, { requestId, retryable: false })
+    : unsureCopy(error, requestId);
 }
 
-/** Throws that the inbox has not recorded the answer. Its error stays as it is: it may be that of other calls too. */
-function unrecorded(requestId: string): (error: unknown) => never {
-  return (error) => {
-    throw withId(copyOf(error, requestId), requestId);
-  };
-}
-
-function copyOf(cause: unknown, requestId: string): Error {
+function unsureCopy(cause: unknown, requestId: string): Error {
   const message = `${describe(cause)}; the service may have request ${requestId}`;
   const code = cause instanceof ReporthookError ? cause.code : "service_failed";
-  return new ReporthookError(code, message, { cause });
-}
-
-function withId(error: Error, requestId: string): Error {
+  const error = new ReporthookError(code, message, { cause });
   return Object.assign(error, { requestId, retryable: false });
 }
 

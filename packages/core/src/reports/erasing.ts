@@ -1,8 +1,8 @@
 import { isOfReport } from "../inbox/erasing.ts";
 import type { Inbox } from "../inbox/inbox.ts";
-import type { StoredRequest } from "../inbox/request-store.ts";
+import type { RequestStore, StoredRequest } from "../inbox/request-store.ts";
 import type { EraseQuery } from "../inbox/selection.ts";
-import { KnownRequests } from "./known-requests.ts";
+import { changeRequest } from "./known-requests.ts";
 import { erasedRequest } from "./request.ts";
 
 /** The number of deliveries and of requests that were erased. */
@@ -19,39 +19,39 @@ const page = 1_000;
  * their ids, states and dates. With `dryRun` it only counts.
  */
 export async function eraseReport(inbox: Inbox, query: EraseQuery): Promise<Erased> {
-  const { dryRun = false, now, wallOffset = 0 } = query;
-  const found = await requestsOf(inbox, query);
-  let requests = 0;
-  for (const { id, receiver } of found) {
-    const known = new KnownRequests(inbox, receiver, { now: () => now, wallOffset });
-    let isNew = false;
-    await known.change(id, (read) => {
-      isNew = read.isErased !== true;
-      return isNew && !dryRun ? erasedRequest(read) : read;
-    });
-    if (isNew) requests++;
-  }
+  const { requests: store } = inbox;
+  const found = store === undefined ? [] : await requestsOf(inbox, store, query);
   const requestIds = found.map(({ id }) => id);
+  let requests = 0;
+  for (const one of found) {
+    if (store === undefined || one.isErased === true) continue;
+    if (query.dryRun !== true) await changeRequest(store, one, erasedRequest);
+    requests++;
+  }
   return { deliveries: (await inbox.erase?.({ ...query, requestIds })) ?? null, requests };
 }
 
 /** The requests that are meant: of a report also those that only their deliveries, or the service's answer, name. */
-async function requestsOf(inbox: Inbox, query: EraseQuery): Promise<StoredRequest[]> {
-  const { receiver, requestId, reportId = "" } = query;
-  const store = inbox.requests;
-  if (store === undefined) return [];
-  if (requestId !== undefined) return [(await store.get(requestId, receiver)) ?? []].flat();
+async function requestsOf(
+  inbox: Inbox,
+  store: RequestStore,
+  { receiver, requestId, reportId = "" }: EraseQuery,
+): Promise<StoredRequest[]> {
+  if (requestId !== undefined) {
+    const one = await store.get(requestId, receiver);
+    return one === null ? [] : [one];
+  }
   const state = inbox.guarantees.finds === "parked" ? "parked" : undefined;
   const limit = Number.POSITIVE_INFINITY;
   const deliveries = await inbox.list({ receiver, reportId, state, limit });
   const brought = new Set(deliveries.map((entry) => entry.requestId));
   const found: StoredRequest[] = [];
-  for (let after: string | undefined; ; ) {
-    const some = await store.list({ receiver, limit: page, after });
+  let some: StoredRequest[] = [];
+  do {
+    some = await store.list({ receiver, limit: page, after: some.at(-1)?.id });
     found.push(...some.filter((one) => brought.has(one.id) || names(one, reportId)));
-    if (some.length < page) return found;
-    after = some.at(-1)?.id;
-  }
+  } while (some.length === page);
+  return found;
 }
 
 function names({ reportId: read, answer }: StoredRequest, reportId: string): boolean {

@@ -1,71 +1,71 @@
 import { withoutToken } from "../callback-urls/callback-url.ts";
 import { ReporthookError } from "../errors.ts";
-import type { EventType } from "../events/events.ts";
+import type { EventType, Verification } from "../events/events.ts";
+import { dedupeKey } from "../inbox/dedupe-key.ts";
 import type { Job } from "../inbox/delivery.ts";
-import type { Inbox } from "../inbox/inbox.ts";
+import { newId } from "../inbox/id.ts";
+import type { AddResult, Inbox } from "../inbox/inbox.ts";
 import type { RequestStore, StoredRequest } from "../inbox/request-store.ts";
 import type { ReceiverClock } from "../lib/time/lived-clock.ts";
-import { claimed, erasedRequest, isSettled } from "./request.ts";
+import { claimed, erasedRequest, isEnd, isSettled } from "./request.ts";
+import { WaitingCalls } from "./waiting-calls.ts";
 
 /** The answer to {@link KnownRequests.claim}: whether the handlers of the delivery may run. */
 export interface Claim {
   readonly request: StoredRequest;
   /** Why they may not; null if they may. */
   readonly repeats: string | null;
-  /** Whether this is the first delivery with this event. */
-  readonly isNew: boolean;
+  /** Whether it brings a final status to a request that has the other one. */
+  readonly isAnotherEnd: boolean;
 }
 
-/** The requests of one receiver in its inbox. */
+/** The requests of one receiver in its inbox, and the deliveries that it stores about them itself. */
 export class KnownRequests {
-  isClosed = false;
-  /** Called when one has come to its end. */
-  onSettled = (): void => {};
+  readonly waiting: WaitingCalls = new WaitingCalls();
   readonly #inbox: Inbox;
   readonly #receiver: string;
-  readonly #clock: Pick<ReceiverClock, "now" | "wallOffset">;
+  readonly #clock: Pick<ReceiverClock, "now" | "wallNow">;
+  #isClosed = false;
 
-  constructor(inbox: Inbox, receiver: string, clock: Pick<ReceiverClock, "now" | "wallOffset">) {
+  constructor(inbox: Inbox, receiver: string, clock: Pick<ReceiverClock, "now" | "wallNow">) {
     this.#inbox = inbox;
     this.#receiver = receiver;
     this.#clock = clock;
   }
 
-  /** @throws ReporthookError `closed` once the receiver is: the inbox would be opened again */
-  get store(): RequestStore | undefined {
-    if (!this.isClosed) return this.#inbox.requests;
+  /**
+   * @throws TypeError if the inbox keeps no requests
+   * @throws ReporthookError `closed` once the receiver is: the inbox would be opened again
+   */
+  get store(): RequestStore {
+    const { requests } = this.#inbox;
+    if (requests === undefined) throw new TypeError(keepsNone);
+    if (!this.#isClosed) return requests;
     throw new ReporthookError("closed", `Receiver ${this.#receiver} is closed`);
+  }
+
+  /** The receiver is closed: nothing is recorded any more, and nobody waits. */
+  end(): void {
+    this.#isClosed = true;
+    this.waiting.wake();
   }
 
   /** Stores a new one and resolves to null; to the one that has its key, if there is one. */
   async add(request: StoredRequest): Promise<StoredRequest | null> {
-    return (await this.store?.add(request)) ?? null;
+    return this.store.add(request);
   }
 
   async find(id: string | null): Promise<StoredRequest | null> {
-    return id === null ? null : ((await this.store?.get(id, this.#receiver)) ?? null);
+    if (id === null || this.#inbox.requests === undefined) return null;
+    return this.store.get(id, this.#receiver);
   }
 
-  /**
-   * Changes a request as long as others change it meanwhile; `next` gets it as it is, and returns it to leave it alone, null to
-   * delete it. Resolves to what is stored then. If it was just read, `known` saves reading it again.
-   */
+  /** As {@link changeRequest} does. */
   async change(
-    id: string,
-    next: (request: StoredRequest) => StoredRequest | null | Promise<StoredRequest | null>,
-    known: StoredRequest | null = null,
+    request: StoredRequest,
+    next: Parameters<typeof changeRequest>[2],
   ): Promise<StoredRequest | null> {
-    for (let read = known; ; read = null) {
-      read ??= await this.find(id);
-      if (read === null) return null;
-      const changed = await next(read);
-      if (changed === read) return read;
-      const version = read.version + 1;
-      // An erased one tells nothing of what comes later.
-      const kept = changed?.isErased === true ? erasedRequest(changed) : changed;
-      const stored = kept === null ? null : { ...kept, version };
-      if (await this.store?.replace(read, stored)) return stored;
-    }
+    return changeRequest(this.store, request, next);
   }
 
   /** A job with the context of its request; without the token that is required, if the request is not known. */
@@ -76,34 +76,60 @@ export class KnownRequests {
 
   /** Has a delivery bring an event of its request, unless another one did, or a person tells it after the end; null if the request is not known. */
   async claim(
-    id: string,
+    { id: by, requestId, verification }: Pick<Job, "id" | "requestId" | "verification">,
     type: EventType,
-    by: string,
     reportId: string | null,
-    isByHand = false,
   ): Promise<Claim | null> {
+    const found = await this.find(requestId);
+    if (found === null) return null;
     let repeats: string | null = null;
     let isNew = false;
-    const request = await this.change(id, async (read) => {
-      repeats = await this.#whyNot(read, type, by, isByHand);
+    const request = await this.change(found, async (read) => {
+      repeats = await this.#whyNot(read, type, by, verification === "settled");
       isNew = repeats === null && read.claims[type]?.by !== by;
-      if (!isNew) return read;
-      const { wallOffset } = this.#clock;
-      return claimed(read, type, by, reportId, { now: this.#clock.now(), wallOffset });
+      return isNew ? claimed(read, type, by, reportId, this.#clock) : read;
     });
     if (request === null) return null;
-    if (isNew && isSettled(request)) this.onSettled();
+    if (isSettled(request)) this.waiting.wake();
     if (request.isErased === true) repeats ??= "no handler ran: the request was erased";
-    return { request, repeats, isNew };
+    const isAnotherEnd = isNew && isEnd(type) && type !== `report.${request.state}`;
+    return { request, repeats, isAnotherEnd };
   }
 
   /** Notes that the handlers of the delivery that brought an event have succeeded. */
-  async done(id: string, type: EventType, by: string): Promise<void> {
-    await this.change(id, (read) => {
+  async done(request: StoredRequest, type: EventType, by: string): Promise<void> {
+    await this.change(request, (read) => {
       const claim = read.claims[type];
       if (claim?.by !== by || claim.done) return read;
       return { ...read, claims: { ...read.claims, [type]: { by, done: true } } };
     });
+  }
+
+  /** Stores an event of a request that no notification brought: each of them once. */
+  async tell(
+    { id: requestId, reportId }: StoredRequest,
+    type: EventType,
+    verification: Verification | null,
+    body: Uint8Array = nothing,
+  ): Promise<AddResult> {
+    const receiver = this.#receiver;
+    const receivedAt = this.#clock.wallNow();
+    // No header can carry a line feed: no notification has such a signature.
+    const source = { receiver, signature: `${type}\n${requestId}`, url: "", body: nothing };
+    const delivery = {
+      id: newId(receivedAt),
+      receiver,
+      receivedAt,
+      arrivedAt: this.#clock.now(),
+      key: await dedupeKey(source),
+      signature: null,
+      url: "",
+      context: null,
+      requestId,
+      headers: {},
+      body,
+    };
+    return this.#inbox.add(delivery, { to: "verified", verification, type, reportId });
   }
 
   async #whyNot(
@@ -122,3 +148,30 @@ export class KnownRequests {
     return isTaken ? `no handler ran: it repeats ${earlier.by}` : null;
   }
 }
+
+/**
+ * Changes a request that was read, as long as others change it meanwhile; `next` gets it as it is, and returns it to leave it
+ * alone, null to delete it. Resolves to what is stored then.
+ */
+export async function changeRequest(
+  store: RequestStore,
+  request: StoredRequest,
+  next: (read: StoredRequest) => StoredRequest | null | Promise<StoredRequest | null>,
+): Promise<StoredRequest | null> {
+  let read: StoredRequest | null = request;
+  while (read !== null) {
+    const changed = await next(read);
+    if (changed === read) return read;
+    // An erased one tells nothing of what comes later.
+    const kept = changed?.isErased === true ? erasedRequest(changed) : changed;
+    const stored = kept === null ? null : { ...kept, version: read.version + 1 };
+    if (await store.replace(read, stored)) return stored;
+    read = await store.get(request.id, request.receiver);
+  }
+  return null;
+}
+
+const nothing = /* @__PURE__ */ new Uint8Array();
+
+const keepsNone =
+  "receiver.reports: this inbox keeps no requests. Give createReceiver another one as inbox, such as sqliteInbox(path), or bullmqInbox on Redis";

@@ -1,98 +1,81 @@
 import { ReporthookError } from "../errors.ts";
-import type { OfReceiver } from "../inbox/receiver-inbox.ts";
-import type { Life } from "../inbox/receivers.ts";
-import { requestStates, type StoredRequest } from "../inbox/request-store.ts";
+import { checkChoice, checkLimit, checkText, type OfReceiver } from "../inbox/receiver-inbox.ts";
+import { type RequestStore, requestStates, type StoredRequest } from "../inbox/request-store.ts";
 import { LivedClock } from "../lib/time/lived-clock.ts";
 import { Timekeeper } from "../lib/time/timekeeper.ts";
 import { assertKnownKeys, assertOption } from "../lib/validate.ts";
 import { KnownRequests } from "./known-requests.ts";
-import { addSettled } from "./own-deliveries.ts";
-import type { ReportRequests } from "./reports-type.ts";
-import { requestRecordOf } from "./request.ts";
+import type { FinalStatus, StoredReports } from "./reports-type.ts";
+import { isSettled, requestRecordOf } from "./request.ts";
 
-type Query = NonNullable<Parameters<ReportRequests["list"]>[0]>;
+const states: readonly string[] = ["overdue", ...requestStates];
+const expected = `overdue or one of ${requestStates.join(", ")}`;
+const ends: readonly FinalStatus[] = ["complete", "internal_error"];
 
-/** The part of {@link ReportRequests} for which no receiver has to run. */
-export interface StoredReports extends Pick<ReportRequests, "get" | "counts" | "settle"> {
-  /** Oldest first, unless a tool wants the newest first. */
-  list(
-    query?: Query & { readonly newestFirst?: boolean | undefined },
-  ): ReturnType<ReportRequests["list"]>;
-}
-
-const ends = ["complete", "internal_error"];
-
-/** Makes that part, for a receiver or for a tool without one. */
+/** Makes the part of reports for which no receiver has to run; `ready` comes before each question, and resolves to the store. */
 export function storedReports(
   { inbox, name, clock, time = new Timekeeper(new LivedClock(clock), inbox) }: OfReceiver,
   requests: KnownRequests = new KnownRequests(inbox, name, time.clock),
-  ready: () => Promise<void> = () => time.join(),
+  ready: () => Promise<RequestStore> = async () => {
+    const { store } = requests;
+    await time.join();
+    return store;
+  },
 ): StoredReports {
-  const ask = async <T>(query: (store: NonNullable<typeof inbox.requests>) => Promise<T>) => {
-    const store = inbox.requests;
-    if (store === undefined) throw new TypeError(keepsNone);
-    await ready();
-    return query(store);
-  };
   return {
     get: async (id) => {
-      checkId("get", id);
-      const found = await ask(() => requests.find(id));
-      return found === null ? null : requestRecordOf(found);
+      checkText("reports.get: id", id);
+      await ready();
+      const request = await requests.find(id);
+      return request === null ? null : requestRecordOf(request);
     },
     list: async (query = {}) => {
       assertKnownKeys("reports.list", query, ["state", "newestFirst", "limit", "after"]);
       const { state, newestFirst, limit = 100, after } = query;
-      const isState = state === undefined || state === "overdue" || requestStates.includes(state);
-      const expected = `overdue or one of ${requestStates.join(", ")}`;
+      const isState = state === undefined || states.includes(state);
       assertOption("reports.list: state", expected, state, isState);
-      const isCount = Number.isInteger(limit) || limit === Number.POSITIVE_INFINITY;
-      const many = "an integer from 1, or Infinity";
-      assertOption("reports.list: limit", many, limit, isCount && limit >= 1);
-      if (after !== undefined) checkId("list: after", after);
-      const found = await ask((store) =>
-        store.list({ receiver: name, state, newestFirst, limit, after }),
-      );
+      checkChoice("reports.list: newestFirst", newestFirst ?? false);
+      checkLimit("reports.list", limit);
+      checkText("reports.list: after", after ?? "");
+      const store = await ready();
+      const found = await store.list({ receiver: name, state, newestFirst, limit, after });
       return found.map(requestRecordOf);
     },
-    counts: () => ask((store) => store.counts(name)),
+    counts: async () => (await ready()).counts(name),
     settle: async (id, status, options = {}) => {
-      checkId("settle", id);
-      const expected = ends.join(" or ");
-      assertOption("reports.settle: status", expected, status, ends.includes(status));
+      checkText("reports.settle: id", id);
+      assertOption("reports.settle: status", ends.join(" or "), status, ends.includes(status));
       assertKnownKeys("reports.settle", options, ["body"]);
-      const body = bytesOf(options.body ?? {});
-      return ask(async () => {
-        const request = found(await requests.find(id), id);
-        return addSettled({ inbox, name, clock: time.clock }, requests, request, status, body);
-      });
+      const { body = {} } = options;
+      const isObject = typeof body === "object" && body !== null && !Array.isArray(body);
+      assertOption("reports.settle: body", "an object", body, isObject);
+      const bytes = new TextEncoder().encode(JSON.stringify(body));
+      await ready();
+      return settled(requests, found(await requests.find(id), id), status, bytes);
     },
   };
 }
 
-/** The text for an inbox without requests. */
-export const keepsNone =
-  "receiver.reports: this inbox keeps no requests. Give createReceiver another one as inbox, such as sqliteInbox(path), or bullmqInbox on Redis";
-
-/** @throws ReporthookError `closed` */
-export function assertOpen({ phase }: Life, name: string): void {
-  if (phase !== "closed") return;
-  throw new ReporthookError("closed", `Receiver ${name} is closed: its reports are asked no more`);
+/** Stores a final status that did not come as a notification, once; resolves to whether it changed anything. */
+async function settled(
+  requests: KnownRequests,
+  request: StoredRequest,
+  status: FinalStatus,
+  body: Uint8Array,
+): Promise<boolean> {
+  const type = `report.${status}` as const;
+  // The delivery that told it before was discarded.
+  const isFree = request.state === status && request.claims[type]?.done === false;
+  if (isSettled(request) && !isFree) return false;
+  const { id, status: added } = await requests.tell(request, type, "settled", body);
+  // The handle stage may have been first to claim it.
+  const delivery = { id, requestId: request.id, verification: "settled" } as const;
+  const claim = await requests.claim(delivery, type, request.reportId);
+  return added === "added" && claim?.request.claims[type]?.by === id;
 }
 
 /** @throws ReporthookError `not_found` */
 export function found(request: StoredRequest | null, id: string): StoredRequest {
   if (request !== null) return request;
   throw new ReporthookError("not_found", `No request with the id ${id}`);
-}
-
-/** @throws TypeError unless it is text */
-export function checkId(method: string, id: unknown): void {
-  assertOption(`reports.${method}: id`, "a string", id, typeof id === "string");
-}
-
-function bytesOf(body: object): Uint8Array {
-  const isObject = typeof body === "object" && !Array.isArray(body);
-  assertOption("reports.settle: body", "an object", body, isObject);
-  return new TextEncoder().encode(JSON.stringify(body));
 }

@@ -1,7 +1,8 @@
+import type { StoredRequest } from "../inbox/request-store.ts";
 import { setUnrefTimeout } from "../lib/time/clock.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import type { KnownRequests } from "./known-requests.ts";
-import { addOverdue } from "./own-deliveries.ts";
+import { told } from "./request.ts";
 
 const pauseMs = 1_000;
 const atOnce = 100;
@@ -12,7 +13,7 @@ export class OverdueSweep {
   readonly #requests: KnownRequests;
   #timer: unknown;
   #isStopped = false;
-  #telling: Promise<void> = Promise.resolve();
+  #looking: Promise<void> = Promise.resolve();
 
   constructor(settings: ReceiverSettings, requests: KnownRequests) {
     this.#settings = settings;
@@ -21,15 +22,17 @@ export class OverdueSweep {
 
   /** Looks each second from now on, if callback URLs are made here. */
   begin(onError: (error: unknown) => void): void {
-    const { callback, clock } = this.#settings;
-    if (this.#isStopped || callback === undefined || this.#requests.store === undefined) return;
-    const again = (): void => {
-      if (!this.#isStopped) this.#timer = setUnrefTimeout(clock, look, pauseMs);
+    const { callback, clock, inbox } = this.#settings;
+    if (callback === undefined || inbox.requests === undefined) return;
+    const look = (): void => {
+      this.#looking = this.tell()
+        .catch((error: unknown) => {
+          if (!this.#isStopped) onError(error);
+        })
+        .then(() => {
+          if (!this.#isStopped) this.#timer = setUnrefTimeout(clock, look, pauseMs);
+        });
     };
-    const failed = (error: unknown): void => {
-      if (!this.#isStopped) onError(error);
-    };
-    const look = (): void => void this.tell().catch(failed).then(again);
     look();
   }
 
@@ -37,24 +40,24 @@ export class OverdueSweep {
   stop(): Promise<void> {
     this.#isStopped = true;
     this.#settings.clock.clearTimeout(this.#timer);
-    return this.#telling;
+    return this.#looking;
   }
 
-  /** Has all told that are due now, one call after the other. */
-  readonly tell = (): Promise<void> => {
-    const telling = this.#telling.then(() => this.#tell());
-    this.#telling = telling.catch(() => {});
-    return telling;
-  };
-
-  async #tell(): Promise<void> {
-    const { clock, name, time } = this.#settings;
-    const { store } = this.#requests;
+  /** Has all told that are due now. */
+  readonly tell = async (): Promise<void> => {
+    const { clock, inbox, name, time } = this.#settings;
     await time.join();
+    if (inbox.requests === undefined) return;
     while (!this.#isStopped) {
-      const due = (await store?.due(name, clock.now(), atOnce)) ?? [];
-      for (const one of due) await addOverdue(this.#settings, this.#requests, one);
+      const due = await this.#requests.store.due(name, clock.now(), atOnce);
+      for (const one of due) await this.#tell(one);
       if (due.length < atOnce) return;
     }
+  };
+
+  /** Another process may tell it too: its event is stored once. */
+  async #tell(request: StoredRequest): Promise<void> {
+    await this.#requests.tell(request, "report.overdue", null);
+    await this.#requests.change(request, (read) => told(read, this.#settings.clock.wallNow()));
   }
 }

@@ -1,7 +1,9 @@
 import type { RequestedReport, ServiceAnswer } from "../client/client.ts";
 import type { RequestCounts, RequestState } from "../inbox/request-store.ts";
-import type { FinalStatus } from "./own-deliveries.ts";
 import type { RequestRecord } from "./request.ts";
+
+/** A final status that a person tells. */
+export type FinalStatus = "complete" | "internal_error";
 
 /** Options of {@link ReportRequests.request}. */
 export interface RequestOptions<Context = unknown> {
@@ -42,9 +44,10 @@ export interface ReportRequests<Context = unknown, Required extends boolean = fa
   ): Promise<{ readonly id: string; readonly answer: ServiceAnswer | null }>;
   /** One request, or null. */
   get(id: string): Promise<RequestRecord<Context> | null>;
-  /** Oldest first; `overdue` is told as overdue and not settled; `limit` is 100 when left out. */
+  /** Oldest first, unless told; `overdue` is told as overdue and not settled; `limit` is 100 when left out. */
   list(query?: {
     readonly state?: RequestState | "overdue" | undefined;
+    readonly newestFirst?: boolean | undefined;
     readonly limit?: number | undefined;
     readonly after?: string | undefined;
   }): Promise<RequestRecord<Context>[]>;
@@ -71,3 +74,6 @@ export interface ReportRequests<Context = unknown, Required extends boolean = fa
     options?: { readonly body?: object | undefined },
   ): Promise<boolean>;
 }
+
+/** The part of {@link ReportRequests} for which no receiver has to run. */
+export type StoredReports = Omit<ReportRequests, "request" | "wait">;

@@ -223,6 +223,17 @@ describe("following", () => {
     expect(lines).toMatchObject([{ message: messages.anotherEnd, fields: { state: "complete" } }]);
   });
 
+  it("an unknown event after the end is handled, and is no other final status", async () => {
+    const { receiver, reports, notify, seen, lines } = make();
+    await reports.request(report);
+    for (const status of ["complete", "archived"]) {
+      await notify(status);
+      await receiver.idle();
+    }
+    expect(seen.map(({ type }) => type)).toEqual(["report.complete", "unknown"]);
+    expect(lines).toEqual([]);
+  });
+
   it("a delivery whose handlers fail is tried again, and one that was discarded leaves its status to others", async () => {
     let fails = 2;
     const { receiver, reports, notify, observed, advanceUntil } = make();

@@ -1,7 +1,9 @@
+import { contextOf } from "../callback-urls/callback-url.ts";
 import type { RequestedReport, ServiceAnswer } from "../client/client.ts";
-import type { EventType } from "../events/events.ts";
+import type { EventType, OverdueEvent } from "../events/events.ts";
+import type { Job } from "../inbox/delivery.ts";
 import type { RequestState, StoredRequest } from "../inbox/request-store.ts";
-import type { LivedMoment } from "../inbox/transitions.ts";
+import type { ReceiverClock } from "../lib/time/lived-clock.ts";
 
 /** A request, as `receiver.reports` shows it. */
 export interface RequestRecord<Context = unknown> {
@@ -33,17 +35,11 @@ export function erasedRequest(request: StoredRequest): StoredRequest {
 }
 
 /** Shows a request. */
-export function requestRecordOf({
-  id,
-  state,
-  report,
-  idempotencyKey,
-  ...rest
-}: StoredRequest): RequestRecord {
-  const { reportId, answer, dates } = rest;
+export function requestRecordOf(request: StoredRequest): RequestRecord {
+  const { id, state, report, idempotencyKey, reportId, answer, dates } = request;
   const date = (ms: number | null): Date | null => (ms === null ? null : new Date(ms));
   return {
-    ...{ id, state, report, context: contextIn(rest) ?? null, idempotencyKey, reportId, answer },
+    ...{ id, state, report, context: contextOf(request) ?? null, idempotencyKey, reportId, answer },
     requestedAt: new Date(dates.requestedAt),
     confirmedAt: date(dates.confirmedAt),
     processingAt: date(dates.processingAt),
@@ -53,9 +49,21 @@ export function requestRecordOf({
   };
 }
 
-/** The context of a request; undefined without one. */
-export function contextIn({ context }: Pick<StoredRequest, "context">): unknown {
-  return context === null ? undefined : JSON.parse(context);
+/** Makes the event of a delivery that tells a request as overdue. */
+export function overdueEvent(
+  { id, receivedAt }: Pick<Job, "id" | "receivedAt">,
+  request: StoredRequest,
+): OverdueEvent {
+  const { id: requestId, report, answer, reportId, dates } = request;
+  return {
+    ...{ id, type: "report.overdue", requestId, report, answer, reportId, receivedAt },
+    context: contextOf(request),
+    requestedAt: new Date(dates.requestedAt),
+    dueAt: new Date(dates.dueAt),
+    confirmed: dates.confirmedAt !== null,
+    lastStatus: dates.processingAt === null ? null : "processing",
+    ...{ eventType: null, verification: null, body: null },
+  };
 }
 
 /** Whether a report has come to its end. */
@@ -79,18 +87,23 @@ export function told(request: StoredRequest, wallNow: number): StoredRequest {
   return { ...request, isTold: true, dates: { ...request.dates, overdueAt: wallNow } };
 }
 
+/** Whether an event brings a final status. */
+export function isEnd(type: EventType): boolean {
+  return type === "report.complete" || type === "report.internal_error";
+}
+
 /** The request once a delivery has brought an event of it: a status changes its state, unless that is final. */
 export function claimed(
   request: StoredRequest,
   type: EventType,
   by: string,
   reportId: string | null,
-  { now, wallOffset }: LivedMoment,
+  clock: Pick<ReceiverClock, "now" | "wallNow">,
 ): StoredRequest {
   // Of the others, each delivery is handled.
   const isStatus = type.startsWith("report.");
   const claims = isStatus ? { ...request.claims, [type]: { by, done: false } } : request.claims;
-  const wallNow = now + wallOffset;
+  const wallNow = clock.wallNow();
   if (type === "report.overdue") return told({ ...request, claims }, wallNow);
   const known = confirmed({ ...request, claims, reportId: request.reportId ?? reportId }, wallNow);
   const { dates } = known;
@@ -98,8 +111,7 @@ export function claimed(
     const processingAt = dates.processingAt ?? wallNow;
     return { ...known, dates: { ...dates, processingAt } };
   }
-  const isEnd = type === "report.complete" || type === "report.internal_error";
-  if (!isEnd || isSettled(known)) return known;
+  if (!isEnd(type) || isSettled(known)) return known;
   const state = type === "report.complete" ? "complete" : "internal_error";
-  return { ...known, state, settledAt: now, dates: { ...dates, settledAt: wallNow } };
+  return { ...known, state, settledAt: clock.now(), dates: { ...dates, settledAt: wallNow } };
 }
