@@ -70,11 +70,11 @@ class SqliteInbox implements Inbox {
   };
   readonly #store: StoreOptions;
   readonly requests: RequestStore = {
-    add: (request) => this.#ask({ do: "add", request }),
-    get: (id, receiver) => this.#ask({ do: "get", id, receiver }),
-    replace: (read, next) => this.#ask({ do: "replace", read, next }),
-    list: (query) => this.#ask({ do: "list", query }),
-    due: (receiver, until, limit) => this.#ask({ do: "due", receiver, until, limit }),
+    add: (...given) => this.#ask({ method: "add", given }),
+    get: (...given) => this.#ask({ method: "get", given }),
+    replace: (...given) => this.#ask({ method: "replace", given }),
+    list: (...given) => this.#ask({ method: "list", given }),
+    due: (...given) => this.#ask({ method: "due", given }),
     counts: async (receiver) => requestCounts(await this.#countsOf(receiver)),
   };
   readonly #client: ThreadClient;

@@ -7,9 +7,8 @@ import {
   type ErrorsQuery,
   type InboxQuery,
   ReporthookError,
-  type RequestQuery,
+  type RequestStore,
   type Stage,
-  type StoredRequest,
   type SummaryQuery,
   type TimeMark,
 } from "@reporthook/core";
@@ -127,18 +126,13 @@ export type ThreadCall =
   | { readonly ask: "keepTime"; readonly mark: TimeMark }
   | { readonly ask: "requests"; readonly call: RequestCall };
 
-/** A call of the part of the inbox that keeps requests. */
-export type RequestCall =
-  | { readonly do: "add"; readonly request: StoredRequest }
-  | { readonly do: "get"; readonly id: string; readonly receiver: string | undefined }
-  | { readonly do: "replace"; readonly read: StoredRequest; readonly next: StoredRequest | null }
-  | { readonly do: "list"; readonly query: RequestQuery }
-  | {
-      readonly do: "due";
-      readonly receiver: string;
-      readonly until: number;
-      readonly limit: number;
-    };
+/** A call of the part of the inbox that keeps requests; counts come with each reply. */
+export type RequestCall = {
+  [Name in Exclude<keyof RequestStore, "counts">]: {
+    readonly method: Name;
+    readonly given: Parameters<RequestStore[Name]>;
+  };
+}[Exclude<keyof RequestStore, "counts">];
 
 /** A message to the thread: everything requested in one tick. */
 export interface Request {

@@ -1,4 +1,4 @@
-import type { RequestQuery, StoredRequest } from "@reporthook/core";
+import type { RequestQuery, RequestStore, StoredRequest } from "@reporthook/core";
 import { type Retention, requestStates, unsettledKeptMs } from "@reporthook/core/store";
 import type { Database, Row, Statement, Value } from "../database/driver.ts";
 import { overdueKind, requestKinds } from "../protocol/counts.ts";
@@ -8,8 +8,15 @@ import type { Tables } from "./deliveries.ts";
 const columns = "receiver, id, key, state, due_at, settled_at, is_told, version, data";
 const isOverdue = "settled_at IS NULL AND is_told = 1";
 
+/** The methods of {@link RequestStore} that the main thread calls, without its promises. */
+type Called = {
+  [Name in RequestCall["method"]]: (
+    ...given: Parameters<RequestStore[Name]>
+  ) => Awaited<ReturnType<RequestStore[Name]>>;
+};
+
 /** The requests for reports in the file; it counts each change. */
-export class RequestTable {
+export class RequestTable implements Called {
   readonly #tables: Tables;
   readonly #statements = new Map<string, Statement>();
 
@@ -17,38 +24,12 @@ export class RequestTable {
     this.#tables = tables;
   }
 
-  answer(call: RequestCall): unknown {
-    switch (call.do) {
-      case "add":
-        return this.#add(call.request);
-      case "get":
-        return this.#get(call.id, call.receiver);
-      case "replace":
-        return this.#replace(call.read, call.next);
-      case "list":
-        return this.#list(call.query);
-      case "due":
-        return this.#due(call.receiver, call.until, call.limit);
-    }
+  answer({ method, given }: RequestCall): unknown {
+    const called = this[method] as (...given: readonly unknown[]) => unknown;
+    return called.apply(this, given);
   }
 
-  /** Deletes requests whose retention is over and of which no delivery is kept, at most so many; returns how many. */
-  prune({ handledMs }: Retention, now: number, most: number): number {
-    const unused =
-      "NOT EXISTS (SELECT 1 FROM delivery WHERE receiver = request.receiver AND request = request.id)";
-    const settled = this.#all(
-      `SELECT ${columns} FROM request WHERE settled_at < ? AND ${unused} ORDER BY settled_at LIMIT ?`,
-      ...[now - handledMs, most],
-    );
-    const given = this.#all(
-      `SELECT ${columns} FROM request WHERE ${isOverdue} AND due_at < ? AND ${unused} LIMIT ?`,
-      ...[now - unsettledKeptMs, most - settled.length],
-    );
-    for (const row of [...settled, ...given]) this.#delete(row);
-    return settled.length + given.length;
-  }
-
-  #add(request: StoredRequest): StoredRequest | null {
+  add(request: StoredRequest): StoredRequest | null {
     const { receiver, idempotencyKey: key } = request;
     const number = this.#tables.receivers.idOf(receiver);
     const [earlier] =
@@ -60,12 +41,12 @@ export class RequestTable {
     return null;
   }
 
-  #get(id: string, receiver: string | undefined): StoredRequest | null {
+  get(id: string, receiver?: string): StoredRequest | null {
     const row = this.#find(id, receiver);
     return row === undefined ? null : this.#requestOf(row);
   }
 
-  #replace(read: StoredRequest, next: StoredRequest | null): boolean {
+  replace(read: StoredRequest, next: StoredRequest | null): boolean {
     const row = this.#find(read.id, read.receiver);
     if (row === undefined || row["version"] !== read.version) return false;
     this.#delete(row);
@@ -73,7 +54,7 @@ export class RequestTable {
     return true;
   }
 
-  #list(query: RequestQuery): StoredRequest[] {
+  list(query: RequestQuery): StoredRequest[] {
     const { receiver, state, newestFirst = false, limit } = query;
     // Sorts after every id.
     const { after = newestFirst ? "~" : "" } = query;
@@ -93,13 +74,29 @@ export class RequestTable {
     return rows.slice(0, most).map((row) => this.#requestOf(row));
   }
 
-  #due(receiver: string, until: number, limit: number): StoredRequest[] {
+  due(receiver: string, until: number, limit: number): StoredRequest[] {
     const due = `SELECT ${columns} FROM request
       WHERE receiver = ? AND settled_at IS NULL AND is_told = 0 AND due_at <= ? ORDER BY due_at LIMIT ?`;
     return this.#tables.receivers
       .select(receiver)
       .flatMap((number) => this.#all(due, number, until, limit))
       .map((row) => this.#requestOf(row));
+  }
+
+  /** Deletes requests whose retention is over and of which no delivery is kept, at most so many; returns how many. */
+  prune({ handledMs }: Retention, now: number, most: number): number {
+    const unused =
+      "NOT EXISTS (SELECT 1 FROM delivery WHERE receiver = request.receiver AND request = request.id)";
+    const settled = this.#all(
+      `SELECT ${columns} FROM request WHERE settled_at < ? AND ${unused} ORDER BY settled_at LIMIT ?`,
+      ...[now - handledMs, most],
+    );
+    const given = this.#all(
+      `SELECT ${columns} FROM request WHERE ${isOverdue} AND due_at < ? AND ${unused} LIMIT ?`,
+      ...[now - unsettledKeptMs, most - settled.length],
+    );
+    for (const row of [...settled, ...given]) this.#delete(row);
+    return settled.length + given.length;
   }
 
   #find(id: string, receiver: string | undefined): Row | undefined {
