@@ -1,17 +1,8 @@
 import type { RequestCounts, RequestQuery, RequestStore, StoredRequest } from "@reporthook/core";
 import { type Retention, requestStates, unsettledKeptMs } from "@reporthook/core/store";
-import type { Session } from "../queues/session.ts";
+import type { OpenSession, Session } from "../queues/session.ts";
 import type { RedisCommands } from "../server/redis-commands.ts";
 import { addScript, pruneScript, replaceScript } from "./scripts.ts";
-
-/** The open inbox, as a question about requests needs it. */
-interface RequestSource {
-  readonly redis: RedisCommands;
-  /** The names of these receivers: of one, or of all. */
-  names(receiver: string | undefined): Promise<readonly string[]>;
-  /** Registers a receiver for all processes. */
-  register(receiver: string): Promise<unknown>;
-}
 
 const most = 1_000;
 
@@ -26,15 +17,15 @@ export class RedisRequests implements RequestStore {
   }
 
   readonly add: RequestStore["add"] = (request) =>
-    this.#ask(async ({ redis, register }) => {
-      await register(request.receiver);
+    this.#ask(async (redis, receivers) => {
+      await receivers.of(request.receiver);
       const key = this.#key(request.receiver);
       return requestIn(await redis.eval(addScript, 1, key, ...argumentsOf(request)));
     });
 
   readonly get: RequestStore["get"] = (id, receiver) =>
-    this.#ask(async ({ redis, names }) => {
-      for (const name of await names(receiver)) {
+    this.#ask(async (redis, receivers) => {
+      for (const name of await namesOf(receivers, receiver)) {
         const found = requestIn(await redis.hget(this.#key(name), id));
         if (found !== null) return found;
       }
@@ -42,17 +33,17 @@ export class RedisRequests implements RequestStore {
     });
 
   readonly replace: RequestStore["replace"] = ({ id, receiver, version }, next) =>
-    this.#ask(async ({ redis }) => {
+    this.#ask(async (redis) => {
       const changed = next === null ? [] : argumentsOf(next);
       const given = [id, String(version), ...changed];
       return (await redis.eval(replaceScript, 1, this.#key(receiver), ...given)) === 1;
     });
 
   readonly list: RequestStore["list"] = (query) =>
-    this.#ask(async (source) => {
+    this.#ask(async (redis, receivers) => {
       const found: StoredRequest[] = [];
-      for (const name of await source.names(query.receiver)) {
-        found.push(...(await this.#page(source, name, query)));
+      for (const name of await namesOf(receivers, query.receiver)) {
+        found.push(...(await this.#page(redis, name, query)));
       }
       const sign = query.newestFirst ? -1 : 1;
       found.sort((one, other) => (one.id < other.id ? -sign : sign));
@@ -60,9 +51,9 @@ export class RedisRequests implements RequestStore {
     });
 
   readonly counts: RequestStore["counts"] = (receiver) =>
-    this.#ask(async ({ redis, names }) => {
+    this.#ask(async (redis, receivers) => {
       const counts = { unconfirmed: 0, open: 0, complete: 0, internal_error: 0, overdue: 0 };
-      for (const name of await names(receiver)) {
+      for (const name of await namesOf(receivers, receiver)) {
         for (const state of [...requestStates, "overdue"] as const) {
           counts[state] += await redis.zcard(`${this.#key(name)}:${setOf(state)}`);
         }
@@ -71,7 +62,7 @@ export class RedisRequests implements RequestStore {
     });
 
   readonly due: RequestStore["due"] = (receiver, until, limit) =>
-    this.#ask(async ({ redis }) => {
+    this.#ask(async (redis) => {
       const set = `${this.#key(receiver)}:due`;
       const ids = await redis.zrangebyscore(set, "-inf", until, "LIMIT", 0, limit);
       return this.#all(redis, receiver, ids);
@@ -80,8 +71,8 @@ export class RedisRequests implements RequestStore {
   /** Deletes what is over. Settled ones are kept as long as parked deliveries: nothing finds those of a request. */
   prune({ handledMs, parkedMs }: Retention, now: number): Promise<void> {
     const kept = { settled: Math.max(handledMs, parkedMs), told: unsettledKeptMs };
-    return this.#ask(async ({ redis, names }) => {
-      for (const name of await names(undefined)) {
+    return this.#ask(async (redis, receivers) => {
+      for (const name of await receivers.names()) {
         for (const [set, keptMs] of Object.entries(kept)) {
           const before = Number.isFinite(keptMs) ? String(now - keptMs) : "-inf";
           while ((await redis.eval(pruneScript, 1, this.#key(name), set, before)) === 500);
@@ -90,14 +81,13 @@ export class RedisRequests implements RequestStore {
     });
   }
 
-  async #ask<T>(question: (source: RequestSource) => Promise<T>): Promise<T> {
+  async #ask<T>(
+    question: (redis: RedisCommands, receivers: OpenSession["receivers"]) => Promise<T>,
+  ): Promise<T> {
     try {
       return await this.#session.ask(async ({ connection, receivers }) => {
         if (connection.redis === null) throw new TypeError("PostgreSQL keeps no requests");
-        const names = async (receiver: string | undefined) =>
-          receiver === undefined ? receivers.names() : [receiver];
-        const register = (receiver: string) => receivers.of(receiver);
-        return question({ redis: await connection.redis(), names, register });
+        return question(await connection.redis(), receivers);
       });
     } catch (error) {
       throw await this.#session.explained(error);
@@ -105,7 +95,7 @@ export class RedisRequests implements RequestStore {
   }
 
   async #page(
-    { redis }: RequestSource,
+    redis: RedisCommands,
     receiver: string,
     { state, newestFirst = false, limit, after }: RequestQuery,
   ): Promise<StoredRequest[]> {
@@ -136,6 +126,14 @@ export class RedisRequests implements RequestStore {
   #key(receiver: string): string {
     return `${this.#prefix}-requests:${receiver}`;
   }
+}
+
+/** The name of a receiver, or those of all. */
+async function namesOf(
+  receivers: OpenSession["receivers"],
+  receiver: string | undefined,
+): Promise<readonly string[]> {
+  return receiver === undefined ? receivers.names() : [receiver];
 }
 
 function setOf(state: RequestQuery["state"]): string {

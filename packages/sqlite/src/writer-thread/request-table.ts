@@ -60,14 +60,10 @@ export class RequestTable implements Called {
     const { after = newestFirst ? "~" : "" } = query;
     const most = Math.min(limit, Number.MAX_SAFE_INTEGER);
     const rows = this.#tables.receivers.select(receiver).flatMap((number) => {
-      const from = `SELECT ${columns} FROM request WHERE receiver = ? AND id ${newestFirst ? "<" : ">"} ?`;
-      const end = `ORDER BY id ${newestFirst ? "DESC" : "ASC"} LIMIT ?`;
-      if (state === undefined) return this.#all(`${from} ${end}`, number, after, most);
-      if (state === "overdue") {
-        return this.#all(`${from} AND ${isOverdue} ${end}`, number, after, most);
-      }
-      const at = requestStates.indexOf(state);
-      return this.#all(`${from} AND state = ? ${end}`, number, after, at, most);
+      const sql = `SELECT ${columns} FROM request
+        WHERE receiver = ? AND id ${newestFirst ? "<" : ">"} ? AND ${conditionOf(state)}
+        ORDER BY id ${newestFirst ? "DESC" : "ASC"} LIMIT ?`;
+      return this.#all(sql, number, after, most);
     });
     const sign = newestFirst ? -1 : 1;
     rows.sort((one, other) => (String(one["id"]) < String(other["id"]) ? -sign : sign));
@@ -153,4 +149,9 @@ export class RequestTable implements Called {
     this.#statements.set(sql, statement);
     return statement;
   }
+}
+
+function conditionOf(state: RequestQuery["state"]): string {
+  if (state === undefined) return "TRUE";
+  return state === "overdue" ? isOverdue : `state = ${requestStates.indexOf(state)}`;
 }
