@@ -205,7 +205,7 @@ export const mutations: readonly Mutation[] = [
       await this.#requests.change(request, (read) => told(read, this.#settings.clock.wallNow()));
       await this.#requests.tell(request, "report.overdue", null);`,
     asksForReports: true,
-    seed: 75,
+    seed: 60,
   },
   {
     name: "confirms a request by any notification to its address",
