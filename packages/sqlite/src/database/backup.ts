@@ -1,5 +1,5 @@
 import { closeSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSync } from "node:fs";
-import { type Driver, unusable } from "./driver.ts";
+import { type Driver, inboxFailed } from "./driver.ts";
 
 /**
  * Copies a database at one moment into a new file, while others go on writing into it. Only its owner may read the copy, which
@@ -9,7 +9,7 @@ import { type Driver, unusable } from "./driver.ts";
  */
 export function copyDatabase(driver: Driver, path: string, file: string, overwrite: boolean): void {
   const exists = `${file} exists: name another file, or say that it may be overwritten`;
-  if (!overwrite && existsSync(file)) throw unusable(exists);
+  if (!overwrite && existsSync(file)) throw inboxFailed(exists);
   const part = `${file}.part-${process.pid}`;
   try {
     closeSync(openSync(part, "wx", 0o600));
@@ -29,8 +29,8 @@ export function copyDatabase(driver: Driver, path: string, file: string, overwri
     else linkSync(part, file);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    if (code === "EEXIST") throw unusable(exists);
-    throw unusable(`${path} can't be copied to ${file}: ${message}`, error);
+    if (code === "EEXIST") throw inboxFailed(exists);
+    throw inboxFailed(`${path} can't be copied to ${file}: ${message}`, error);
   } finally {
     rmSync(part, { force: true });
   }

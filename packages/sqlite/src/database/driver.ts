@@ -37,8 +37,8 @@ export interface Driver {
   open(path: string): Database;
 }
 
-/** The error of a driver or a file that can't be used, with the way out in its message. */
-export function unusable(message: string, cause?: unknown): ReporthookError {
+/** The error of an inbox that can't be used, with the way out in its message. */
+export function inboxFailed(message: string, cause?: unknown): ReporthookError {
   return new ReporthookError("inbox_failed", message, cause === undefined ? {} : { cause });
 }
 
@@ -79,7 +79,7 @@ export function loadDriver(name?: string, modules: ModuleSource = runtime): Driv
   if (name === undefined) {
     const driver = find(builtinName, modules) ?? find(installedName, modules);
     if (driver !== null) return driver;
-    throw unusable(
+    throw inboxFailed(
       `There is no SQLite in ${process.version}, and ${installedName} is found ${nowhere}. ${wayOut}`,
     );
   }
@@ -89,7 +89,7 @@ export function loadDriver(name?: string, modules: ModuleSource = runtime): Driv
   const driver = find(name, modules);
   if (driver !== null) return driver;
   const missing = `The SQLite driver "${name}" is found ${nowhere}.`;
-  throw unusable(
+  throw inboxFailed(
     name.startsWith("node:")
       ? `There is no ${name} in ${process.version}. ${wayOut}`
       : tried.includes(name)
@@ -121,7 +121,7 @@ function driverOf(name: string, module: string, load: () => unknown): Driver {
     const [reason] = String(cause instanceof Error ? cause.message : cause).split("\n");
     const isPartial = (cause as { readonly code?: unknown } | null)?.code === "MODULE_NOT_FOUND";
     const way = isPartial ? "Copy all of it, its native part too, or install it there" : wayOut;
-    throw unusable(
+    throw inboxFailed(
       `The SQLite driver "${name}" is installed and can't be loaded: ${reason}. ${way}`,
       cause,
     );

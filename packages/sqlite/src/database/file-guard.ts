@@ -2,7 +2,7 @@ import { lstatSync, type Stats } from "node:fs";
 import { dirname } from "node:path";
 import type { ReporthookError } from "@reporthook/core";
 import { describe } from "@reporthook/core/store";
-import { type Database, unusable } from "./driver.ts";
+import { type Database, inboxFailed } from "./driver.ts";
 import type { FileContent } from "./file-content.ts";
 import type { LogContent } from "./log-content.ts";
 import { damagedPath, isDamage, setAside } from "./place.ts";
@@ -138,7 +138,7 @@ export class FileGuard {
   /** Notes damage for good, and sets the file aside; returns the error of all that comes. */
   latch(problem: string): ReporthookError {
     if (this.#damage === null) {
-      this.#damage = unusable(
+      this.#damage = inboxFailed(
         `${problem}: nothing is written to it any more. ${restart(this.#path)}`,
       );
       if (isSameFile(this.#seen(this.#path)[0], this.#file)) setAside(this.#path);
@@ -176,7 +176,7 @@ export class FileGuard {
     const wayOut = isInbox
       ? "put the file back. If it is gone, only this process still has its data: copy it before you end the app, as docs/operating.md says under When the inbox fails"
       : "put the file back, or restart the app";
-    throw unusable(`${path} was ${what} while it was open${why}: ${wayOut}`);
+    throw inboxFailed(`${path} was ${what} while it was open${why}: ${wayOut}`);
   }
 
   /** Looks for damage in a file that was moved: another process may have set it aside, or it was written over before. */

@@ -9,7 +9,7 @@ import {
   type Stats,
 } from "node:fs";
 import { dirname } from "node:path";
-import { type Database, type Driver, unusable } from "./driver.ts";
+import { type Database, type Driver, inboxFailed } from "./driver.ts";
 import { isBetween, readHeader } from "./header.ts";
 import { logMarksOf } from "./log-content.ts";
 import { sqliteCode } from "./result-code.ts";
@@ -67,7 +67,7 @@ function checkDamaged(driver: Driver, path: string): void {
     database.exec("PRAGMA busy_timeout = 3000");
     if (isWhole(database)) return;
     setAside(path);
-    throw unusable(
+    throw inboxFailed(
       `${path} is damaged: restore a backup, or recover it, ${runbook}. It is ${damagedPath(path)} now`,
     );
   } finally {
@@ -97,7 +97,8 @@ export function preparePlace(
   if (wasDamaged) takeBack(path);
   try {
     const log = logMarksOf(path);
-    if (!existsSync(path) && !migrate) throw unusable(`There is no ${path}: name the app's file`);
+    if (!existsSync(path) && !migrate)
+      throw inboxFailed(`There is no ${path}: name the app's file`);
     if (!existsSync(path) && log.isEmpty) create(path);
     checkPlace(path);
     const held = isOf(descriptor, path) ? descriptor : descriptorOf(path);
@@ -154,7 +155,7 @@ function checkFile(path: string, descriptor: number | null, marks: readonly numb
   const belongs = isKnown || (header !== null && isBetween(header.mark, first - 1, last));
   if (!isMissing && belongs) return;
   const what = isMissing ? "is missing or empty" : "is an older copy or another file";
-  throw unusable(
+  throw inboxFailed(
     `${path} ${what}, and ${path}-wal holds deliveries of the file before it: put that file back, or move the log away to go on without them, ${runbook}`,
   );
 }
@@ -175,13 +176,13 @@ export function checkPlace(path: string): void {
   }
   if (!file.isFile()) return;
   if (file.nlink > 1) {
-    throw unusable(
+    throw inboxFailed(
       `${path} has ${file.nlink} names (hard links), each with a log of its own: delete the others, which this lists: find / -xdev -samefile ${path}`,
     );
   }
   // On overlayfs alone, other files than mounted ones may be of another device than their folder.
   if (file.dev !== folder.dev && isMounted(path) && !isMounted(`${path}-wal`)) {
-    throw unusable(
+    throw inboxFailed(
       `${path} is mounted without its log, ${path}-wal, which would be lost with the container: mount its folder instead`,
     );
   }

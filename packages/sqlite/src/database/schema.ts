@@ -1,5 +1,5 @@
 import { randomInt } from "node:crypto";
-import { type Database, rollBack, unusable } from "./driver.ts";
+import { type Database, inboxFailed, rollBack } from "./driver.ts";
 import { applicationId, marks, schemaIn, userVersionOf } from "./header.ts";
 
 /** The version of the schema: a file of any other one is refused. */
@@ -151,10 +151,10 @@ export function hasSchema(database: Database, path: string, mayMake: boolean): b
   const { application, version, tables } = database.prepare(whatItIs).get() ?? {};
   if (application === 0 && version === 0 && tables === 0) {
     if (mayMake) return false;
-    throw unusable(`${path} is no inbox yet: let the app open it first`);
+    throw inboxFailed(`${path} is no inbox yet: let the app open it first`);
   }
   if (application !== applicationId) {
-    throw unusable(`${path} is the SQLite file of another application: name another file`);
+    throw inboxFailed(`${path} is the SQLite file of another application: name another file`);
   }
   const found = schemaIn(Number(version));
   if (found === schemaVersion) return true;
@@ -162,7 +162,7 @@ export function hasSchema(database: Database, path: string, mayMake: boolean): b
     found > schemaVersion
       ? ["a newer", "update the package"]
       : ["an older", "let the older one work off what waits in it, then name a new file"];
-  throw unusable(
+  throw inboxFailed(
     `${path} was written by ${written} version of @reporthook/sqlite (${found}, this one knows ${schemaVersion}): ${wayOut}`,
   );
 }

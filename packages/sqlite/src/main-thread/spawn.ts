@@ -1,6 +1,7 @@
 import { Worker, type WorkerOptions } from "node:worker_threads";
-import { ReporthookError } from "@reporthook/core";
+import type { ReporthookError } from "@reporthook/core";
 import { describe } from "@reporthook/core/store";
+import { inboxFailed } from "../database/driver.ts";
 import { findInstalled } from "../database/installed.ts";
 import type { ThreadOptions } from "../protocol/protocol.ts";
 import { threadCode } from "../thread-code.ts";
@@ -26,11 +27,6 @@ function surroundings(): WorkerOptions {
   const isPlugged = process.versions["pnp"] !== undefined;
   const plug = isPlugged ? findInstalled("pnpapi")?.file : undefined;
   return { env, execArgv: plug === undefined ? [] : ["--require", plug] };
-}
-
-/** The error of an inbox that can't be used. */
-export function inboxFailed(message: string, cause?: unknown): ReporthookError {
-  return new ReporthookError("inbox_failed", message, cause === undefined ? {} : { cause });
 }
 
 /** The error of a thread that has failed. */

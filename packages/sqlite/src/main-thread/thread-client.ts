@@ -1,11 +1,11 @@
 import { setTimeout } from "node:timers";
 import type { Backlog, ReporthookError } from "@reporthook/core";
 import { describe, ShownChanges } from "@reporthook/core/store";
+import { inboxFailed } from "../database/driver.ts";
 import { backlogOf, type CountsByKind } from "../protocol/counts.ts";
 import type { StoreOptions } from "../protocol/protocol.ts";
 import { ConsumerGroup } from "./consumer-group.ts";
 import type { ConsumerSource, Recording } from "./recording.ts";
-import { inboxFailed } from "./spawn.ts";
 import { ThreadConnection } from "./thread-connection.ts";
 
 const reopenMs = 1_000;

@@ -2,6 +2,7 @@ import { clearImmediate, setImmediate } from "node:timers";
 import type { Worker } from "node:worker_threads";
 import type { AddResult, Arrival, NewDelivery, ReporthookError } from "@reporthook/core";
 import { describe, newStoredDelivery, type StoredDelivery } from "@reporthook/core/store";
+import { inboxFailed } from "../database/driver.ts";
 import { type CountsByKind, isUsual, kindOf } from "../protocol/counts.ts";
 import {
   addResultOf,
@@ -22,7 +23,7 @@ import { HeldFile } from "./held-file.ts";
 import { Pending, type PendingDelivery } from "./pending.ts";
 import { Pulse } from "./pulse.ts";
 import type { Recording } from "./recording.ts";
-import { inboxFailed, startThread, threadFailed } from "./spawn.ts";
+import { startThread, threadFailed } from "./spawn.ts";
 import { Waiters } from "./waiters.ts";
 
 interface Adding extends PendingDelivery {
