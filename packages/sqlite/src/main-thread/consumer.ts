@@ -133,11 +133,11 @@ export class SqliteConsumer implements Consumer, RunHost {
     if (this.#credit <= 0 && this.#missingCredit > 0) this.source.flush();
   }
 
-  /** Wakes when the next delivery comes due; null when none waits. */
-  wakeAt(at: number | null): void {
+  /** Wakes when the next delivery comes due; Infinity when none waits. */
+  wakeAt(at: number): void {
     if (this.#due?.at === at) return;
     this.#sleep();
-    if (at === null || this.stopped) return;
+    if (at === Number.POSITIVE_INFINITY || this.stopped) return;
     const wake = (): void => {
       this.#due = null;
       this.#ask();

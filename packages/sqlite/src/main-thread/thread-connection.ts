@@ -200,28 +200,28 @@ export class ThreadConnection {
     const { consumers } = this.#owner;
     if (asOf !== null && workerId !== null && !lost) this.#ownedAsOf = asOf;
     for (const [receiver, ofOne] of counts) this.#owner.counts.set(receiver, ofOne);
-    const inMemory = new Map<number, StoredDelivery>();
-    const wanted = new Set(claimed.filter(({ stored }) => stored === null).map(({ seq }) => seq));
+    /** Makes what was just added or recorded, by its number: if it is claimed at once, the thread does not send it back. */
+    const sent = new Map<number, () => StoredDelivery>();
     this.#adding.settle(adds, (result, adding) => {
       const { delivery, arrival } = adding;
       this.pending.remove(adding);
       const stored = unlessFailed(result);
       const seq = seqOf(stored);
       const added = addResultOf(delivery.id, stored);
-      if (added.status === "added" && seq !== null && wanted.has(seq)) {
-        inMemory.set(seq, newStoredDelivery(delivery, arrival, added.sameSignatureAs ?? null));
+      if (added.status === "added" && seq !== null) {
+        const { sameSignatureAs = null } = added;
+        sent.set(seq, () => newStoredDelivery(delivery, arrival, sameSignatureAs));
       }
       return added;
     });
     for (const [index, recording] of this.#recordings.splice(0, completions.length).entries()) {
-      const { completion, stored } = recording;
-      if (wanted.has(completion.seq)) inMemory.set(completion.seq, stored);
+      sent.set(recording.completion.seq, () => recording.stored);
       recording.resolve(completions[index] as CompletionResult);
     }
     this.#calling.settle(calls, (result) => unlessFailed(result).value);
     if (lost) consumers.loseLeases(this.#pulse.leasesLost());
     for (const { consumer, seq, stored, isFirstStart, cost } of claimed) {
-      const delivery = stored ?? inMemory.get(seq);
+      const delivery = stored ?? sent.get(seq)?.();
       if (delivery === undefined) throw new Error(`The thread leased ${seq}, which is not here`);
       const leased = { seq, workerId: workerId ?? 0, stored: delivery, isFirstStart };
       consumers.lease(consumer, leased, cost);

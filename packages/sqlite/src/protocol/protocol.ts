@@ -181,8 +181,11 @@ export interface Claims {
   readonly claimed: readonly Claimed[];
   /** The worker that holds the leases; null before the first. */
   readonly workerId: number | null;
-  /** For consumers with credit left: the new due time of the next delivery, which is now if more wait than were claimed. */
-  readonly due: readonly { readonly consumer: number; readonly at: number | null }[];
+  /**
+   * When the next delivery of a consumer is due, if that has changed and it has credit: -Infinity if one may be due now, Infinity if
+   * none waits.
+   */
+  readonly due: readonly { readonly consumer: number; readonly at: number }[];
   /** Deliveries that were parked, because work on them ended the process too often. */
   readonly poisoned: readonly StoredDelivery[];
   readonly takeovers: readonly Takeover[];

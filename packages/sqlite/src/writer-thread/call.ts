@@ -56,14 +56,14 @@ function carryOut(call: ThreadCall, callees: Callees): unknown {
     case "keepNotes":
       return callees.notes.keep(call.receiver, call.notes);
     case "act":
-      claimer.invalidate();
+      claimer.consumers.invalidate();
       return admin.act(call.query, call.after, call.number);
     case "acts":
       return callees.acts.list(call.query);
     case "errors":
       return callees.errors.next(call.query, call.from);
     case "erase":
-      claimer.invalidate();
+      claimer.consumers.invalidate();
       return callees.eraser.next(call.query, call.from);
     case "prune":
       return call.dryRun ? maintenance.foresee(call.now) : maintenance.prune(call.now);

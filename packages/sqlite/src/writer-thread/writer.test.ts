@@ -139,11 +139,11 @@ describe("batches", () => {
     commit(adds(...ids));
     const first = commit({ consumers: [consumer(100)] });
     expect(idsOf(first)).toEqual(ids.slice(0, 32));
-    expect(first.due).toEqual([{ consumer: 1, at: now }]);
+    expect(first.due).toEqual([{ consumer: 1, at: -Infinity }]);
     const second = commit({ ...adds("new"), consumers: [consumer(0)] });
     // The delivery that has just come is the newest, and still in memory.
     expect(idsOf(second)).toEqual([undefined, ...ids.slice(32)]);
-    expect(second.due).toEqual([{ consumer: 1, at: null }]);
+    expect(second.due).toEqual([{ consumer: 1, at: Infinity }]);
     writer.close();
   });
 
@@ -155,7 +155,7 @@ describe("batches", () => {
     const { claimed, due } = commit({ ...adds(...many("c")), consumers: [consumer(0)] });
     expect(idsOf({ claimed }).filter((id) => id === undefined)).toHaveLength(50);
     expect(claimed).toHaveLength(82);
-    expect(due).toEqual([{ consumer: 1, at: now }]);
+    expect(due).toEqual([{ consumer: 1, at: -Infinity }]);
     writer.close();
   });
 
@@ -297,8 +297,8 @@ describe("batches", () => {
 
     // Released, it has five starts again.
     const query = { act: "release", receiver: "a", id: "1", now, by: null } as const;
-    commit({ calls: [{ ask: "act", query, after: "", number: null }] });
-    expect(idsOf(commit({ consumers: [consumer(1)] }))).toEqual(["1"]);
+    const release = { ask: "act", query, after: "", number: null } as const;
+    expect(idsOf(commit({ calls: [release], consumers: [consumer(1)] }))).toEqual(["1"]);
     const later = { ms: 0 };
     const next = open(path, later);
     const at = (): number => now + 10 ** 9 + later.ms * 1_000;

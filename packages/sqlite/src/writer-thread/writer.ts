@@ -1,6 +1,7 @@
 import type { Database } from "../database/driver.ts";
 import type { FileGuard } from "../database/file-guard.ts";
 import type { ReceiverCounts } from "../protocol/counts.ts";
+import type { Queued } from "../protocol/position.ts";
 import {
   type CallResult,
   type Claims,
@@ -33,6 +34,8 @@ import { assertRoom, failureOf, failureOfAll } from "./errors.ts";
 import { Lived } from "./lived.ts";
 import { RequestTable } from "./request-table.ts";
 import { Transactions } from "./transactions.ts";
+
+const newlyQueued: Queued = { stage: "verify", dueAt: null };
 
 /** Runs a step as it is, or in a transaction that fails alone. */
 type Runner = <T>(step: () => T) => T | ThreadFailure;
@@ -102,7 +105,6 @@ export class Writer {
   commitBatch(requests: readonly Request[]): Reply {
     for (const { consumers } of requests) this.#claimer.consumers.update(consumers);
     if (requests.length > 0) this.#pulse.hasSent();
-    else this.#claimer.consumers.listAll();
     this.#claimer.begin();
     let results: Results;
     let claims: Claims = { claimed: [], workerId: null, due: [], ...nothingRescued };
@@ -178,7 +180,7 @@ export class Writer {
     const rescued = requests.length > 0 ? nothingRescued : rescue(this.#leases, this.#callees);
     const claimed = this.#claimer.finish();
     const { workerId } = this.#leases;
-    const due = this.#claimer.consumers.due();
+    const due = this.#claimer.consumers.takeDue();
     return { results, claims: { claimed, workerId, due, ...rescued } };
   }
 
@@ -219,31 +221,29 @@ export class Writer {
 
   #add(origin: Origin, addition: Addition): StoredResult {
     const { receiver, changes } = origin;
-    const queued =
-      changes === null ? ({ stage: "verify", dueAt: null } as const) : queuedAfter(changes);
+    const queued = changes === null ? newlyQueued : queuedAfter(changes);
     // A delivery that does not begin as received has its position overwritten.
-    const claimedBy =
-      changes === null ? this.#claimer.claimNew(receiver, addition.arrivedAt) : null;
-    const workerId = claimedBy === null ? null : this.#leases.register();
+    const consumer =
+      changes === null ? this.#claimer.consumerForNew(receiver, addition.arrivedAt) : null;
+    const workerId = consumer === null ? null : this.#leases.register();
     const result = this.#deliveries.add(origin, addition, workerId);
     const seq = seqOf(result);
     const bytes = addition.body.byteLength;
-    if (seq !== null) this.#claimer.arrived({ seq, receiver, queued, claimedBy, bytes });
+    if (seq !== null) this.#claimer.passOn({ seq, receiver, queued, consumer, bytes });
     return result;
   }
 
   #record(completion: Completion): boolean {
     const { seq, leasedTo, receiver, keepsLease, changes } = completion;
-    const queued = queuedAfter(changes);
-    const claimedBy = keepsLease ? null : this.#claimer.claimAgain(receiver, queued);
-    const { workerId } = this.#leases;
     // This process may have leased it again.
-    if (workerId === null || leasedTo !== workerId) return false;
-    const leaseAgain = keepsLease ? queued?.stage : claimedBy?.state.stage;
+    if (leasedTo !== this.#leases.workerId) return false;
+    const queued = queuedAfter(changes);
+    const consumer = keepsLease ? null : this.#claimer.consumerFor(receiver, queued);
+    const leaseAgain = keepsLease ? queued?.stage : consumer?.state.stage;
     if (!this.#deliveries.record(completion, leaseAgain ?? null)) return false;
     if (keepsLease) return true;
     this.#leases.held--;
-    this.#claimer.arrived({ seq, receiver, queued, claimedBy, bytes: 0 });
+    this.#claimer.passOn({ seq, receiver, queued, consumer, bytes: 0 });
     this.#maintenance.bound(retentionClassAfter(changes));
     return true;
   }

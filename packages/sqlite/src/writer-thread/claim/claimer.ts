@@ -1,4 +1,3 @@
-import type { Stage } from "@reporthook/core";
 import type { StoredDelivery } from "@reporthook/core/store";
 import type { Queued } from "../../protocol/position.ts";
 import type { Claimed } from "../../protocol/protocol.ts";
@@ -14,8 +13,8 @@ export interface Arrived {
   readonly receiver: string;
   /** Null at the end of its way. */
   readonly queued: Queued | null;
-  /** The consumer that has claimed it. */
-  readonly claimedBy: ActiveConsumer | null;
+  /** The consumer that its row is leased for. */
+  readonly consumer: ActiveConsumer | null;
   /** The size of its body, if that was not in memory before. */
   readonly bytes: number;
 }
@@ -28,7 +27,10 @@ const claimedAtLeast = 32;
 /** A delivery costs one credit, and another for each of these bytes: all bodies in memory are bounded, too. */
 const bytesPerCredit = 64 * 1_024;
 
-/** Claims deliveries for the consumers of this process: as they come if nothing waits before them, else from the queue. */
+/**
+ * Claims deliveries for the consumers of this process: the one that is stored or recorded, if nothing waits before it, and at the
+ * end of a batch those that wait in the queue. The row of a claimed delivery says that this process has its lease.
+ */
 export class Claimer {
   readonly consumers: Consumers = new Consumers();
   readonly #queue: Queue;
@@ -36,8 +38,6 @@ export class Claimer {
   readonly #receivers: ReceiverIds;
   /** The time of receipt of the newest delivery that this process has stored, by receiver. */
   readonly #newest = new Map<string, number>();
-  /** Deliveries that came in this batch and wait, so that the main thread has them in memory: bytes of their bodies, by number. */
-  #inMemory = new Map<number, number>();
   #claimed: Claimed[] = [];
   /** Whether the batch has failed: no further claim would reach a consumer. */
   #failed = false;
@@ -50,65 +50,37 @@ export class Claimer {
 
   /** Begins a batch. */
   begin(): void {
-    this.#inMemory = new Map();
     this.#claimed = [];
     this.#failed = false;
   }
 
-  /** The consumer for a delivery that is about to be stored, for the verify stage: the newest is always first. */
-  claimNew(receiver: string, arrivedAt: number): ActiveConsumer | null {
+  /** The consumer that can have a delivery that is about to be stored: to be verified, the newest is always first. */
+  consumerForNew(receiver: string, arrivedAt: number): ActiveConsumer | null {
     const newest = this.#newest.get(receiver) ?? Number.NEGATIVE_INFINITY;
     if (arrivedAt > newest) this.#newest.set(receiver, arrivedAt);
-    return this.#claimFor(receiver, "verify", arrivedAt >= newest);
+    if (!this.#mayClaim) return null;
+    return this.consumers.readyFor(receiver, "verify", arrivedAt >= newest);
   }
 
-  /** The consumer for a delivery that is about to be recorded; null if it has to wait, or is at the end of its way. */
-  claimAgain(receiver: string, queued: Queued | null): ActiveConsumer | null {
-    if (queued === null || queued.dueAt !== null) return null;
-    return this.#claimFor(receiver, queued.stage, false);
+  /** The consumer that can have a delivery that is about to be recorded; null if it has to wait, or is at the end of its way. */
+  consumerFor(receiver: string, queued: Queued | null): ActiveConsumer | null {
+    if (queued === null || queued.dueAt !== null || !this.#mayClaim) return null;
+    return this.consumers.readyFor(receiver, queued.stage, false);
   }
 
-  #claimFor(receiver: string, stage: Stage, isFirst: boolean): ActiveConsumer | null {
-    return this.#failed || !this.#leases.mayClaim
-      ? null
-      : this.consumers.claimant(receiver, stage, isFirst);
+  /** Gives a delivery to its consumer, which has it in memory; without one it waits. */
+  passOn({ seq, receiver, queued, consumer, bytes }: Arrived): void {
+    if (consumer !== null) this.#give(consumer, seq, null, bytes, true);
+    else if (queued !== null) this.consumers.noteWaiting(receiver, queued);
   }
 
-  /** Notes a delivery that was stored or recorded, and its claim. */
-  arrived({ seq, receiver, queued, claimedBy, bytes }: Arrived): void {
-    if (claimedBy !== null) {
-      this.#take(claimedBy, seq, null, bytes);
-    } else if (queued !== null) {
-      this.#inMemory.set(seq, bytes);
-      this.consumers.noteWaiting(receiver, queued.stage, queued.dueAt);
-    }
-  }
-
-  /** Forgets the deliveries in the main thread's memory: their rows were changed. */
-  invalidate(): void {
-    this.consumers.invalidate();
-    this.#inMemory = new Map();
-  }
-
-  /** Claims waiting deliveries; returns all that were claimed in this batch. */
+  /** Claims deliveries that wait; returns all that were claimed in this batch. */
   finish(): readonly Claimed[] {
-    for (const consumer of this.consumers.begun()) {
-      this.#queue.hasten(this.#waitingFor(consumer));
-      consumer.hastened = true;
+    for (const consumer of this.consumers.begun) {
+      if (consumer.state.stage === "verify") this.#queue.hasten(this.#waitingFor(consumer));
     }
     // Others claim what this process could not begin.
-    for (const consumer of this.#leases.mayClaim ? this.consumers.toServe() : []) {
-      const { credit, spent, left } = consumer;
-      const waiting = this.#waitingFor(consumer);
-      const limit = Math.min(credit - spent, Math.max(claimedAtLeast, 2 * left));
-      consumer.dueAt = this.#queue.promote(waiting);
-      const seqs = this.#queue.next(waiting, limit);
-      let claimed = 0;
-      while (claimed < seqs.length && consumer.spent < consumer.credit) {
-        this.#claim(consumer, seqs[claimed++] as number);
-      }
-      consumer.drained = claimed < limit && claimed === seqs.length;
-    }
+    for (const consumer of this.#mayClaim ? this.consumers.toServe() : []) this.#serve(consumer);
     return this.#claimed;
   }
 
@@ -117,9 +89,26 @@ export class Claimer {
   }
 
   rollBack(): void {
-    this.consumers.rollBack();
+    this.consumers.rollBack(this.#claimed);
     this.#claimed = [];
     this.#failed = true;
+  }
+
+  get #mayClaim(): boolean {
+    return !this.#failed && this.#leases.mayClaim;
+  }
+
+  #serve(consumer: ActiveConsumer): void {
+    const limit = Math.min(consumer.credit, Math.max(claimedAtLeast, 2 * consumer.left));
+    const waiting = this.#waitingFor(consumer);
+    const laterAt = this.#queue.promote(waiting);
+    const seqs = this.#queue.next(waiting, limit);
+    let claimed = 0;
+    while (claimed < seqs.length && consumer.credit > 0) {
+      this.#claim(consumer, seqs[claimed++] as number);
+    }
+    const isAll = claimed < limit && claimed === seqs.length;
+    consumer.dueAt = isAll ? laterAt : -Infinity;
   }
 
   #waitingFor({ state }: ActiveConsumer): Waiting {
@@ -129,28 +118,22 @@ export class Claimer {
 
   #claim(consumer: ActiveConsumer, seq: number): void {
     const { stage, receiver } = consumer.state;
-    const workerId = this.#leases.register();
-    const bytes = this.#inMemory.get(seq);
-    if (bytes !== undefined) {
-      this.#queue.lease(seq, stage, workerId);
-      this.#take(consumer, seq, null, bytes);
-      return;
-    }
-    const row = this.#queue.leaseAndRead(seq, stage, workerId);
+    const row = this.#queue.lease(seq, stage, this.#leases.register());
     const stored = storedDeliveryOf(row, receiver);
-    this.#take(consumer, seq, stored, stored.body?.byteLength ?? 0, Number(row["starts"]) <= 1);
+    const bytes = stored.body?.byteLength ?? 0;
+    this.#give(consumer, seq, stored, bytes, Number(row["starts"]) <= 1);
   }
 
-  #take(
-    to: ActiveConsumer,
+  #give(
+    consumer: ActiveConsumer,
     seq: number,
     stored: StoredDelivery | null,
     bytes: number,
-    isFirstStart = true,
+    isFirstStart: boolean,
   ): void {
     const cost = 1 + Math.floor(bytes / bytesPerCredit);
-    to.spent += cost;
+    consumer.credit -= cost;
     this.#leases.held++;
-    this.#claimed.push({ consumer: to.state.consumer, seq, stored, isFirstStart, cost });
+    this.#claimed.push({ consumer: consumer.state.consumer, seq, stored, isFirstStart, cost });
   }
 }

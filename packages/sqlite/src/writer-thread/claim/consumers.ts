@@ -1,138 +1,113 @@
 import type { Stage } from "@reporthook/core";
 import type { LivedMoment } from "@reporthook/core/store";
-import type { ConsumerState } from "../../protocol/protocol.ts";
+import type { Queued } from "../../protocol/position.ts";
+import type { Claimed, ConsumerState } from "../../protocol/protocol.ts";
 
-/** A consumer of this process, with its credit. */
+/** A consumer of this process. */
 export interface ActiveConsumer {
-  /** As it was told last. */
+  /** As the main thread has sent it last. */
   state: ConsumerState;
-  /** Whether it was told in the running batch, and so the time by which it is served. */
-  isListed: boolean;
-  /** Whether its next due time may have changed since that was told. */
-  hasNews: boolean;
   /** The credit that is left; negative if it got more deliveries than it wanted. */
   credit: number;
-  /** The credit used in the running batch. */
-  spent: number;
-  /** The number of new deliveries of the batch that have to wait. */
+  /** When the first of its deliveries is due; -Infinity if one may be due now, Infinity if none waits. */
+  dueAt: number;
+  /** The same as the main thread knows it; null if it has to be told. */
+  toldDueAt: number | null;
+  /** The number of deliveries of the running batch that have to wait. */
   left: number;
-  /** Whether nothing is due for it now. */
-  drained: boolean;
-  /** The next due time. */
-  dueAt: number | null;
-  /** Whether what it found waiting, planned by another process, was brought forward. */
-  hastened: boolean;
 }
 
-/** The consumers of this process, and the state of their queues. A batch has work for those that it lists, and for no others. */
+/** The consumers of this process: their credit, and when their next deliveries are due. */
 export class Consumers {
   readonly #byReceiver = new Map<string, readonly ActiveConsumer[]>();
   #all: readonly ActiveConsumer[] = [];
+  #begun: ActiveConsumer[] = [];
   #last: LivedMoment = { now: 0, wallOffset: 0 };
 
   get size(): number {
     return this.#all.length;
   }
 
+  /** The consumers that have begun since the last commit. */
+  get begun(): readonly ActiveConsumer[] {
+    return this.#begun;
+  }
+
   /** The last known time of a receiver; of another one, when it has no consumer here. */
   readonly momentOf = (receiver: string): LivedMoment =>
     this.#byReceiver.get(receiver)?.[0]?.state ?? this.#last;
 
-  /** Updates the states of consumers that have begun or ended, or want to be served. */
+  /** Takes over the states that the main thread has sent, and the credit that they add. */
   update(states: readonly ConsumerState[]): void {
     for (const state of states) {
       this.#last = state;
       const ofReceiver = this.#byReceiver.get(state.receiver) ?? [];
       const known = ofReceiver.find((one) => one.state.consumer === state.consumer);
-      if (known === undefined || state.hasEnded) {
-        const others = ofReceiver.filter((one) => one !== known);
-        this.#set(state.receiver, state.hasEnded ? others : [...others, consumerOf(state)]);
+      if (state.hasEnded) {
+        this.#set(
+          state.receiver,
+          ofReceiver.filter((one) => one !== known),
+        );
+      } else if (known === undefined) {
+        const begun = { state, credit: state.credit, dueAt: -Infinity, toldDueAt: null, left: 0 };
+        this.#begun.push(begun);
+        this.#set(state.receiver, [...ofReceiver, begun]);
       } else {
         known.state = state;
         known.credit += state.credit;
-        known.isListed = true;
-        known.hasNews = true;
+        known.toldDueAt = null;
       }
     }
   }
 
-  /** Lists all of them, for upkeep: by the time that they were told last. */
-  listAll(): void {
-    for (const one of this.#all) {
-      one.isListed = true;
-      one.hasNews = true;
-    }
-  }
-
-  /** The consumers of the verify stage that have just begun. */
-  begun(): readonly ActiveConsumer[] {
-    return this.#all.filter(({ hastened, state }) => state.stage === "verify" && !hastened);
-  }
-
-  /** The listed consumers with credit whose queues may not be empty. */
+  /** The consumers with credit for which something may be due. */
   toServe(): readonly ActiveConsumer[] {
-    return this.#all.filter((one) => one.isListed && one.credit > one.spent && !hasNothingDue(one));
+    return this.#all.filter((one) => one.credit > 0 && isDue(one));
   }
 
-  /** For consumers with credit left: the due time of the next delivery if it may be new; now if some have to wait. */
-  due(): { readonly consumer: number; readonly at: number | null }[] {
-    return this.#all
-      .filter(({ hasNews, credit, spent }) => hasNews && credit > spent)
-      .map(({ state, drained, dueAt }) => ({
-        consumer: state.consumer,
-        at: drained ? dueAt : state.now,
-      }));
+  /** The due times that the main thread does not know, of consumers with credit: others ask once they have some. */
+  takeDue(): { readonly consumer: number; readonly at: number }[] {
+    const untold = this.#all.filter((one) => one.credit > 0 && one.dueAt !== one.toldDueAt);
+    for (const one of untold) one.toldDueAt = one.dueAt;
+    return untold.map(({ state, dueAt }) => ({ consumer: state.consumer, at: dueAt }));
   }
 
-  /** The consumer that claims a new delivery, if it is the first in order or nothing else is due; null if it has to wait. */
-  claimant(receiver: string, stage: Stage, isFirst: boolean): ActiveConsumer | null {
-    for (const one of this.#byReceiver.get(receiver) ?? []) {
-      if (one.state.stage !== stage) continue;
-      if (one.credit > one.spent && (isFirst || hasNothingDue(one))) return one;
-    }
-    return null;
+  /** The consumer that can have a delivery at once, if this is the first in order or nothing else is due; else null. */
+  readyFor(receiver: string, stage: Stage, isFirst: boolean): ActiveConsumer | null {
+    const ofReceiver = this.#byReceiver.get(receiver) ?? [];
+    const isReady = (one: ActiveConsumer): boolean =>
+      one.state.stage === stage && one.credit > 0 && (isFirst || !isDue(one));
+    return ofReceiver.find(isReady) ?? null;
   }
 
-  /** Marks the queues of all consumers as unknown. */
+  /** Has all consumers look for what is due: the file has changed otherwise than by their deliveries. */
   invalidate(): void {
-    for (const one of this.#all) {
-      one.drained = false;
-      one.hasNews = true;
-    }
+    for (const one of this.#all) one.dueAt = -Infinity;
   }
 
-  /** Notes that a new delivery waits: until `dueAt`, or for credit. */
-  noteWaiting(receiver: string, stage: Stage, dueAt: number | null): void {
+  /** Notes that a delivery of the batch waits: until it is due, or for credit. */
+  noteWaiting(receiver: string, { stage, dueAt }: Queued): void {
     for (const one of this.#byReceiver.get(receiver) ?? []) {
       if (one.state.stage !== stage) continue;
-      one.hasNews = true;
-      if (dueAt !== null) {
-        one.dueAt = Math.min(dueAt, one.dueAt ?? dueAt);
-      } else {
-        one.drained = false;
-        one.left++;
-      }
+      one.dueAt = Math.min(one.dueAt, dueAt ?? -Infinity);
+      if (dueAt === null) one.left++;
     }
   }
 
-  /** Ends a batch: deducts the used credit. */
+  /** Ends a batch. */
   commit(): void {
-    for (const one of this.#all) {
-      one.credit -= one.spent;
-      one.spent = 0;
-      one.left = 0;
-      one.isListed = false;
-      one.hasNews = false;
-    }
+    this.#begun = [];
+    for (const one of this.#all) one.left = 0;
   }
 
-  /** Ends a failed batch: no credit was used, and the queues are unknown. */
-  rollBack(): void {
+  /** Ends a batch that has failed: gives back the credit of what was claimed. Nobody knows what is due, nor is told. */
+  rollBack(claimed: readonly Claimed[]): void {
     for (const one of this.#all) {
-      one.spent = 0;
-      one.hastened = false;
+      const own = claimed.filter(({ consumer }) => consumer === one.state.consumer);
+      one.credit += own.reduce((sum, { cost }) => sum + cost, 0);
+      one.left = 0;
+      one.toldDueAt = null;
     }
-    this.commit();
     this.invalidate();
   }
 
@@ -143,19 +118,7 @@ export class Consumers {
   }
 }
 
-function consumerOf(state: ConsumerState): ActiveConsumer {
-  const unknown = { drained: false, dueAt: null, hastened: false };
-  return {
-    state,
-    isListed: true,
-    hasNews: true,
-    credit: state.credit,
-    spent: 0,
-    left: 0,
-    ...unknown,
-  };
-}
-
-function hasNothingDue({ drained, dueAt, state }: ActiveConsumer): boolean {
-  return drained && (dueAt === null || dueAt > state.now);
+/** Whether something may be due for a consumer. */
+function isDue({ dueAt, state }: ActiveConsumer): boolean {
+  return dueAt <= state.now;
 }

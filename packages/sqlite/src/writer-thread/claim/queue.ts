@@ -27,7 +27,6 @@ export class Queue {
   readonly #byDue: Statement;
   readonly #newest: Statement;
   readonly #lease: Statement;
-  readonly #leaseAndRead: Statement;
 
   constructor(database: Database) {
     this.#promote = database.prepare(
@@ -46,9 +45,9 @@ export class Queue {
     this.#newest = database.prepare(
       "SELECT seq, rank FROM delivery WHERE receiver = ? AND queue = ? ORDER BY rank DESC, seq LIMIT ?",
     );
-    const lease = "UPDATE delivery SET queue = ?, rank = ?, starts = starts + 1 WHERE seq = ?";
-    this.#lease = database.prepare(lease);
-    this.#leaseAndRead = database.prepare(`${lease} RETURNING *`);
+    this.#lease = database.prepare(
+      "UPDATE delivery SET queue = ?, rank = ?, starts = starts + 1 WHERE seq = ? RETURNING *",
+    );
   }
 
   /** The numbers of the next deliveries, at most `limit`, in their order. */
@@ -65,11 +64,11 @@ export class Queue {
     return seqs([...young, ...polite, ...rows.filter(isPast)].slice(0, limit));
   }
 
-  /** Moves deliveries that have come due to the front queue; returns the next due time, or null. */
-  promote({ receiver, stage, now }: Omit<Waiting, "knownSince">): number | null {
+  /** Moves deliveries that have come due to the front queue; returns the next due time, Infinity if none waits for one. */
+  promote({ receiver, stage, now }: Omit<Waiting, "knownSince">): number {
     const { later, first } = queues[stage];
     const dueAt = this.#firstDueAt(receiver, later);
-    if (dueAt === null || dueAt > now) return dueAt;
+    if (dueAt > now) return dueAt;
     this.#promote.run(first, receiver, later, now);
     return this.#firstDueAt(receiver, later);
   }
@@ -80,17 +79,14 @@ export class Queue {
     this.#hasten.run(at, at, receiver, queues[stage].later, at);
   }
 
-  lease(seq: number, stage: Stage, workerId: number): void {
-    this.#lease.run(queues[stage].leased, workerId, seq);
+  /** Leases a delivery to a worker; returns its row. */
+  lease(seq: number, stage: Stage, workerId: number): Row {
+    return this.#lease.get(queues[stage].leased, workerId, seq) ?? {};
   }
 
-  leaseAndRead(seq: number, stage: Stage, workerId: number): Row {
-    return this.#leaseAndRead.get(queues[stage].leased, workerId, seq) ?? {};
-  }
-
-  #firstDueAt(receiver: number, later: number): number | null {
+  #firstDueAt(receiver: number, later: number): number {
     const row = this.#firstDue.get(receiver, later);
-    return row === undefined ? null : Number(row["rank"]);
+    return row === undefined ? Infinity : Number(row["rank"]);
   }
 }
 
