@@ -17,13 +17,8 @@ import {
 } from "../protocol/protocol.ts";
 import { type Addition, eachAddition } from "../protocol/request-batch.ts";
 import { queuedAfter, retentionClassAfter } from "../protocol/row.ts";
-import { Acts } from "./admin/acts.ts";
-import { Admin } from "./admin/admin.ts";
-import { Eraser } from "./admin/erase.ts";
-import { readersOf } from "./admin/facts.ts";
 import { Maintenance } from "./admin/maintenance.ts";
-import { Query } from "./admin/query.ts";
-import { answerTo, type Callees } from "./call.ts";
+import { Calls } from "./calls.ts";
 import { Claimer } from "./claim/claimer.ts";
 import { Leases } from "./claim/leases.ts";
 import { MainThreadPulse } from "./claim/main-thread-pulse.ts";
@@ -31,7 +26,6 @@ import { Queue } from "./claim/queue.ts";
 import { nothingRescued, rescue } from "./claim/rescue.ts";
 import { Deliveries } from "./deliveries.ts";
 import { assertRoom, failureOf, failureOfAll } from "./errors.ts";
-import { Lived } from "./lived.ts";
 import { RequestTable } from "./request-table.ts";
 import { Transactions } from "./transactions.ts";
 
@@ -52,7 +46,7 @@ export class Writer {
   readonly #leases: Leases;
   readonly #claimer: Claimer;
   readonly #maintenance: Maintenance;
-  readonly #callees: Callees;
+  readonly #calls: Calls;
   readonly #transactions: Transactions;
   #failing = false;
 
@@ -76,18 +70,12 @@ export class Writer {
     this.#leases = leases;
     this.#claimer = claimer;
     this.#maintenance = maintenance;
-    const lived = new Lived(database);
-    const query = new Query(deliveries, lived);
-    const acts = new Acts(deliveries.tables);
-    const eraser = new Eraser(deliveries, acts);
-    const admin = new Admin(deliveries, query, lived, acts);
-    const own = { admin, acts, eraser, query, maintenance, claimer, lived, requests };
     const probe = (): void => {
       if (this.#failing) leases.probe();
       // A tool writes nothing to find that out.
       else if (!migrate) assertRoom(path);
     };
-    this.#callees = { ...own, ...readersOf(deliveries, maintenance), probe };
+    this.#calls = new Calls(deliveries, maintenance, requests, claimer.consumers, probe);
     this.#transactions = new Transactions(deliveries, leases, file, () =>
       claimer.consumers.invalidate(),
     );
@@ -177,7 +165,10 @@ export class Writer {
     if (this.#failing) this.#leases.probe();
     this.#leases.heartbeat();
     const results = this.#perform(requests, (step) => step(), false);
-    const rescued = requests.length > 0 ? nothingRescued : rescue(this.#leases, this.#callees);
+    const rescued =
+      requests.length > 0
+        ? nothingRescued
+        : rescue(this.#leases, this.#claimer.consumers, this.#maintenance);
     const claimed = this.#claimer.finish();
     const { workerId } = this.#leases;
     const due = this.#claimer.consumers.takeDue();
@@ -213,8 +204,7 @@ export class Writer {
       });
       this.#deliveries.write();
       for (const one of request.completions) completions.push(run(() => this.#record(one)));
-      for (const call of request.calls)
-        calls.push(run(() => answerTo(call, this.#callees, this.#path)));
+      for (const call of request.calls) calls.push(run(() => this.#calls.answer(call, this.#path)));
     }
     return { adds, completions, calls };
   }

@@ -12,8 +12,6 @@ import { countsByState, failingIn, parkedFor } from "../../protocol/counts.ts";
 import { queues } from "../../protocol/position.ts";
 import { retentionClass } from "../../protocol/row.ts";
 import type { Deliveries } from "../deliveries.ts";
-import { StoredNotes } from "../notes.ts";
-import { Errors } from "./errors.ts";
 import type { Maintenance } from "./maintenance.ts";
 
 const maxCounted = 10_000;
@@ -100,19 +98,6 @@ export class StoredFacts {
     }
     return mostFrequent(errors);
   }
-}
-
-/** The readers that need no more, for calls. */
-export function readersOf(
-  deliveries: Deliveries,
-  maintenance: Pick<Maintenance, "retention">,
-): { readonly errors: Errors; readonly facts: StoredFacts; readonly notes: StoredNotes } {
-  const { database } = deliveries.tables;
-  return {
-    errors: new Errors(deliveries.tables),
-    facts: new StoredFacts(deliveries, maintenance),
-    notes: new StoredNotes(database),
-  };
 }
 
 function finite(time: number): number | null {

@@ -1,22 +1,16 @@
 import type { Claims } from "../../protocol/protocol.ts";
 import type { Maintenance } from "../admin/maintenance.ts";
-import type { Claimer } from "./claimer.ts";
+import type { Consumers } from "./consumers.ts";
 import type { Leases } from "./leases.ts";
 
 /** The part of {@link Claims} that comes from other workers. */
 export type Rescued = Pick<Claims, "poisoned" | "takeovers">;
 
-interface Rescuers {
-  readonly claimer: Pick<Claimer, "consumers">;
-  readonly maintenance: Maintenance;
-}
-
 /** Nothing was rescued. */
 export const nothingRescued: Rescued = { poisoned: [], takeovers: [] };
 
 /** Takes over the deliveries of dead workers, if this process has consumers that can begin them. */
-export function rescue(leases: Leases, { claimer, maintenance }: Rescuers): Rescued {
-  const { consumers } = claimer;
+export function rescue(leases: Leases, consumers: Consumers, maintenance: Maintenance): Rescued {
   if (consumers.size === 0 || !leases.mayClaim) return nothingRescued;
   const all = leases.deadWorkers().map(({ id, process, silentMs }) => {
     const { deliveries, poisoned } = maintenance.rescue(id, consumers.momentOf);
