@@ -5,7 +5,7 @@ import type {
   ReporthookError,
   Stage,
 } from "@reporthook/core";
-import type { Claims, ConsumerState } from "../protocol/protocol.ts";
+import type { ConsumerState, Reply } from "../protocol/protocol.ts";
 import { SqliteConsumer } from "./consumer.ts";
 import type { Leased } from "./prefetch.ts";
 import type { ConsumerSource } from "./recording.ts";
@@ -42,11 +42,8 @@ export class ConsumerGroup {
     this.#consumers.get(consumer)?.lease(leased, cost);
   }
 
-  /** Handles the rest of a reply to a request that was sent at `asOf`. */
-  claimed(
-    { due, poisoned, takeovers }: Pick<Claims, "due" | "poisoned" | "takeovers">,
-    asOf: number | null,
-  ): void {
+  /** Handles the parts of a reply that consumers wait for, or have to tell. */
+  answered({ due, poisoned, takeovers, asOf }: Reply): void {
     for (const takeover of takeovers) this.notice({ what: "took_over", ...takeover });
     for (const [number, { retiredAt, running }] of this.#consumers) {
       // The thread has answered the request that told it: no more deliveries can come.

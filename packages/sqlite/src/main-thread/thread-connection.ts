@@ -226,7 +226,7 @@ export class ThreadConnection {
       const leased = { seq, workerId: workerId ?? 0, stored: delivery, isFirstStart };
       consumers.lease(consumer, leased, cost);
     }
-    consumers.claimed(reply, asOf);
+    consumers.answered(reply);
     if (error !== null) consumers.failed(errorOfFailure(error));
   }
 

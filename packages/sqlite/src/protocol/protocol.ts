@@ -78,7 +78,7 @@ export interface Completion {
   readonly receiver: string;
   readonly kindBefore: number;
   readonly kindAfter: number;
-  /** Whether the same worker keeps the lease, for the next stage. */
+  /** Whether this is the verdict alone: the same worker keeps the lease, to handle the delivery for the first time. */
   readonly keepsLease: boolean;
   readonly changes: Changes;
 }
@@ -176,8 +176,11 @@ export interface Claimed {
   readonly cost: number;
 }
 
-/** The work that one batch hands to consumers. */
-export interface Claims {
+/** A message from the thread after each commit, with results in the order of the requests. */
+export interface Reply {
+  readonly adds: readonly StoredResult[];
+  readonly completions: readonly CompletionResult[];
+  readonly calls: readonly CallResult[];
   readonly claimed: readonly Claimed[];
   /** The worker that holds the leases; null before the first. */
   readonly workerId: number | null;
@@ -189,13 +192,6 @@ export interface Claims {
   /** Deliveries that were parked, because work on them ended the process too often. */
   readonly poisoned: readonly StoredDelivery[];
   readonly takeovers: readonly Takeover[];
-}
-
-/** A message from the thread after each commit, with results in the order of the requests. */
-export interface Reply extends Claims {
-  readonly adds: readonly StoredResult[];
-  readonly completions: readonly CompletionResult[];
-  readonly calls: readonly CallResult[];
   /** Of the receivers whose counts have changed. */
   readonly counts: ReceiverCounts;
   /** The leases that were held before are lost: another worker has taken them, or the file was not the one that was opened. */

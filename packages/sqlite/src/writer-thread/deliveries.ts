@@ -1,4 +1,4 @@
-import type { ReasonCode, State } from "@reporthook/core";
+import type { ReasonCode, Stage, State } from "@reporthook/core";
 import { type StoredDelivery, states } from "@reporthook/core/store";
 import type { Database, Row, Statement } from "../database/driver.ts";
 import { type Countable, everKind, everReceiver, kindOf } from "../protocol/counts.ts";
@@ -86,7 +86,7 @@ export class Deliveries {
     this.#change = new ChangeWriter(database, " WHERE seq = ?");
     this.#record = new ChangeWriter(
       database,
-      ", starts = ifnull(?, starts) WHERE seq = ? AND queue = ? AND rank = ?",
+      ", starts = ? WHERE seq = ? AND queue = ? AND rank = ?",
     );
     this.#drop = database.prepare("UPDATE delivery SET body = NULL, url = '' WHERE seq = ?");
     this.#erase = database.prepare(
@@ -144,15 +144,13 @@ export class Deliveries {
     this.#changes = [];
   }
 
-  /** Records the end of an attempt, and leases to the same worker again if told so; false when the lease is lost. */
-  record(completion: Completion, leaseAgain: Completion["stage"] | null): boolean {
+  /** Records the end of an attempt; the same worker has a lease for `next`, if that is not null. False when the lease is lost. */
+  record(completion: Completion, next: Stage | null): boolean {
     const { seq, stage, leasedTo: workerId, receiver, kindBefore, kindAfter } = completion;
-    const changes =
-      leaseAgain === null ? completion.changes : leasedTo(workerId, leaseAgain, completion.changes);
-    // A delivery that keeps its lease has begun once.
-    const starts = completion.keepsLease ? null : leaseAgain === null ? 0 : 1;
-    const lease = [queues[stage].leased, workerId];
-    if (this.#record.run(changes, starts, seq, ...lease) === 0) return false;
+    const { changes } = completion;
+    const written = next === null ? changes : leasedTo(workerId, next, changes);
+    const starts = next === null ? 0 : 1;
+    if (this.#record.run(written, starts, seq, queues[stage].leased, workerId) === 0) return false;
     if (dropsBody(changes)) this.#drop.run(seq);
     this.#recount(this.tables.receivers.idOf(receiver), kindBefore, kindAfter);
     return true;

@@ -4,7 +4,6 @@ import type { ReceiverCounts } from "../protocol/counts.ts";
 import type { Queued } from "../protocol/position.ts";
 import {
   type CallResult,
-  type Claims,
   type Completion,
   type CompletionResult,
   type Origin,
@@ -35,6 +34,9 @@ const newlyQueued: Queued = { stage: "verify", dueAt: null };
 type Runner = <T>(step: () => T) => T | ThreadFailure;
 
 type Results = Pick<Reply, "adds" | "completions" | "calls">;
+
+/** The part of a reply that one transaction makes. */
+type Done = Omit<Reply, "lost" | "counts" | "error" | "asOf">;
 
 /** The one writer of this process: all requests since the last commit go into the next one. */
 export class Writer {
@@ -94,30 +96,30 @@ export class Writer {
     for (const { consumers } of requests) this.#claimer.consumers.update(consumers);
     if (requests.length > 0) this.#pulse.hasSent();
     this.#claimer.begin();
-    let results: Results;
-    let claims: Claims = { claimed: [], workerId: null, due: [], ...nothingRescued };
     const { workerId, held } = this.#leases;
+    let done: Done;
     let error: ThreadFailure | null = null;
     try {
-      ({ results, claims } = this.#transactions.run(() => this.#together(requests)));
+      done = this.#transactions.run(() => this.#together(requests));
       this.#failing = false;
       this.#claimer.commit();
     } catch (thrown) {
       if (!this.#failing) error = failureOf(thrown, this.#path);
       this.#failing = true;
       this.#claimer.rollBack();
-      results = this.#perform(requests, this.#eachAlone(thrown), true);
+      const results = this.#perform(requests, this.#eachAlone(thrown), true);
+      done = { ...results, ...nothingRescued, claimed: [], workerId: null, due: [] };
     }
     // Written out: an object made of spreads takes longer to serialize for the other thread.
     return {
-      adds: results.adds,
-      completions: results.completions,
-      calls: results.calls,
-      claimed: claims.claimed,
-      workerId: claims.workerId,
-      due: claims.due,
-      poisoned: claims.poisoned,
-      takeovers: claims.takeovers,
+      adds: done.adds,
+      completions: done.completions,
+      calls: done.calls,
+      claimed: done.claimed,
+      workerId: done.workerId,
+      due: done.due,
+      poisoned: done.poisoned,
+      takeovers: done.takeovers,
       lost: held > 0 && this.#leases.workerId !== workerId,
       counts: this.#transactions.takeCounts(),
       error,
@@ -160,7 +162,7 @@ export class Writer {
     }
   }
 
-  #together(requests: readonly Request[]): { results: Results; claims: Claims } {
+  #together(requests: readonly Request[]): Done {
     // Without requests, success proves nothing: check by writing.
     if (this.#failing) this.#leases.probe();
     this.#leases.heartbeat();
@@ -171,8 +173,7 @@ export class Writer {
         : rescue(this.#leases, this.#claimer.consumers, this.#maintenance);
     const claimed = this.#claimer.finish();
     const { workerId } = this.#leases;
-    const due = this.#claimer.consumers.takeDue();
-    return { results, claims: { claimed, workerId, due, ...rescued } };
+    return { ...results, ...rescued, claimed, workerId, due: this.#claimer.consumers.takeDue() };
   }
 
   /** Runs each step in a separate transaction, until a failure would meet all. */
@@ -227,11 +228,10 @@ export class Writer {
     const { seq, leasedTo, receiver, keepsLease, changes } = completion;
     // This process may have leased it again.
     if (leasedTo !== this.#leases.workerId) return false;
+    if (keepsLease) return this.#deliveries.record(completion, "handle");
     const queued = queuedAfter(changes);
-    const consumer = keepsLease ? null : this.#claimer.consumerFor(receiver, queued);
-    const leaseAgain = keepsLease ? queued?.stage : consumer?.state.stage;
-    if (!this.#deliveries.record(completion, leaseAgain ?? null)) return false;
-    if (keepsLease) return true;
+    const consumer = this.#claimer.consumerFor(receiver, queued);
+    if (!this.#deliveries.record(completion, consumer?.state.stage ?? null)) return false;
     this.#leases.held--;
     this.#claimer.passOn({ seq, receiver, queued, consumer, bytes: 0 });
     this.#maintenance.bound(retentionClassAfter(changes));

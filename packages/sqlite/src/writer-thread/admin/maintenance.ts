@@ -13,7 +13,7 @@ import {
 import type { Row, Statement, Value } from "../../database/driver.ts";
 import { countsByState, sumOfCounts } from "../../protocol/counts.ts";
 import { queues } from "../../protocol/position.ts";
-import { type Claims, rowsPerStep } from "../../protocol/protocol.ts";
+import { type Reply, rowsPerStep } from "../../protocol/protocol.ts";
 import { retentionClass } from "../../protocol/row.ts";
 import type { PruneStep } from "../../protocol/steps.ts";
 import type { Deliveries } from "../deliveries.ts";
@@ -158,7 +158,7 @@ export class Maintenance {
   rescue(
     workerId: number,
     momentOf: (receiver: string) => LivedMoment,
-  ): { readonly deliveries: number; readonly poisoned: Claims["poisoned"] } {
+  ): { readonly deliveries: number; readonly poisoned: Reply["poisoned"] } {
     const rows = this.#leasedTo(workerId);
     const poisoned = rows.flatMap((row) => {
       const moment = momentOf(this.#receiverOf(row));

@@ -1,10 +1,10 @@
-import type { Claims } from "../../protocol/protocol.ts";
+import type { Reply } from "../../protocol/protocol.ts";
 import type { Maintenance } from "../admin/maintenance.ts";
 import type { Consumers } from "./consumers.ts";
 import type { Leases } from "./leases.ts";
 
-/** The part of {@link Claims} that comes from other workers. */
-export type Rescued = Pick<Claims, "poisoned" | "takeovers">;
+/** The part of a reply that comes from other workers. */
+export type Rescued = Pick<Reply, "poisoned" | "takeovers">;
 
 /** Nothing was rescued. */
 export const nothingRescued: Rescued = { poisoned: [], takeovers: [] };
