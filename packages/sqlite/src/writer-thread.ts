@@ -8,7 +8,7 @@ import { preparePlace } from "./database/place.ts";
 import { sqliteCode } from "./database/result-code.ts";
 import { hasSchema, prepareSchema } from "./database/schema.ts";
 import { WalFile } from "./database/wal-file.ts";
-import type { FromThread, Request, ThreadOptions } from "./protocol/protocol.ts";
+import type { FromThread, Message, ThreadOptions } from "./protocol/protocol.ts";
 import { failureOf } from "./writer-thread/errors.ts";
 import { Writer } from "./writer-thread/writer.ts";
 
@@ -90,10 +90,10 @@ function checkWritable(database: Database): void {
 }
 
 function serve({ writer, log, guard }: Opened): void {
-  const commit = (requests: readonly Request[]): void => {
-    post({ reply: writer.commitBatch(requests) });
+  const commit = (messages: readonly Message[]): void => {
+    post({ reply: writer.commitBatch(messages) });
     log.committed(
-      requests.reduce((sum, { bytes }) => sum + bytes.byteLength, 0),
+      messages.reduce((sum, { bytes }) => sum + bytes.byteLength, 0),
       guard,
     );
   };
@@ -102,17 +102,17 @@ function serve({ writer, log, guard }: Opened): void {
     log.shrink(performance.now(), guard);
   });
   const upkeep = setInterval(keepUp, upkeepMs);
-  const receive = orEnd((first: Request) => {
-    const requests = [first];
+  const receive = orEnd((first: Message) => {
+    const messages = [first];
     let adds = first.adds.ids.length;
     while (isComplete && adds < addsPerBatch) {
-      const next = receiveMessageOnPort(port)?.message as Request | undefined;
+      const next = receiveMessageOnPort(port)?.message as Message | undefined;
       if (next === undefined) break;
-      requests.push(next);
+      messages.push(next);
       adds += next.adds.ids.length;
     }
-    commit(requests);
-    if (!requests.some(({ calls }) => calls.some(({ ask }) => ask === "close"))) return;
+    commit(messages);
+    if (!messages.some(({ calls }) => calls.some(({ ask }) => ask === "close"))) return;
     clearInterval(upkeep);
     // Closing the last connection checkpoints the log.
     log.close();

@@ -38,7 +38,7 @@ export class WalFile {
     database.exec(`PRAGMA journal_size_limit = ${maxBytes}`);
   }
 
-  /** Notes a commit and the bytes of its request. */
+  /** Notes a commit and the bytes of its messages. */
   committed(bytes: number, guard: CheckpointGuard): void {
     this.#pages += pagesPerCommit + Math.ceil(bytes / pageBytes);
     if (this.#pages < maxPages) return;

@@ -27,12 +27,12 @@ export class ConsumerGroup {
     return consumer;
   }
 
-  /** The states to be sent to the thread, of the consumers that have news. */
-  takeNews(): ConsumerState[] {
+  /** The states to send to the thread, of the consumers for which one is due. */
+  takeStates(): ConsumerState[] {
     const states: ConsumerState[] = [];
     const at = performance.now();
     for (const consumer of this.#consumers.values()) {
-      const state = consumer.takeNews(at);
+      const state = consumer.takeState(at);
       if (state !== null) states.push(state);
     }
     return states;
@@ -46,7 +46,7 @@ export class ConsumerGroup {
   answered({ due, poisoned, takeovers, asOf }: Reply): void {
     for (const takeover of takeovers) this.notice({ what: "took_over", ...takeover });
     for (const [number, { retiredAt, running }] of this.#consumers) {
-      // The thread has answered the request that told it: no more deliveries can come.
+      // The thread has answered the message that told it: no more deliveries can come.
       if (asOf !== null && asOf >= retiredAt && running === 0) this.#consumers.delete(number);
     }
     for (const { consumer, at } of due) this.#consumers.get(consumer)?.wakeAt(at);

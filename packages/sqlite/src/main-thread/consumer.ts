@@ -15,7 +15,7 @@ import { SlowHandling } from "./slow-handling.ts";
 
 /** The most credit that the thread has at a time. */
 const maxCredit = 256;
-/** Milliseconds after which the thread is told the time again, with the next request. */
+/** Milliseconds after which the thread is told the time again, with the next message. */
 const staleMs = 1_000;
 
 /** The work on one stage of one receiver: processes the deliveries that the thread leases to it, and records the outcomes. */
@@ -41,7 +41,7 @@ export class SqliteConsumer implements Consumer, RunHost {
   #working = 0;
   /** The credit that the thread still has; negative if more deliveries came than were wanted. */
   #credit = 0;
-  #toldAt = Number.NEGATIVE_INFINITY;
+  #sentAt = Number.NEGATIVE_INFINITY;
   #due: { readonly at: number; readonly timer: unknown } | null = null;
 
   constructor(
@@ -69,16 +69,17 @@ export class SqliteConsumer implements Consumer, RunHost {
     return this.#controller.signal;
   }
 
-  /** The state to send to the thread, which then has its credit; null while there is no news. `at` is the monotonic time. */
-  takeNews(at: number): ConsumerState | null {
-    const credit = this.stopped ? 0 : this.#missingCredit;
-    // A state for each delivery would cost more than it brings: it is time when the thread has less than half of what it may have.
-    const isNews = credit < 0 || (credit > 0 && credit >= this.#credit);
-    const isOld = at - this.#toldAt >= staleMs;
-    if (this.retiredAt <= at || !(isNews || isOld)) return null;
-    this.#toldAt = at;
+  /** The state to send to the thread, which then has its credit; null while none is due. `at` is the monotonic time. */
+  takeState(at: number): ConsumerState | null {
+    const highWaterMark = this.#highWaterMark;
+    const missing = this.stopped ? 0 : highWaterMark - this.#credit;
+    // A state for each delivery would cost more than it brings: at half of the mark it is time.
+    const isLow = missing > 0 && this.#credit <= highWaterMark / 2;
+    const isOld = at - this.#sentAt >= staleMs;
+    if (this.retiredAt <= at || !(isLow || missing < 0 || isOld)) return null;
+    this.#sentAt = at;
     if (this.stopped) this.retiredAt = at;
-    this.#credit += credit;
+    this.#credit += missing;
     const { wallOffset, knownSince } = this.options.clock;
     return {
       consumer: this.#number,
@@ -87,23 +88,22 @@ export class SqliteConsumer implements Consumer, RunHost {
       now: this.#now(),
       wallOffset,
       knownSince,
-      credit,
+      credit: missing,
       hasEnded: this.stopped,
     };
   }
 
-  /** Has the thread serve it, although nothing has changed here. */
+  /** Sends its state to the thread, which serves it, although nothing has changed here. */
   #ask(): void {
-    this.#toldAt = Number.NEGATIVE_INFINITY;
+    this.#sentAt = Number.NEGATIVE_INFINITY;
     this.source.flush();
   }
 
-  /** The credit to add to the thread's; negative to withdraw some. */
-  get #missingCredit(): number {
+  /** The credit that the thread should have: one for each free slot, and for what to prefetch. */
+  get #highWaterMark(): number {
     const { concurrency } = this.options;
     const toPrefetch = this.#prefetched.target(concurrency) - this.#prefetched.length;
-    const wanted = concurrency - this.#working + toPrefetch;
-    return Math.max(0, Math.min(wanted, maxCredit)) - this.#credit;
+    return Math.max(0, Math.min(concurrency - this.#working + toPrefetch, maxCredit));
   }
 
   async stop(): Promise<void> {
@@ -130,7 +130,7 @@ export class SqliteConsumer implements Consumer, RunHost {
     this.#prefetched.push(leased);
     if (this.stopped) this.#requeue();
     else this.#beginSoon();
-    if (this.#credit <= 0 && this.#missingCredit > 0) this.source.flush();
+    if (this.#credit <= 0 && this.#highWaterMark > this.#credit) this.source.flush();
   }
 
   /** Wakes when the next delivery comes due; Infinity when none waits. */
@@ -153,7 +153,7 @@ export class SqliteConsumer implements Consumer, RunHost {
     this.#controller = new AbortController();
     if (!isNewThread) return;
     this.#credit = 0;
-    this.#toldAt = Number.NEGATIVE_INFINITY;
+    this.#sentAt = Number.NEGATIVE_INFINITY;
   }
 
   /** A delivery was parked, because work on it ended the process too often. */
@@ -184,7 +184,7 @@ export class SqliteConsumer implements Consumer, RunHost {
     for (const end of this.#whenEnded.splice(0)) end();
   }
 
-  /** Begins in a later tick, so that stored requests are answered first. */
+  /** Begins in a later tick, so that what was stored is answered first. */
   #beginSoon(): void {
     if (this.#working < this.options.concurrency) {
       this.#beginning ??= setImmediate(() => this.#begin());

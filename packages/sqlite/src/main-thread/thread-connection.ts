@@ -4,6 +4,7 @@ import type { AddResult, Arrival, NewDelivery, ReporthookError } from "@reportho
 import { describe, newStoredDelivery, type StoredDelivery } from "@reporthook/core/store";
 import { inboxFailed } from "../database/driver.ts";
 import { type CountsByKind, isUsual, kindOf } from "../protocol/counts.ts";
+import { MessageBuilder } from "../protocol/message.ts";
 import {
   addResultOf,
   type CompletionResult,
@@ -17,7 +18,6 @@ import {
   type ThreadCall,
   unlessFailed,
 } from "../protocol/protocol.ts";
-import { RequestBatch } from "../protocol/request-batch.ts";
 import type { ConsumerGroup } from "./consumer-group.ts";
 import { HeldFile } from "./held-file.ts";
 import { Pending, type PendingDelivery } from "./pending.ts";
@@ -40,11 +40,11 @@ export interface ConnectionOwner {
 }
 
 // This many are sent before the end of the tick: while the thread stores them, this one reads the next.
-const addsPerRequest = 16;
-// Milliseconds after sending a request during which no other worker can take the leases that its answer confirms.
+const addsPerMessage = 16;
+// Milliseconds after sending a message during which no other worker can take the leases that its answer confirms.
 const sureMs = leaseLostAfterMs - heartbeatMs;
 
-/** The connection with one writer's thread, as long as that runs: sends everything requested in one tick as one request. */
+/** The connection with one writer's thread, as long as that runs: sends all that is asked for in one tick as one message. */
 export class ThreadConnection {
   /** Resolves when the file can be written. */
   readonly opened: Promise<void>;
@@ -57,7 +57,7 @@ export class ThreadConnection {
   readonly #adding = new Waiters<Adding, AddResult>();
   readonly #recordings: Recording[] = [];
   readonly #calling = new Waiters<null, unknown>();
-  #batch = new RequestBatch();
+  #message = new MessageBuilder();
   #flushing: ReturnType<typeof setImmediate> | undefined;
   #ownedAsOf = Number.NEGATIVE_INFINITY;
   #error: ReporthookError | null = null;
@@ -95,7 +95,7 @@ export class ThreadConnection {
     const bytes = body.byteLength + (key?.byteLength ?? 0);
     const adding = { delivery, arrival, receiver, kind, bytes };
     this.pending.add(adding);
-    this.#batch.add(delivery, kind, begins);
+    this.#message.add(delivery, kind, begins);
     return this.#promise(this.#adding, adding);
   }
 
@@ -105,14 +105,14 @@ export class ThreadConnection {
       recording.reject(this.#whyOver());
       return;
     }
-    this.#batch.complete(recording.completion);
+    this.#message.complete(recording.completion);
     this.#recordings.push(recording);
     this.flush();
   }
 
   /** Makes a call. Rejects with the error of the thread. */
   async call(call: ThreadCall): Promise<unknown> {
-    this.#batch.call(call);
+    this.#message.call(call);
     return this.#promise(this.#calling, null);
   }
 
@@ -125,7 +125,7 @@ export class ThreadConnection {
     return performance.now() - this.#ownedAsOf < sureMs;
   }
 
-  /** Sends the state of the consumers and the batch at the end of this tick. */
+  /** Sends the message, with the states of consumers, at the end of this tick. */
   flush(): void {
     this.#flushing ??= setImmediate(() => this.#send());
   }
@@ -141,11 +141,11 @@ export class ThreadConnection {
     if (this.#error !== null && this.#isOpened) throw this.#error;
   }
 
-  /** Sends the batch, at once or with the next additions. */
+  /** Sends the message, at once or with the next additions. */
   #promise<Asked, Answer>(waiters: Waiters<Asked, Answer>, asked: Asked): Promise<Answer> {
     if (this.#over) return Promise.reject(this.#whyOver());
     const promise = waiters.add(asked);
-    if (this.#batch.deliveries === addsPerRequest) this.#send();
+    if (this.#message.deliveries === addsPerMessage) this.#send();
     else this.flush();
     return promise;
   }
@@ -154,17 +154,17 @@ export class ThreadConnection {
     clearImmediate(this.#flushing);
     this.#flushing = undefined;
     try {
-      const request = this.#batch.encode(this.#owner.consumers.takeNews());
-      this.#batch = new RequestBatch();
+      const message = this.#message.encode(this.#owner.consumers.takeStates());
+      this.#message = new MessageBuilder();
       this.#thread.ref();
       // Transferred: each copy would take fresh memory in the thread.
-      this.#thread.postMessage(request, [request.bytes.buffer]);
+      this.#thread.postMessage(message, [message.bytes.buffer]);
     } catch (error) {
       this.#fail(error);
     }
   }
 
-  /** Rejects all waiters: a later answer would be matched with the wrong request. */
+  /** Rejects all waiters: a later answer would be matched with another question. */
   #fail(cause: unknown): void {
     this.#error ??= inboxFailed(
       `What was asked for could not be sent to the inbox's thread: ${describe(cause)}`,
@@ -172,9 +172,9 @@ export class ThreadConnection {
     );
     this.#over = true;
     this.#thread.ref();
-    const batch = new RequestBatch();
-    batch.call({ ask: "close" });
-    this.#thread.postMessage(batch.encode([]));
+    const last = new MessageBuilder();
+    last.call({ ask: "close" });
+    this.#thread.postMessage(last.encode([]));
   }
 
   #receive(message: FromThread): void {

@@ -4,7 +4,7 @@ interface Waiter<Asked, Answer> {
   reject(error: unknown): void;
 }
 
-/** Promises whose results come in the order of their requests. */
+/** Promises whose results come in the order in which they were asked for. */
 export class Waiters<Asked, Answer> {
   readonly #waiting: Waiter<Asked, Answer>[] = [];
 

@@ -62,7 +62,7 @@ export interface Additions {
   readonly arrivedAt: number[];
   readonly requestIds: (string | null)[];
   readonly signatures: (string | null)[];
-  /** The bytes follow each other in {@link Request.bytes}: body, then key. */
+  /** The bytes follow each other in {@link Message.bytes}: body, then key. */
   readonly bodyBytes: number[];
   /** 0 without a key. */
   readonly keyBytes: number[];
@@ -83,14 +83,17 @@ export interface Completion {
   readonly changes: Changes;
 }
 
-/** The state of one consumer that has news: it has begun or ended, or wants to be served. */
+/** The state of one consumer: it has begun or ended, has room for more deliveries, or wants to be served. */
 export interface ConsumerState extends LivedMoment {
   /** As in the receiver's clock. */
   readonly knownSince: number;
   readonly consumer: number;
   readonly receiver: string;
   readonly stage: Stage;
-  /** The credit to add; negative to withdraw some. */
+  /**
+   * The credit to add; negative to withdraw some. The thread claims for a consumer as long as it has credit, and each delivery uses
+   * some up.
+   */
   readonly credit: number;
   readonly hasEnded: boolean;
 }
@@ -134,8 +137,8 @@ export type RequestCall = {
   };
 }[Exclude<keyof RequestStore, "counts">];
 
-/** A message to the thread: everything requested in one tick. */
-export interface Request {
+/** A message to the thread: all that was asked for in one tick. */
+export interface Message {
   readonly adds: Additions;
   readonly bytes: Uint8Array;
   readonly completions: readonly Completion[];
@@ -176,7 +179,7 @@ export interface Claimed {
   readonly cost: number;
 }
 
-/** A message from the thread after each commit, with results in the order of the requests. */
+/** A message from the thread after each commit, with results in the order of what was asked. */
 export interface Reply {
   readonly adds: readonly StoredResult[];
   readonly completions: readonly CompletionResult[];
@@ -198,7 +201,7 @@ export interface Reply {
   readonly lost: boolean;
   /** The failure of the batch; null while it is the same as before. */
   readonly error: ThreadFailure | null;
-  /** When the last of the requests was sent; null when there was none. */
+  /** When the last message of the batch was sent; null when there was none. */
   readonly asOf: number | null;
 }
 

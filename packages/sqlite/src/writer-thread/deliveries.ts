@@ -2,9 +2,9 @@ import type { ReasonCode, Stage, State } from "@reporthook/core";
 import { type StoredDelivery, states } from "@reporthook/core/store";
 import type { Database, Row, Statement } from "../database/driver.ts";
 import { type Countable, everKind, everReceiver, kindOf } from "../protocol/counts.ts";
+import type { Addition } from "../protocol/message.ts";
 import { queues } from "../protocol/position.ts";
 import type { Completion, Origin, StoredResult } from "../protocol/protocol.ts";
-import type { Addition } from "../protocol/request-batch.ts";
 import {
   type Changes,
   changesOf,

@@ -8,9 +8,9 @@ import { type Database, loadDriver } from "../database/driver.ts";
 import { FileGuard } from "../database/file-guard.ts";
 import { prepareSchema } from "../database/schema.ts";
 import { countsByState, kindOf } from "../protocol/counts.ts";
-import type { Claimed, Completion, ConsumerState, Reply, Request } from "../protocol/protocol.ts";
+import { MessageBuilder } from "../protocol/message.ts";
+import type { Claimed, Completion, ConsumerState, Message, Reply } from "../protocol/protocol.ts";
 import { heartbeatMs, leaseLostAfterMs } from "../protocol/protocol.ts";
-import { RequestBatch } from "../protocol/request-batch.ts";
 import { changesOf } from "../protocol/row.ts";
 import { Writer } from "./writer.ts";
 
@@ -32,7 +32,7 @@ interface Time {
 interface Opened {
   readonly writer: Writer;
   readonly database: Database;
-  commit(request?: Partial<Request>): Reply;
+  commit(message?: Partial<Message>): Reply;
 }
 
 function open(
@@ -51,11 +51,11 @@ function open(
     { path, retention, migrate: true, pulse, descriptor: null },
     () => time.ms,
   );
-  const nothing = new RequestBatch().encode([]);
+  const nothing = new MessageBuilder().encode([]);
   return {
     writer,
     database,
-    commit: (request) => writer.commitBatch([{ ...nothing, ...request }]),
+    commit: (message) => writer.commitBatch([{ ...nothing, ...message }]),
   };
 }
 
@@ -82,19 +82,19 @@ function failing(database: Database, fails: (sql: string) => boolean): Database 
 const newPath = (): string => join(folder, `${++files}.db`);
 
 /** Signed deliveries, unlike all others. */
-function adds(...ids: readonly string[]): Pick<Request, "adds" | "bytes"> {
+function adds(...ids: readonly string[]): Pick<Message, "adds" | "bytes"> {
   return addsOf(ids, {});
 }
 
 function addsOf(
   ids: readonly string[],
   parts: Partial<NewDelivery>,
-): Pick<Request, "adds" | "bytes"> {
+): Pick<Message, "adds" | "bytes"> {
   return addsOfAll(ids.map((id) => signed({ id, ...parts })));
 }
 
-function addsOfAll(deliveries: readonly NewDelivery[]): Pick<Request, "adds" | "bytes"> {
-  const additions = new RequestBatch();
+function addsOfAll(deliveries: readonly NewDelivery[]): Pick<Message, "adds" | "bytes"> {
+  const additions = new MessageBuilder();
   for (const delivery of deliveries) additions.add(delivery, 0, null);
   const { adds, bytes } = additions.encode([]);
   return { adds, bytes };

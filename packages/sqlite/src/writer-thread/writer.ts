@@ -1,20 +1,20 @@
 import type { Database } from "../database/driver.ts";
 import type { FileGuard } from "../database/file-guard.ts";
 import type { ReceiverCounts } from "../protocol/counts.ts";
+import { type Addition, eachAddition } from "../protocol/message.ts";
 import type { Queued } from "../protocol/position.ts";
 import {
   type CallResult,
   type Completion,
   type CompletionResult,
+  type Message,
   type Origin,
   type Reply,
-  type Request,
   type StoredResult,
   seqOf,
   type ThreadFailure,
   type ThreadOptions,
 } from "../protocol/protocol.ts";
-import { type Addition, eachAddition } from "../protocol/request-batch.ts";
 import { queuedAfter, retentionClassAfter } from "../protocol/row.ts";
 import { Maintenance } from "./admin/maintenance.ts";
 import { Calls } from "./calls.ts";
@@ -38,7 +38,7 @@ type Results = Pick<Reply, "adds" | "completions" | "calls">;
 /** The part of a reply that one transaction makes. */
 type Done = Omit<Reply, "lost" | "counts" | "error" | "asOf">;
 
-/** The one writer of this process: all requests since the last commit go into the next one. */
+/** The one writer of this process: all messages since the last commit go into the next one. */
 export class Writer {
   readonly #database: Database;
   readonly #file: FileGuard;
@@ -89,25 +89,25 @@ export class Writer {
   }
 
   /**
-   * Processes requests in one transaction; if that fails, in one for each, so that a failure stays its own. Without requests it
+   * Processes messages in one transaction; if that fails, in one for each, so that a failure stays its own. Without messages it
    * does upkeep for other processes.
    */
-  commitBatch(requests: readonly Request[]): Reply {
-    for (const { consumers } of requests) this.#claimer.consumers.update(consumers);
-    if (requests.length > 0) this.#pulse.hasSent();
+  commitBatch(messages: readonly Message[]): Reply {
+    for (const { consumers } of messages) this.#claimer.consumers.update(consumers);
+    if (messages.length > 0) this.#pulse.hasSent();
     this.#claimer.begin();
     const { workerId, held } = this.#leases;
     let done: Done;
     let error: ThreadFailure | null = null;
     try {
-      done = this.#transactions.run(() => this.#together(requests));
+      done = this.#transactions.run(() => this.#together(messages));
       this.#failing = false;
       this.#claimer.commit();
     } catch (thrown) {
       if (!this.#failing) error = failureOf(thrown, this.#path);
       this.#failing = true;
       this.#claimer.rollBack();
-      const results = this.#perform(requests, this.#eachAlone(thrown), true);
+      const results = this.#perform(messages, this.#eachAlone(thrown), true);
       done = { ...results, ...nothingRescued, claimed: [], workerId: null, due: [] };
     }
     // Written out: an object made of spreads takes longer to serialize for the other thread.
@@ -123,7 +123,7 @@ export class Writer {
       lost: held > 0 && this.#leases.workerId !== workerId,
       counts: this.#transactions.takeCounts(),
       error,
-      asOf: requests.at(-1)?.sentAt ?? null,
+      asOf: messages.at(-1)?.sentAt ?? null,
     };
   }
 
@@ -162,13 +162,13 @@ export class Writer {
     }
   }
 
-  #together(requests: readonly Request[]): Done {
-    // Without requests, success proves nothing: check by writing.
+  #together(messages: readonly Message[]): Done {
+    // Without messages, success proves nothing: check by writing.
     if (this.#failing) this.#leases.probe();
     this.#leases.heartbeat();
-    const results = this.#perform(requests, (step) => step(), false);
+    const results = this.#perform(messages, (step) => step(), false);
     const rescued =
-      requests.length > 0
+      messages.length > 0
         ? nothingRescued
         : rescue(this.#leases, this.#claimer.consumers, this.#maintenance);
     const claimed = this.#claimer.finish();
@@ -190,12 +190,12 @@ export class Writer {
     };
   }
 
-  #perform(requests: readonly Request[], run: Runner, isAlone: boolean): Results {
+  #perform(messages: readonly Message[], run: Runner, isAlone: boolean): Results {
     const adds: StoredResult[] = [];
     const completions: CompletionResult[] = [];
     const calls: CallResult[] = [];
-    for (const request of requests) {
-      eachAddition(request, (origin, addition) => {
+    for (const message of messages) {
+      eachAddition(message, (origin, addition) => {
         const add = (): StoredResult => {
           const result = this.#add(origin, addition);
           if (isAlone) this.#deliveries.write();
@@ -204,8 +204,8 @@ export class Writer {
         adds.push(run(add));
       });
       this.#deliveries.write();
-      for (const one of request.completions) completions.push(run(() => this.#record(one)));
-      for (const call of request.calls) calls.push(run(() => this.#calls.answer(call, this.#path)));
+      for (const one of message.completions) completions.push(run(() => this.#record(one)));
+      for (const call of message.calls) calls.push(run(() => this.#calls.answer(call, this.#path)));
     }
     return { adds, completions, calls };
   }

@@ -4,8 +4,8 @@ import type {
   Additions,
   Completion,
   ConsumerState,
+  Message,
   Origin,
-  Request,
   ThreadCall,
 } from "./protocol.ts";
 import { changesOf, headersText } from "./row.ts";
@@ -20,8 +20,8 @@ export interface Addition {
   readonly key: Uint8Array | null;
 }
 
-/** Everything requested in one tick, until it is sent. */
-export class RequestBatch {
+/** All that is asked for in one tick, until it is sent. */
+export class MessageBuilder {
   readonly #adds: Additions = {
     origins: [],
     originAt: [],
@@ -69,13 +69,13 @@ export class RequestBatch {
   }
 
   /**
-   * The batch as one message, whose bytes can be transferred.
+   * The message, whose bytes can be transferred.
    *
    * @throws Error when a body is not as long as it was: the places of all that follow would be wrong
    */
   encode(
     consumers: readonly ConsumerState[],
-  ): Request & { readonly bytes: Uint8Array<ArrayBuffer> } {
+  ): Message & { readonly bytes: Uint8Array<ArrayBuffer> } {
     const bytes = Buffer.allocUnsafeSlow(this.#bytes);
     let at = 0;
     for (const part of this.#parts) {
@@ -95,7 +95,7 @@ export class RequestBatch {
     };
   }
 
-  /** The index of the delivery's origin, a new one if needed: a request has few. */
+  /** The index of the delivery's origin, a new one if needed: a message has few. */
   #originOf(delivery: NewDelivery, kind: number, begins: StoredDelivery | null): number {
     const { receiver, url, headers, context, arrivedAt } = delivery;
     const { origins } = this.#adds;
@@ -125,9 +125,9 @@ function isEqual(one: KeptHeaders, other: KeptHeaders): boolean {
   );
 }
 
-/** Calls `take` with each addition of a request, in order. */
+/** Calls `take` with each addition of a message, in order. */
 export function eachAddition(
-  { adds, bytes }: Request,
+  { adds, bytes }: Message,
   take: (origin: Origin, addition: Addition) => void,
 ): void {
   let from = 0;
