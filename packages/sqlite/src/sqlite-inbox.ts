@@ -34,8 +34,10 @@ import { loadFound } from "./database/driver.ts";
 import { type SqliteInboxOptions, storeOptionsOf } from "./main-thread/options.ts";
 import { ThreadClient } from "./main-thread/thread-client.ts";
 import { type CountsByKind, countsByState, requestCounts, sumOfCounts } from "./protocol/counts.ts";
-import type { RequestCall, StoreOptions } from "./protocol/protocol.ts";
+import type { RequestCall, StoreOptions, ThreadCall } from "./protocol/protocol.ts";
 import type {
+  ActPosition,
+  CallStep,
   ErasePosition,
   ErrorsPosition,
   KeptNotes,
@@ -141,41 +143,35 @@ class SqliteInbox implements Inbox {
     await this.#client.connect().call({ ask: "keepNotes", receiver, notes });
   }
 
-  async *act(given: ActQuery): AsyncGenerator<ActStep> {
+  act(given: ActQuery): AsyncGenerator<ActStep> {
     const query = { ...given, now: this.#client.shown.after(given.now) };
-    // A connection that is closed meanwhile is not opened again for the rest.
-    const connection = this.#client.connect();
-    let number: number | null = null;
-    for (let after: string | null = ""; after !== null; ) {
-      const step = (await connection.call({ ask: "act", query, after, number })) as StepOfAct;
-      yield step;
-      ({ last: after, number } = step);
-    }
+    return this.#steps<ActPosition, StepOfAct>((from) => ({ ask: "act", query, from }));
   }
 
   async errors(query: ErrorsQuery = {}): Promise<ErrorGroup[]> {
-    const groups = new ErrorGroups();
-    const connection = this.#client.connect();
-    let from: ErrorsPosition | null = null;
-    do {
-      const step = (await connection.call({ ask: "errors", query, from })) as StepOfErrors;
-      for (const some of step.groups) groups.add(some);
-      from = step.last;
-      groups.bound(from?.error ?? "");
-    } while (from !== null);
-    return groups.list();
+    const all = new ErrorGroups();
+    const steps = this.#steps<ErrorsPosition, StepOfErrors>((from) => ({
+      ask: "errors",
+      query,
+      from,
+    }));
+    for await (const { groups, next } of steps) {
+      for (const some of groups) all.add(some);
+      all.bound(next?.error ?? "");
+    }
+    return all.list();
   }
 
   async erase(given: EraseQuery): Promise<number> {
     const query = { ...given, now: this.#client.shown.after(given.now) };
-    const connection = this.#client.connect();
-    let [count, from]: [number, ErasePosition | null] = [0, null];
-    do {
-      const step = (await connection.call({ ask: "erase", query, from })) as StepOfErase;
-      count += step.count;
-      from = step.last;
-    } while (from !== null);
-    return count;
+    const steps = this.#steps<ErasePosition, StepOfErase>((from) => ({
+      ask: "erase",
+      query,
+      from,
+    }));
+    let all = 0;
+    for await (const { count } of steps) all += count;
+    return all;
   }
 
   async backup(file: string, { overwrite = false } = {}): Promise<void> {
@@ -189,10 +185,10 @@ class SqliteInbox implements Inbox {
   async prune(date: Date, { dryRun = false }: { readonly dryRun?: boolean } = {}): Promise<Pruned> {
     const now = date.getTime();
     const connection = this.#client.connect();
-    if (dryRun) return (await connection.call({ ask: "prune", now, dryRun })) as Pruned;
+    if (dryRun) return (await connection.call({ ask: "foresee", now })) as Pruned;
     const all = new PruneCount(this.#store.retention);
     for (;;) {
-      const { pruned, more } = (await connection.call({ ask: "prune", now, dryRun })) as PruneStep;
+      const { pruned, more } = (await connection.call({ ask: "prune", now })) as PruneStep;
       all.addStep(pruned);
       if (!more) return all;
     }
@@ -213,6 +209,20 @@ class SqliteInbox implements Inbox {
 
   close(): Promise<void> {
     return this.#client.close();
+  }
+
+  /** The steps of a call, each from where the last one ended. */
+  async *#steps<Position, Result extends CallStep<Position>>(
+    callFrom: (from: Position | null) => ThreadCall,
+  ): AsyncGenerator<Result> {
+    // A connection that is closed meanwhile is not opened again for the rest.
+    const connection = this.#client.connect();
+    let from: Position | null = null;
+    do {
+      const step = (await connection.call(callFrom(from))) as Result;
+      yield step;
+      from = step.next;
+    } while (from !== null);
   }
 
   async #ask<T>(call: RequestCall): Promise<T> {

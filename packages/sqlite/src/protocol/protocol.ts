@@ -15,7 +15,7 @@ import {
 import type { LivedMoment, Retention, StoredDelivery } from "@reporthook/core/store";
 import type { ReceiverCounts } from "./counts.ts";
 import type { Changes } from "./row.ts";
-import type { ErasePosition, ErrorsPosition, KeptNotes, Takeover } from "./steps.ts";
+import type { ActPosition, ErasePosition, ErrorsPosition, KeptNotes, Takeover } from "./steps.ts";
 
 /** Milliseconds of real time without a heartbeat after which a worker has lost its leases. */
 export const leaseLostAfterMs: number = 5_000;
@@ -110,22 +110,14 @@ export type ThreadCall =
   | { readonly ask: "facts"; readonly receiver: string }
   | { readonly ask: "notes"; readonly receiver: string; readonly prefix: string }
   | { readonly ask: "keepNotes"; readonly receiver: string; readonly notes: KeptNotes }
-  /** One step of an act, on entries with ids beyond `after`; `number` is that of the act in the log, null at first. */
-  | {
-      readonly ask: "act";
-      readonly query: ActQuery;
-      readonly after: string;
-      readonly number: number | null;
-    }
-  | { readonly ask: "acts"; readonly query: ActsQuery }
-  /** One step of grouping errors, beyond a position; null at first. */
-  | {
-      readonly ask: "errors";
-      readonly query: ErrorsQuery;
-      readonly from: ErrorsPosition | null;
-    }
+  /** One step, from a position on; null at first. */
+  | { readonly ask: "act"; readonly query: ActQuery; readonly from: ActPosition | null }
+  | { readonly ask: "errors"; readonly query: ErrorsQuery; readonly from: ErrorsPosition | null }
   | { readonly ask: "erase"; readonly query: EraseQuery; readonly from: ErasePosition | null }
-  | { readonly ask: "prune"; readonly now: number; readonly dryRun: boolean }
+  | { readonly ask: "prune"; readonly now: number }
+  /** Counts all that pruning would do. */
+  | { readonly ask: "foresee"; readonly now: number }
+  | { readonly ask: "acts"; readonly query: ActsQuery }
   | { readonly ask: "keepTime"; readonly mark: TimeMark }
   | { readonly ask: "requests"; readonly call: RequestCall };
 

@@ -7,12 +7,20 @@ export interface PruneStep {
   readonly more: boolean;
 }
 
-/** The result of one step of an act, with the last id that it looked at; null at the end. */
-export interface StepOfAct extends ActStep {
-  readonly last: string | null;
-  /** The number of the act in the log, once it changed something. */
+/** The result of one step of a call that takes several, and where the next one begins; null at the end. */
+export interface CallStep<Position> {
+  readonly next: Position | null;
+}
+
+/** A position among the deliveries that an act may concern: the last id, and the number of the act in the log. */
+export interface ActPosition {
+  readonly id: string;
+  /** Null until it has changed something. */
   readonly number: number | null;
 }
+
+/** The result of one step of an act. */
+export interface StepOfAct extends ActStep, CallStep<ActPosition> {}
 
 /** A position among the deliveries with an error. */
 export interface ErrorsPosition {
@@ -21,10 +29,9 @@ export interface ErrorsPosition {
   readonly id: string;
 }
 
-/** The result of one step of grouping errors, and the position after it; null at the end. */
-export interface StepOfErrors {
+/** The result of one step of grouping errors. */
+export interface StepOfErrors extends CallStep<ErrorsPosition> {
   readonly groups: readonly SomeOfGroup[];
-  readonly last: ErrorsPosition | null;
 }
 
 /** A position among the deliveries that may be erased: the range that is looked at, the last id, and the number in the log. */
@@ -34,10 +41,9 @@ export interface ErasePosition {
   readonly number: number | null;
 }
 
-/** The result of one step of erasing, and the position after it; null at the end. */
-export interface StepOfErase {
+/** The result of one step of erasing. */
+export interface StepOfErase extends CallStep<ErasePosition> {
   readonly count: number;
-  readonly last: ErasePosition | null;
 }
 
 /** Leases that were taken over from another process. */

@@ -1,15 +1,15 @@
 import { ReporthookError } from "@reporthook/core";
 import type { CallResult, ThreadCall } from "../protocol/protocol.ts";
 import { Acts } from "./admin/acts.ts";
-import { Admin } from "./admin/admin.ts";
 import { Eraser } from "./admin/erase.ts";
-import { Errors } from "./admin/errors.ts";
+import { ErrorSteps } from "./admin/error-steps.ts";
 import { StoredFacts } from "./admin/facts.ts";
 import type { Maintenance } from "./admin/maintenance.ts";
 import { Query } from "./admin/query.ts";
+import { StoredActs } from "./admin/stored-acts.ts";
 import type { Consumers } from "./claim/consumers.ts";
 import type { Deliveries } from "./deliveries.ts";
-import { failureOf } from "./errors.ts";
+import { failureOf } from "./failures.ts";
 import { Lived } from "./lived.ts";
 import { StoredNotes } from "./notes.ts";
 import type { RequestTable } from "./request-table.ts";
@@ -22,10 +22,10 @@ export class Calls {
   readonly #probe: () => void;
   readonly #lived: Lived;
   readonly #query: Query;
+  readonly #log: StoredActs;
   readonly #acts: Acts;
-  readonly #admin: Admin;
   readonly #eraser: Eraser;
-  readonly #errors: Errors;
+  readonly #errors: ErrorSteps;
   readonly #facts: StoredFacts;
   readonly #notes: StoredNotes;
 
@@ -44,10 +44,10 @@ export class Calls {
     this.#probe = probe;
     this.#lived = new Lived(tables.database);
     this.#query = new Query(deliveries, this.#lived);
-    this.#acts = new Acts(tables);
-    this.#admin = new Admin(deliveries, this.#query, this.#lived, this.#acts);
-    this.#eraser = new Eraser(deliveries, this.#acts);
-    this.#errors = new Errors(tables);
+    this.#log = new StoredActs(tables);
+    this.#acts = new Acts(deliveries, this.#query, this.#log);
+    this.#eraser = new Eraser(deliveries, this.#log);
+    this.#errors = new ErrorSteps(tables);
     this.#facts = new StoredFacts(deliveries, maintenance);
     this.#notes = new StoredNotes(tables.database);
   }
@@ -65,7 +65,7 @@ export class Calls {
   #carryOut(call: ThreadCall): unknown {
     switch (call.ask) {
       case "get":
-        return this.#admin.get(call.id, call.receiver);
+        return this.#query.get(call.id, call.receiver);
       case "list":
         return this.#query.list(call.query);
       case "summary":
@@ -78,18 +78,18 @@ export class Calls {
         return this.#notes.keep(call.receiver, call.notes);
       case "act":
         this.#consumers.invalidate();
-        return this.#admin.act(call.query, call.after, call.number);
+        return this.#acts.next(call.query, call.from);
       case "acts":
-        return this.#acts.list(call.query);
+        return this.#log.list(call.query);
       case "errors":
         return this.#errors.next(call.query, call.from);
       case "erase":
         this.#consumers.invalidate();
         return this.#eraser.next(call.query, call.from);
       case "prune":
-        return call.dryRun
-          ? this.#maintenance.foresee(call.now)
-          : this.#maintenance.prune(call.now);
+        return this.#maintenance.prune(call.now);
+      case "foresee":
+        return this.#maintenance.foresee(call.now);
       case "keepTime":
         return this.#lived.keep(call.mark);
       case "requests":

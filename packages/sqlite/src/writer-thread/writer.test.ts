@@ -297,7 +297,7 @@ describe("batches", () => {
 
     // Released, it has five starts again.
     const query = { act: "release", receiver: "a", id: "1", now, by: null } as const;
-    const release = { ask: "act", query, after: "", number: null } as const;
+    const release = { ask: "act", query, from: null } as const;
     expect(idsOf(commit({ calls: [release], consumers: [consumer(1)] }))).toEqual(["1"]);
     const later = { ms: 0 };
     const next = open(path, later);

@@ -24,7 +24,7 @@ import { MainThreadPulse } from "./claim/main-thread-pulse.ts";
 import { Queue } from "./claim/queue.ts";
 import { nothingRescued, rescue } from "./claim/rescue.ts";
 import { Deliveries } from "./deliveries.ts";
-import { assertRoom, failureOf, failureOfAll } from "./errors.ts";
+import { assertRoom, failureOf, failureOfAll } from "./failures.ts";
 import { RequestTable } from "./request-table.ts";
 import { Transactions } from "./transactions.ts";
 

@@ -1,65 +1,51 @@
-import type { ActsQuery, LoggedAct } from "@reporthook/core";
-import { loggedActOf, maxActs, selectionFrom } from "@reporthook/core/store";
-import type { Statement } from "../../database/driver.ts";
-import type { Tables } from "../deliveries.ts";
+import type { ActQuery } from "@reporthook/core";
+import { ActCount, changeFor, selectorOf } from "@reporthook/core/store";
+import type { Row } from "../../database/driver.ts";
+import { isLeased } from "../../protocol/position.ts";
+import { rowsPerStep } from "../../protocol/protocol.ts";
+import type { ActPosition, StepOfAct } from "../../protocol/steps.ts";
+import type { Deliveries } from "../deliveries.ts";
+import type { Query } from "./query.ts";
+import type { StoredActs } from "./stored-acts.ts";
 
-/** The log of the acts of people. */
+/** Carries out the acts of people, step by step. */
 export class Acts {
-  readonly #receivers: Tables["receivers"];
-  readonly #last: Statement;
-  readonly #insert: Statement;
-  readonly #raise: Statement;
-  readonly #bound: Statement;
-  readonly #ofAll: Statement;
-  readonly #ofOne: Statement;
+  readonly #deliveries: Deliveries;
+  readonly #query: Query;
+  readonly #log: StoredActs;
 
-  constructor({ database, receivers }: Pick<Tables, "database" | "receivers">) {
-    this.#receivers = receivers;
-    this.#last = database.prepare("SELECT max(number) AS number FROM act");
-    this.#insert = database.prepare(
-      "INSERT INTO act (number, receiver, at, act, by, selection, count) VALUES (?, ?, ?, ?, ?, ?, ?)",
-    );
-    this.#raise = database.prepare("UPDATE act SET count = count + ? WHERE number = ?");
-    this.#bound = database.prepare("DELETE FROM act WHERE number <= ?");
-    const select = "SELECT at, act, by, selection, count FROM act";
-    this.#ofAll = database.prepare(`${select} ORDER BY number DESC LIMIT ?`);
-    this.#ofOne = database.prepare(
-      `${select} WHERE receiver IS NULL OR receiver = ? ORDER BY number DESC LIMIT ?`,
-    );
+  constructor(deliveries: Deliveries, query: Query, log: StoredActs) {
+    this.#deliveries = deliveries;
+    this.#query = query;
+    this.#log = log;
   }
 
-  /** Logs a step of an act that changed so many deliveries; returns the number of the act, which the next step gives again. */
-  add(
-    query: Parameters<typeof loggedActOf>[0],
-    count: number,
-    number: number | null,
-  ): number | null {
-    if (count === 0) return number;
-    if (number !== null) {
-      this.#raise.run(count, number);
-      return number;
+  /** The next step from a position on, null at first. It acts on each entry once, even if that is parked again meanwhile. */
+  next(query: ActQuery, from: ActPosition | null): StepOfAct {
+    const { id, number } = from ?? { id: "", number: null };
+    const isDry = query.dryRun === true;
+    const rows = this.#query.candidates(query, id);
+    const isSelected = selectorOf(query);
+    const step = new ActCount();
+    for (const row of rows) {
+      const stored = this.#deliveries.storedDeliveryOf(row);
+      if (!isSelected(stored) || (query.act === "retry" && isLeased(row["queue"]))) continue;
+      step.add(stored);
+      if (!isDry) this.#change(row, query);
     }
-    const { at, by, act, selection } = loggedActOf(query, count);
-    const { receiver } = query;
-    const of = receiver === undefined ? null : this.#receivers.idOf(receiver);
-    const added = Number(this.#last.get()?.["number"] ?? 0) + 1;
-    this.#insert.run(added, of, at.getTime(), act, by, JSON.stringify(selection), count);
-    this.#bound.run(added - maxActs);
-    return added;
+    const logged = isDry ? null : this.#log.add(query, step.total, number);
+    const isEnd = rows.length < rowsPerStep;
+    const next = isEnd ? null : { id: String(rows.at(-1)?.["id"]), number: logged };
+    return { counts: step.counts, changedAt: step.changedAt, next };
   }
 
-  list({ receiver, limit = 100 }: ActsQuery): LoggedAct[] {
-    const most = Math.min(limit, maxActs);
-    const rows =
-      receiver === undefined
-        ? this.#ofAll.all(most)
-        : this.#receivers.select(receiver).flatMap((of) => this.#ofOne.all(of, most));
-    return rows.map(({ at, by, act, selection, count }) => ({
-      at: new Date(Number(at)),
-      by: by as string | null,
-      act: act as LoggedAct["act"],
-      selection: selectionFrom(String(selection)),
-      count: Number(count),
-    }));
+  #change(row: Row, query: ActQuery): void {
+    const { act, now } = query;
+    if (act === "discard") {
+      this.#deliveries.remove(row);
+      return;
+    }
+    this.#deliveries.edit(row, now, (stored) => changeFor(query, stored));
+    if (act === "release") this.#deliveries.forgetStarts(row);
   }
 }

@@ -10,7 +10,7 @@ import {
 import type { Row, Statement, Value } from "../../database/driver.ts";
 import type { ErasePosition, StepOfErase } from "../../protocol/steps.ts";
 import type { Deliveries } from "../deliveries.ts";
-import type { Acts } from "./acts.ts";
+import type { StoredActs } from "./stored-acts.ts";
 
 /** Their bodies are read. */
 const rowsPerEraseStep = 50;
@@ -24,14 +24,14 @@ const unread = ["received", "held", "rejected", "dead"] as const;
 /** Erases what deliveries of one report or request tell, step by step. */
 export class Eraser {
   readonly #deliveries: Deliveries;
-  readonly #acts: Acts;
+  readonly #log: StoredActs;
   readonly #byReport: Statement;
   readonly #byRequest: Statement;
   readonly #byState: Statement;
 
-  constructor(deliveries: Deliveries, acts: Acts) {
+  constructor(deliveries: Deliveries, log: StoredActs) {
     this.#deliveries = deliveries;
-    this.#acts = acts;
+    this.#log = log;
     const find = (column: string, rest = ""): Statement =>
       deliveries.tables.database.prepare(
         `SELECT * FROM delivery INDEXED BY delivery_${column}
@@ -48,7 +48,7 @@ export class Eraser {
     const ranges = this.#rangesOf(query);
     const { range, id, number } = from ?? { range: 0, id: "", number: null };
     const [statement, receiver, value, how] = ranges[range] ?? [];
-    if (statement === undefined) return { count: 0, last: null };
+    if (statement === undefined) return { count: 0, next: null };
     const rows = statement.all(receiver as number, value as Value, id);
     const step = new ActCount();
     for (const row of rows) {
@@ -59,12 +59,11 @@ export class Eraser {
       if (!dryRun) this.#deliveries.erase(row);
     }
     const { requestIds: _, ...asked } = query;
-    const logged = dryRun ? null : this.#acts.add({ ...asked, act: "erase" }, step.total, number);
+    const logged = dryRun ? null : this.#log.add({ ...asked, act: "erase" }, step.total, number);
     const isOver = rows.length < rowsPerEraseStep;
-    const next = isOver ? range + 1 : range;
     const after = isOver ? "" : String((rows.at(-1) as Row)["id"]);
-    const isEnd = next === ranges.length;
-    return { count: step.total, last: isEnd ? null : { range: next, id: after, number: logged } };
+    const position = { range: isOver ? range + 1 : range, id: after, number: logged };
+    return { count: step.total, next: position.range === ranges.length ? null : position };
   }
 
   #rangesOf({ receiver, reportId, requestId, requestIds = [] }: EraseQuery): Range[] {

@@ -1,6 +1,7 @@
 import type {
   ActQuery,
   Entry,
+  EntryDetails,
   InboxQuery,
   Minute,
   State,
@@ -8,6 +9,7 @@ import type {
   SummaryQuery,
 } from "@reporthook/core";
 import {
+  detailsOf,
   entryOf,
   idAt,
   idRange,
@@ -49,11 +51,24 @@ interface IndexRange {
 export class Query {
   readonly #deliveries: Deliveries;
   readonly #lived: Lived;
+  readonly #one: Statement;
   readonly #statements = new Map<string, Statement>();
 
   constructor(deliveries: Deliveries, lived: Lived) {
     this.#deliveries = deliveries;
     this.#lived = lived;
+    this.#one = deliveries.tables.database.prepare(
+      "SELECT * FROM delivery WHERE receiver = ? AND state IN (0, 1, 2, 3, 4, 5) AND id = ? LIMIT 1",
+    );
+  }
+
+  get(id: string, receiver: string | undefined): EntryDetails | null {
+    for (const number of this.#deliveries.tables.receivers.select(receiver)) {
+      const row = this.#one.get(number, id);
+      if (row === undefined) continue;
+      return detailsOf(this.#deliveries.storedDeliveryOf(row), this.#lived.wallOffset);
+    }
+    return null;
   }
 
   /** The next rows that an act may concern, in the order of their ids. */

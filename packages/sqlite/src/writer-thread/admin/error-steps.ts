@@ -8,7 +8,7 @@ import type { Tables } from "../deliveries.ts";
 const rowsPerErrorStep = 1_000;
 
 /** Groups deliveries by their errors, step by step through an index that has all it needs. */
-export class Errors {
+export class ErrorSteps {
   readonly #receivers: Tables["receivers"];
   readonly #next: Statement;
   readonly #text: Statement;
@@ -31,7 +31,7 @@ export class Errors {
   next({ receiver, state = "parked" }: ErrorsQuery, from: ErrorsPosition | null): StepOfErrors {
     const receivers = this.#receivers.select(receiver).sort((one, other) => one - other);
     const of = from?.receiver ?? receivers[0];
-    if (of === undefined) return { groups: [], last: null };
+    if (of === undefined) return { groups: [], next: null };
     const rows = this.#next.all(of, from?.error ?? "", from?.id ?? "");
     const groups: SomeOfGroup[] = [];
     let looked = 0;
@@ -56,8 +56,8 @@ export class Errors {
         text: text === undefined ? null : String(text),
       });
     }
-    if (looked === rowsPerErrorStep) return { groups, last };
-    const next = receivers.find((number) => number > of);
-    return { groups, last: next === undefined ? null : { receiver: next, error: "", id: "" } };
+    if (looked === rowsPerErrorStep) return { groups, next: last };
+    const other = receivers.find((number) => number > of);
+    return { groups, next: other === undefined ? null : { receiver: other, error: "", id: "" } };
   }
 }
