@@ -29,8 +29,6 @@ const settings = `
   PRAGMA secure_delete = ON;
 `;
 
-const busy = 5;
-
 const port = parentPort;
 // Deno's can neither be asked for the next message nor closed.
 const isComplete = typeof port?.close === "function";
@@ -85,7 +83,7 @@ function checkWritable(database: Database): void {
     database.exec("BEGIN IMMEDIATE; INSERT INTO owner (number, beat) VALUES (0, 0); ROLLBACK");
   } catch (error) {
     // Another process holds the file at this moment: this one can write later.
-    if (sqliteCode(error) !== busy) throw error;
+    if (sqliteCode(error) !== "BUSY") throw error;
   }
 }
 

@@ -7,8 +7,6 @@ import type { AppOptions, Run } from "./app.ts";
 import { AppProcess } from "./app-process.ts";
 import { Sender } from "./sender.ts";
 
-const busy = 5;
-
 /** A folder with an inbox and the effects of handlers, the service, its sender, and any number of apps. */
 export interface Scene {
   readonly sender: Sender;
@@ -75,7 +73,7 @@ async function createScene(): Promise<Scene & { close(): Promise<void> }> {
         database.exec("BEGIN IMMEDIATE; ROLLBACK");
         return false;
       } catch (error) {
-        if (sqliteCode(error) !== busy) throw error;
+        if (sqliteCode(error) !== "BUSY") throw error;
         return true;
       } finally {
         database.close();

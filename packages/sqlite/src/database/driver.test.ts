@@ -26,7 +26,7 @@ function canLoad(name: string): boolean {
 const known = ["node:sqlite", "libsql", "better-sqlite3"];
 const drivers = known.filter(canLoad).map((name) => loadDriver(name));
 
-function codeOf(work: () => unknown): number | null {
+function codeOf(work: () => unknown): string | null {
   try {
     work();
   } catch (error) {
@@ -117,8 +117,8 @@ describe.each(drivers)("the driver $name", (driver) => {
     const returning = database.prepare("INSERT INTO blobs (value) VALUES (?) RETURNING id");
     insert.run(Uint8Array.of(1));
     database.exec("BEGIN");
-    expect(codeOf(() => insert.run(Uint8Array.of(1)))).toBe(19);
-    expect(codeOf(() => returning.get(Uint8Array.of(1)))).toBe(19);
+    expect(codeOf(() => insert.run(Uint8Array.of(1)))).toBe("CONSTRAINT");
+    expect(codeOf(() => returning.get(Uint8Array.of(1)))).toBe("CONSTRAINT");
     expect(Number(insert.run(Uint8Array.of(2)).changes)).toBe(1);
     expect(returning.get(Uint8Array.of(3))?.["id"]).toBe(3);
     database.exec("COMMIT");
@@ -129,8 +129,8 @@ describe.each(drivers)("the driver $name", (driver) => {
     const other = open();
     const insert = other.prepare("INSERT INTO blobs (value) VALUES (?)");
     database.exec("BEGIN IMMEDIATE");
-    expect(codeOf(() => other.exec("BEGIN IMMEDIATE"))).toBe(5);
-    expect(codeOf(() => insert.run(Uint8Array.of(1)))).toBe(5);
+    expect(codeOf(() => other.exec("BEGIN IMMEDIATE"))).toBe("BUSY");
+    expect(codeOf(() => insert.run(Uint8Array.of(1)))).toBe("BUSY");
     database.exec("COMMIT");
     expect(Number(insert.run(Uint8Array.of(1)).changes)).toBe(1);
   });
@@ -176,13 +176,13 @@ describe.each(drivers)("the driver $name", (driver) => {
   it("a driver names READONLY, CANTOPEN, NOTADB and CORRUPT", () => {
     const other = open();
     other.exec("PRAGMA query_only=1");
-    expect(codeOf(() => other.exec("DELETE FROM blobs"))).toBe(8);
-    expect(codeOf(() => driver.open(join(folder, "absent", "file.db")))).toBe(14);
-    expect(codeOf(() => driver.open(folder))).toBe(14);
+    expect(codeOf(() => other.exec("DELETE FROM blobs"))).toBe("READONLY");
+    expect(codeOf(() => driver.open(join(folder, "absent", "file.db")))).toBe("CANTOPEN");
+    expect(codeOf(() => driver.open(folder))).toBe("CANTOPEN");
 
     const text = newPath();
     writeFileSync(text, "Not a database, but long enough to be looked at. ".repeat(100));
-    expect(codeOf(() => open(driver, text))).toBe(26);
+    expect(codeOf(() => open(driver, text))).toBe("NOTADB");
 
     const broken = newPath();
     const connection = driver.open(broken);
@@ -193,14 +193,14 @@ describe.each(drivers)("the driver $name", (driver) => {
     connection.close();
     writeFileSync(broken, readFileSync(broken).fill(0xab, 4096, 8 * 4096));
     const again = open(driver, broken);
-    expect(codeOf(() => again.prepare("SELECT * FROM lines").all())).toBe(11);
-    expect(codeOf(() => again.prepare("INSERT INTO lines VALUES (?)").run("x"))).toBe(11);
+    expect(codeOf(() => again.prepare("SELECT * FROM lines").all())).toBe("CORRUPT");
+    expect(codeOf(() => again.prepare("INSERT INTO lines VALUES (?)").run("x"))).toBe("CORRUPT");
   });
 
   it("a driver names FULL, and writes again when there is room", () => {
     database.exec("PRAGMA max_page_count=10");
     const insert = database.prepare("INSERT INTO blobs (value) VALUES (?)");
-    expect(codeOf(() => insert.run(new Uint8Array(100_000)))).toBe(13);
+    expect(codeOf(() => insert.run(new Uint8Array(100_000)))).toBe("FULL");
     database.exec("PRAGMA max_page_count=1000");
     expect(Number(insert.run(new Uint8Array(100_000)).changes)).toBe(1);
   });
@@ -316,13 +316,13 @@ describe("choice", () => {
 
 describe("codes", () => {
   it.each([
-    [{ errcode: 2067 }, 19],
-    [{ rawCode: 4874, code: "SQLITE_IOERR_SHMSIZE" }, 10],
-    [{ code: "SQLITE_IOERR_FSYNC" }, 10],
-    [{ code: "SQLITE_FULL" }, 13],
+    [{ errcode: 2067 }, "CONSTRAINT"],
+    [{ rawCode: 4874, code: "SQLITE_IOERR_SHMSIZE" }, "IOERR"],
+    [{ code: "SQLITE_IOERR_FSYNC" }, "IOERR"],
+    [{ code: "SQLITE_FULL" }, "FULL"],
     [{ code: "ENOENT" }, null],
     [{ code: "SQLITE_NEWS" }, null],
-    [new Error("Cannot open database because the directory does not exist"), 14],
+    [new Error("Cannot open database because the directory does not exist"), "CANTOPEN"],
     [new Error("something else"), null],
     [null, null],
     ["SQLITE_FULL", null],

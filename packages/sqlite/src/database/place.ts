@@ -14,8 +14,6 @@ import { isBetween, readHeader } from "./header.ts";
 import { logMarksOf } from "./log-content.ts";
 import { sqliteCode } from "./result-code.ts";
 
-const corrupt = 11;
-const notADatabase = 26;
 const runbook = "as docs/operating.md says under When the inbox fails";
 
 /** Where a damaged file waits for a check. */
@@ -26,7 +24,7 @@ export function damagedPath(path: string): string {
 /** Whether SQLite has said that the content of a file is damaged. */
 export function isDamage(error: unknown): boolean {
   const code = sqliteCode(error);
-  return code === corrupt || code === notADatabase;
+  return code === "CORRUPT" || code === "NOTADB";
 }
 
 /**

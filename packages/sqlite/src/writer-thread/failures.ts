@@ -10,27 +10,30 @@ const unwritable = "the file or its folder can't be written: give the app the ri
 /** Below it a commit may find no room. */
 const leastRoomBytes = 65_536;
 
-const wayOut: Readonly<Record<number, string>> = {
-  5: "another process holds the file for too long: look for a long transaction, or a backup that locks it",
-  8: unwritable,
-  10: "the disk fails or is full: free space, or look at the system's log",
-  11: "the file is damaged: stop the app, keep a copy, restore a backup or recover it with sqlite3's .recover",
-  13: "the disk is full: free space",
-  26: "the file is no SQLite database: name another path",
+const diskFull = "the disk is full: free space";
+
+const wayOut: Readonly<Record<string, string>> = {
+  BUSY: "another process holds the file for too long: look for a long transaction, or a backup that locks it",
+  READONLY: unwritable,
+  IOERR: "the disk fails or is full: free space, or look at the system's log",
+  CORRUPT:
+    "the file is damaged: stop the app, keep a copy, restore a backup or recover it with sqlite3's .recover",
+  FULL: diskFull,
+  NOTADB: "the file is no SQLite database: name another path",
 };
 
 /** A failure with its way out, and SQLite's message. */
 export function failureOf(error: unknown, path: string): ThreadFailure {
   if (error instanceof ReporthookError) return { code: error.code, failed: error.message };
   const code = sqliteCode(error);
-  const way = code === 14 ? whyUnopened(path) : wayOut[code ?? -1];
+  const way = code === "CANTOPEN" ? whyUnopened(path) : wayOut[code ?? ""];
   const text = way === undefined ? describe(error) : `${way} (${describe(error)})`;
   return { code: "inbox_failed", failed: `${path}: ${text}` };
 }
 
 /** The failure if every step would meet it: a lock, or a missing file. Else null. */
 export function failureOfAll(error: unknown, path: string): ThreadFailure | null {
-  const isLocked = sqliteCode(error) === 5;
+  const isLocked = sqliteCode(error) === "BUSY";
   return isLocked || error instanceof ReporthookError ? failureOf(error, path) : null;
 }
 
@@ -39,7 +42,7 @@ export function assertRoom(path: string): void {
   const { bavail, blocks, bsize } = statfsSync(dirname(path));
   // Some file systems do not say how large they are.
   if (blocks === 0 || bavail * bsize >= leastRoomBytes) return;
-  throw new ReporthookError("inbox_failed", `${path}: ${wayOut[13]}`);
+  throw new ReporthookError("inbox_failed", `${path}: ${diskFull}`);
 }
 
 /** The reason why a file can't be opened: SQLite does not report it. */

@@ -30,16 +30,6 @@ export class Lived {
   }
 
   get #mark(): TimeMark {
-    const row = this.#read.get();
-    const number = (name: keyof TimeMark): number => Number(row?.[name]);
-    return row === undefined
-      ? noMark
-      : {
-          livedAt: number("livedAt"),
-          wallAt: number("wallAt"),
-          furthestAt: number("furthestAt"),
-          unseenMs: number("unseenMs"),
-          heldMs: number("heldMs"),
-        };
+    return (this.#read.get() as TimeMark | undefined) ?? noMark;
   }
 }

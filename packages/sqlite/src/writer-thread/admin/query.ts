@@ -43,7 +43,7 @@ const parkedClasses = [unsigned, parked, unsignedDead, announced];
 
 /** The rows with one value of an indexed column. */
 interface IndexRange {
-  readonly column: "state" | "type" | "report" | "request" | "reason" | "error";
+  readonly column: string;
   readonly value: Value;
 }
 
@@ -125,27 +125,20 @@ export class Query {
     most: number,
     columns = listed,
   ): Row[] {
-    const { state, type, reportId, requestId, reason, error, newestFirst = false } = query;
+    const { state, newestFirst = false } = query;
     const { first, below } = idRange(query);
     const chosen = states.flatMap((one, number) => (isChosen(one, state) ? [number] : []));
-    const filters: (readonly [string, Value | undefined])[] = [
-      ["type = ?", type],
-      ["report = ?", reportId],
-      ["request = ?", requestId],
-      ["reason = ?", reason],
-      ["error = ?", error],
-    ];
-    const given = filters.filter(([, of]) => of !== undefined) as (readonly [string, Value])[];
+    const filters = filtersOf(query);
     const conditions = [
       `receiver = ? AND ${column} = ? AND id >= ? AND id < ?`,
-      ...given.map(([condition]) => condition),
+      ...filters.map((filter) => `${filter.column} = ?`),
       ...(chosen.length < states.length ? [`state IN (${chosen.join(", ")})`] : []),
     ];
     const statement = this.#prepare(
       `SELECT ${columns} FROM delivery INDEXED BY delivery_${column} WHERE ${conditions.join(" AND ")}
        ORDER BY id ${newestFirst ? "DESC" : "ASC"} LIMIT ?`,
     );
-    const values = given.map(([, of]) => of);
+    const values = filters.map((filter) => filter.value);
     return statement.all(receiver, value, first, below, ...values, most);
   }
 
@@ -210,19 +203,21 @@ export class Query {
   }
 }
 
-/** The ranges to read: usually those of the filter with the fewest rows. */
-function rangesOf({ state, type, reportId, requestId, reason, error }: InboxQuery): IndexRange[] {
-  if (requestId !== undefined) return [{ column: "request", value: requestId }];
-  if (reportId !== undefined) {
-    return [{ column: "report", value: reportId }];
-  }
-  if (error !== undefined) return [{ column: "error", value: error }];
-  if (reason !== undefined) return [{ column: "reason", value: reason }];
+/** The values that a query asks for, those first that the fewest rows have. */
+function filtersOf({ requestId, reportId, error, reason, type }: InboxQuery): IndexRange[] {
+  const values = { request: requestId, report: reportId, error, reason, type };
+  return Object.entries(values).flatMap(([column, value]) =>
+    value === undefined ? [] : [{ column, value }],
+  );
+}
+
+/** The ranges to read: those of the filter with the fewest rows. */
+function rangesOf(query: InboxQuery): IndexRange[] {
+  const { state } = query;
+  const [filter] = filtersOf(query);
   const isFew = state !== undefined && state !== "handled";
-  if (type !== undefined && !isFew) {
-    return [{ column: "type", value: type }];
-  }
-  return states.flatMap((one, number): IndexRange[] =>
+  if (filter !== undefined && !(filter.column === "type" && isFew)) return [filter];
+  return states.flatMap((one, number) =>
     isChosen(one, state) ? [{ column: "state", value: number }] : [],
   );
 }

@@ -27,11 +27,7 @@ export class RejectedBound {
   /** Called for each rejected one. */
   keep(): void {
     for (const row of this.#beyond.all()) this.#deliveries.empty(row);
-    if (++this.#since >= between) this.keepBytes();
-  }
-
-  /** Empties the oldest beyond the bytes that are kept. */
-  keepBytes(): void {
+    if (++this.#since < between) return;
     this.#since = 0;
     let bytes = 0;
     for (const row of this.#newest.all()) {

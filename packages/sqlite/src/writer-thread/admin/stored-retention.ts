@@ -2,9 +2,6 @@ import { type Retention, retentionOf } from "@reporthook/core/store";
 import type { Database, Statement } from "../../database/driver.ts";
 import { sqliteCode } from "../../database/result-code.ts";
 
-const busy = 5;
-const full = 13;
-
 /** The retention in the file: that of the app which opened it last. Tools keep to it. */
 export class StoredRetention {
   readonly #select: Statement;
@@ -24,7 +21,7 @@ export class StoredRetention {
       this.#given = null;
     } catch (error) {
       // It is written before anything is deleted.
-      if (![busy, full].includes(sqliteCode(error) ?? 0)) throw error;
+      if (!["BUSY", "FULL"].includes(sqliteCode(error) ?? "")) throw error;
     }
   }
 
