@@ -1,6 +1,5 @@
 import { rollBack, type Statement } from "../database/driver.ts";
 import type { FileGuard } from "../database/file-guard.ts";
-import type { ReceiverCounts } from "../protocol/counts.ts";
 import { type Leases, noLeases } from "./claim/leases.ts";
 import type { Deliveries } from "./deliveries.ts";
 
@@ -28,12 +27,6 @@ export class Transactions {
   /** Whether other processes have changed the file since the last transaction. */
   get isBehind(): boolean {
     return this.#currentVersion() !== this.#seenVersion;
-  }
-
-  /** The counts of the receivers of which they have changed since the last call. */
-  takeCounts(): ReceiverCounts {
-    const { receivers, counters } = this.#deliveries.tables;
-    return new Map([...counters.take()].map(([id, counts]) => [receivers.nameOf(id), counts]));
   }
 
   /** Runs a step in a transaction; if it throws, nothing has changed. */

@@ -85,7 +85,7 @@ export class Writer {
 
   /** The counts of the receivers of which they have changed since they were told; at first all. */
   takeCounts(): ReceiverCounts {
-    return this.#transactions.takeCounts();
+    return this.#deliveries.takeCounts();
   }
 
   /**
@@ -107,7 +107,7 @@ export class Writer {
       if (!this.#failing) error = failureOf(thrown, this.#path);
       this.#failing = true;
       this.#claimer.rollBack();
-      const results = this.#perform(messages, this.#eachAlone(thrown), true);
+      const results = this.#perform(messages, this.#eachAlone(thrown));
       done = { ...results, ...nothingRescued, claimed: [], workerId: null, due: [] };
     }
     // Written out: an object made of spreads takes longer to serialize for the other thread.
@@ -121,7 +121,7 @@ export class Writer {
       poisoned: done.poisoned,
       takeovers: done.takeovers,
       lost: held > 0 && this.#leases.workerId !== workerId,
-      counts: this.#transactions.takeCounts(),
+      counts: this.#deliveries.takeCounts(),
       error,
       asOf: messages.at(-1)?.sentAt ?? null,
     };
@@ -166,7 +166,7 @@ export class Writer {
     // Without messages, success proves nothing: check by writing.
     if (this.#failing) this.#leases.probe();
     this.#leases.heartbeat();
-    const results = this.#perform(messages, (step) => step(), false);
+    const results = this.#perform(messages, (step) => step());
     const rescued =
       messages.length > 0
         ? nothingRescued
@@ -182,7 +182,11 @@ export class Writer {
     return (step) => {
       if (ofAll !== null) return ofAll;
       try {
-        return this.#transactions.run(step);
+        return this.#transactions.run(() => {
+          const result = step();
+          this.#deliveries.write();
+          return result;
+        });
       } catch (thrown) {
         ofAll = failureOfAll(thrown, this.#path);
         return failureOf(thrown, this.#path);
@@ -190,18 +194,13 @@ export class Writer {
     };
   }
 
-  #perform(messages: readonly Message[], run: Runner, isAlone: boolean): Results {
+  #perform(messages: readonly Message[], run: Runner): Results {
     const adds: StoredResult[] = [];
     const completions: CompletionResult[] = [];
     const calls: CallResult[] = [];
     for (const message of messages) {
       eachAddition(message, (origin, addition) => {
-        const add = (): StoredResult => {
-          const result = this.#add(origin, addition);
-          if (isAlone) this.#deliveries.write();
-          return result;
-        };
-        adds.push(run(add));
+        adds.push(run(() => this.#add(origin, addition)));
       });
       this.#deliveries.write();
       for (const one of message.completions) completions.push(run(() => this.#record(one)));
