@@ -34,7 +34,7 @@ describe("access", () => {
     onStage({ handlers: failingHandlers }, async (page, stage) => {
       await play(stage);
       await page.goto(stage.url);
-      await page.locator(".stuck a").first().waitFor();
+      await page.locator(".problems a").first().waitFor();
       const seen: string[] = [];
       for (let count = 0; count < 12; count++) {
         await page.keyboard.press("Tab");
@@ -47,7 +47,7 @@ describe("access", () => {
         "Overview",
         "Deliveries",
         "Reports",
-        "Copy the command",
+        "See the deliveries",
       ]);
       await page.getByRole("button", { name: "Release all 3" }).focus();
       await page.keyboard.press("Enter");
@@ -61,8 +61,8 @@ describe("access", () => {
   testInBrowser("the page moves the focus to the top of the next screen, for screen readers", () =>
     onStage({ handlers: failingHandlers }, async (page, stage) => {
       await play(stage);
-      await page.goto(stage.url);
-      await page.locator(".stuck a").first().focus();
+      await page.goto(`${stage.url}?show=deliveries`);
+      await page.locator(".list a").first().focus();
       await page.keyboard.press("Enter");
       await page.getByRole("heading", { name: "History" }).waitFor();
       expect((await focused(page))[0]).toContain("History");

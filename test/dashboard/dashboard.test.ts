@@ -42,8 +42,9 @@ describe("the five minutes of a delivery", () => {
 
         isFixed = true;
         await page.getByRole("link", { name: "Overview" }).click();
-        await page.getByRole("heading", { name: "Why they are parked" }).waitFor();
-        await page.locator(".stuck").getByRole("link").click();
+        await page.getByRole("heading", { name: "What is wrong" }).waitFor();
+        await page.getByRole("link", { name: "All attempts failed" }).click();
+        await page.locator(".list").getByRole("link").click();
         await page.getByText("2 attempts failed.", { exact: true }).waitFor();
         const verdict = page.getByRole("region", { name: "State" });
         expect(await verdict.getByText("The warehouse is away").count()).toBe(1);
@@ -83,7 +84,7 @@ describe("releasing", () => {
       const said = page.getByText("3 deliveries released.").waitFor();
       await page.getByRole("button", { name: "Release 3 deliveries" }).click();
       await said;
-      await page.getByRole("heading", { name: "Why they are parked" }).waitFor();
+      await page.getByRole("heading", { name: "What is wrong" }).waitFor();
       const handledNow = async () => (await stage.receiver.inbox.counts()).handled;
       await expect.poll(handledNow).toBeGreaterThanOrEqual(handled + 3);
       const reason: ReasonCode = "do_not_retry";
@@ -158,9 +159,10 @@ describe("releasing", () => {
         await play(stage);
         await page.goto(stage.url);
         await page.getByText("Bob (view only)").waitFor();
-        await page.locator(".stuck a").first().waitFor();
+        await page.getByRole("link", { name: "All parked deliveries" }).waitFor();
         expect(await page.getByRole("button", { name: /release|retry/i }).count()).toBe(0);
-        await page.locator(".stuck a").first().click();
+        await page.getByRole("link", { name: "All parked deliveries" }).click();
+        await page.locator(".list a").first().click();
         await page.getByRole("heading", { name: "History" }).waitFor();
         expect(await page.getByRole("button", { name: /release|retry/i }).count()).toBe(0);
       },
@@ -320,7 +322,7 @@ describe("changes outside", () => {
       await page.goto(`${url}?show=deliveries`);
       await page.locator(".list li", { hasText: "onerror" }).getByText("Error:").waitFor();
       await page.goto(url);
-      await page.locator(".stuck").getByText("onerror").first().waitFor();
+      await page.locator(".problems").getByText("><img src=x").waitFor();
       await page.goto(`${url}?delivery=${id}`);
       await page.locator(".body").getByText("onerror").waitFor();
       await page.goto(`${url}?show=deliveries&report=${encodeURIComponent(script)}`);

@@ -90,8 +90,8 @@ describe("the page", () => {
     onStage({ handlers: failingHandlers }, async (page, stage) => {
       await play(stage);
       await page.goto(stage.url);
-      await page.getByRole("heading", { name: "Why they are parked" }).waitFor();
-      await page.locator(".stuck li", { hasText: "lost-33" }).getByRole("link").click();
+      await page.getByRole("link", { name: "All parked deliveries" }).click();
+      await page.locator(".list li", { hasText: "lost-33" }).getByRole("link").click();
       await page.getByRole("button", { name: "Discard", exact: true }).click();
       await page.getByRole("dialog", { name: "Discard 1 delivery?" }).waitFor();
       // Enter must not do an act that can't be undone.
@@ -102,7 +102,7 @@ describe("the page", () => {
       const said = page.getByText("1 delivery discarded.").waitFor();
       await page.getByRole("button", { name: "Discard 1 delivery" }).click();
       await said;
-      await page.getByRole("heading", { name: "Why they are parked" }).waitFor();
+      await page.getByRole("heading", { name: "What is wrong" }).waitFor();
       expect(await page.evaluate("document.activeElement.id")).toBe("main");
     }),
   );

@@ -39,7 +39,7 @@ describe("what comes first", () => {
     return onStage({ receiver: { inbox } }, async (page, { url }) => {
       await page.goto(url);
       await page.getByRole("heading", { name: "The inbox can’t be read" }).waitFor();
-      expect(await page.locator("h1").getAttribute("class")).toBe("alarm");
+      expect(await page.locator("h1").getAttribute("class")).toBe("is-critical");
       await page.getByText("EIO: i/o error, read").first().waitFor();
       expect(await page.getByText("No delivery yet").count()).toBe(0);
       expect(await page.getByRole("heading").allTextContents()).toEqual([
@@ -50,21 +50,23 @@ describe("what comes first", () => {
   });
 
   testInBrowser(
-    "the overview says first, and not that nothing is parked, that the service refuses the API key",
+    "the overview says first that the service refuses the API key, and leads to what waits for it",
     () =>
       onStage({}, async (page, { emulator, receiver, send, url }) => {
         emulator.fault("authorize", { status: 401 });
         for (let sent = 0; sent < 5; sent++) await send("report.complete");
         await expect.poll(async () => (await receiver.health()).service).toBe("refused");
         await page.goto(url);
-        await page.locator("h1.alarm", { hasText: "The service refuses the API key" }).waitFor();
-        expect(await page.getByText("Nothing is parked").count()).toBe(0);
+        await page
+          .locator("h1.is-critical", { hasText: "The service refuses the API key" })
+          .waitFor();
         const problem = page.locator(".problems .is-critical", { hasText: "key_refused" });
         await problem.getByText("5 deliveries wait, the oldest signature expires in").waitFor();
         await problem.getByText("npx reporthook inbox list --state received").waitFor();
         await problem.getByRole("button", { name: "Copy the command" }).waitFor();
+        await problem.getByRole("link", { name: "See the deliveries" }).click();
         await page
-          .locator(".stuck li", { hasText: "Received" })
+          .locator(".list li", { hasText: "Received" })
           .first()
           .getByText("asked again in")
           .waitFor();
@@ -81,15 +83,14 @@ describe("what comes first", () => {
         await receiver.idle({ timeoutMs: 60_000 });
         await page.goto(url);
         const title = 'The last 5 verdicts were all "invalid"';
-        await page.locator("h1.alarm", { hasText: title }).waitFor();
+        await page.locator("h1.is-critical", { hasText: title }).waitFor();
         await page.getByText("the API key belongs to another account").waitFor();
-        expect(await page.getByText("Nothing is parked").count()).toBe(0);
         await settled(page);
       }),
   );
 
   testInBrowser(
-    "the overview lists what waits for its next try among the stuck, and of another day the date",
+    "the overview leads to what waits for its next try, and the list has of another day the date",
     () => {
       const handlers = (receiver: Receiver) =>
         void receiver.on("report", () => {
@@ -99,13 +100,14 @@ describe("what comes first", () => {
         const id = await send("report.complete");
         await expect.poll(async () => (await receiver.inbox.get(id))?.attempts).toBe(1);
         await page.goto(url);
-        const stuck = page.locator(".stuck li", { hasText: "RetryAfter: " });
-        await stuck.getByText("1 tried, next in 59 min").waitFor();
-        await stuck.getByText("UTC").waitFor();
+        await page.getByRole("link", { name: "See the deliveries" }).click();
+        const waiting = page.locator(".list li", { hasText: "RetryAfter: " });
+        await waiting.getByText("1 tried, next in 59 min").waitFor();
+        await waiting.getByText("UTC").waitFor();
         const at = (await receiver.inbox.get(id))?.receivedAt ?? new Date();
         await page.clock.setFixedTime(Date.now() + 48 * 60 * minuteMs);
         await page.reload();
-        await stuck.getByText(`${at.toISOString().slice(0, 10)} `).waitFor();
+        await waiting.getByText(`${at.toISOString().slice(0, 10)} `).waitFor();
       });
     },
   );

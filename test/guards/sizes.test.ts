@@ -26,7 +26,7 @@ const maxLines = {
   "core/src/inbox/memory": 823,
   "sqlite/src": 7_150,
   "cli/src": 4_870,
-  "dashboard/src": 1_735,
+  "dashboard/src": 1_707,
 };
 
 const api = new API({ cwd: root });

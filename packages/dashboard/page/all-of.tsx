@@ -48,7 +48,7 @@ function Errors({ number, errors }: OfKind): JSX.Element | null {
       <ul>
         {errors.map(({ error, text, count: alike }) => (
           <li key={error}>
-            {count(alike)} × <bdi class="failure">{text}</bdi>
+            {count(alike)} × <bdi>{text}</bdi>
           </li>
         ))}
         {others > 0 && <li>{count(others)} × another error, or none</li>}

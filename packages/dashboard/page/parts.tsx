@@ -199,6 +199,18 @@ export function Empty({
   );
 }
 
+/** A placeholder while there is none at all. */
+export function NoDelivery(): JSX.Element {
+  return (
+    <Empty title="No delivery yet">
+      <p>
+        Send a test to your webhook: <code>npx reporthook test --to URL</code>. It appears here at
+        once.
+      </p>
+    </Empty>
+  );
+}
+
 /** The screen of something that is gone; its children say how long such are kept. */
 export function Missing({
   what,

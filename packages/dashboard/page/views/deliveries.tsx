@@ -5,7 +5,7 @@ import { AllOf, AllOfReason } from "../all-of.tsx";
 import { Frame } from "../frame.tsx";
 import { count, eventLabel } from "../labels.ts";
 import { useLive } from "../live.ts";
-import { Empty, Loading, Moment, StateBadge, To, Why } from "../parts.tsx";
+import { Empty, Loading, Moment, NoDelivery, StateBadge, To, Why } from "../parts.tsx";
 import { type Filters, go } from "../route.ts";
 import { Filtering } from "./filtering.tsx";
 import { Listing, type Paging, usePaging } from "./listing.tsx";
@@ -80,7 +80,7 @@ function Groups({ list }: { readonly list: WireList }): JSX.Element | null {
         {groups.map(({ error, text, count: number }) => (
           <li key={error}>
             <To route={{ screen: "deliveries", filters: { state: "parked", error } }}>
-              {count(number)} × <bdi class="failure">{text}</bdi>
+              {count(number)} × <bdi>{text}</bdi>
             </To>
             {viewer.may === "act" && (
               <AllOf
@@ -127,11 +127,6 @@ function Nothing({ filtered }: { readonly filtered: boolean }): JSX.Element {
       </button>
     </Empty>
   ) : (
-    <Empty title="No delivery yet">
-      <p>
-        Send a test to your webhook: <code>npx reporthook test --to URL</code>. It appears here at
-        once.
-      </p>
-    </Empty>
+    <NoDelivery />
   );
 }

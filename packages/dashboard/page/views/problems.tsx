@@ -1,36 +1,100 @@
+import type { ReasonCode } from "@reporthook/core";
 import type { JSX } from "preact";
 import type { WireOverview } from "../../src/deliveries/wire.ts";
+import { AllOfReason } from "../all-of.tsx";
+import { count, reasonHint, reasonName } from "../labels.ts";
 import { Ago, Copy, Moment, To } from "../parts.tsx";
 
-/** The list of problems, worst first, each with its command to copy. */
-export function Problems({ problems }: Pick<WireOverview, "problems">): JSX.Element | null {
+/** The problems, worst first: each with its command to copy, and parked deliveries with their errors and buttons. */
+export function Problems({ overview }: { readonly overview: WireOverview }): JSX.Element | null {
+  const { problems, counts } = overview;
   if (problems.length === 0) return null;
   return (
     <section aria-labelledby="problems">
       <h2 id="problems">What is wrong</h2>
       <ul class="problems">
-        {problems.map(({ code, reason, severity, since, text, command }) => (
-          <li key={`${code} ${reason}`} class={`is-${severity}`}>
-            <p>
-              <strong>{severity}</strong> <code class="code">{code}</code>
-              {reason !== null && <code class="code"> {reason}</code>} since <Moment at={since} /> (
-              <Ago at={since} />)
-            </p>
-            <p>
-              <bdi>{text}</bdi>{" "}
-              {code === "overdue" && (
-                <To route={{ screen: "reports", of: "overdue" }}>See the overdue reports</To>
-              )}
-            </p>
-            {command !== null && (
-              <p class="command">
-                <code>{command}</code> <Copy text={command}>Copy the command</Copy>
-              </p>
-            )}
+        {problems.map((problem) => (
+          <li key={`${problem.code} ${problem.reason}`} class={`is-${problem.severity}`}>
+            <Problem problem={problem} overview={overview} />
           </li>
         ))}
       </ul>
+      {counts.held + counts.dead > 0 && (
+        <p class="hint">
+          <To route={{ screen: "deliveries", filters: { state: "parked" } }}>
+            All parked deliveries
+          </To>
+        </p>
+      )}
     </section>
+  );
+}
+
+function Problem({
+  problem: { code, reason, severity, since, text, command },
+  overview,
+}: {
+  readonly problem: WireOverview["problems"][number];
+  readonly overview: WireOverview;
+}): JSX.Element {
+  // The command says which deliveries are meant.
+  const [, by, value = ""] = / inbox list --(state|reason) (\w+)/.exec(command ?? "") ?? [];
+  return (
+    <>
+      <p>
+        <strong>{severity}</strong> <code class="code">{code}</code>
+        {reason !== null && <code class="code"> {reason}</code>} since <Moment at={since} /> (
+        <Ago at={since} />)
+      </p>
+      <p>
+        <bdi>{text}</bdi>{" "}
+        {by === "state" && (
+          <To route={{ screen: "deliveries", filters: { state: value } }}>See the deliveries</To>
+        )}
+        {code === "overdue" && (
+          <To route={{ screen: "reports", of: "overdue" }}>See the overdue reports</To>
+        )}
+      </p>
+      {by === "reason" && <Parked reason={value} overview={overview} />}
+      {command !== null && (
+        <p class="command">
+          <code>{command}</code> <Copy text={command}>Copy the command</Copy>
+        </p>
+      )}
+    </>
+  );
+}
+
+/** What is parked for a reason: what to do about it, and the errors. */
+function Parked({
+  reason,
+  overview,
+}: {
+  readonly reason: string;
+  readonly overview: WireOverview;
+}): JSX.Element {
+  const { viewer, receiver, parkedChangedAt: changedAt } = overview;
+  const number = overview.parked[reason as ReasonCode] ?? 0;
+  const errors = overview.errors[reason as ReasonCode] ?? [];
+  return (
+    <>
+      <p>
+        <To route={{ screen: "deliveries", filters: { state: "parked", reason } }}>
+          {reasonName(reason)}
+        </To>
+        : {reasonHint(reason)}
+      </p>
+      {errors.map(({ error, text, count: alike }) => (
+        <p key={error}>
+          <To route={{ screen: "deliveries", filters: { state: "parked", reason, error } }}>
+            {count(alike)} × <bdi>{text}</bdi>
+          </To>
+        </p>
+      ))}
+      {viewer.may === "act" && number > 0 && (
+        <AllOfReason {...{ receiver, reason, number, changedAt, errors }} />
+      )}
+    </>
   );
 }
 

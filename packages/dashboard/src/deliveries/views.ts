@@ -24,9 +24,7 @@ import {
 
 const minuteMs = 60_000;
 const hourMs = 3_600_000;
-const stuckLength = 5;
 const mostGroups = 5;
-const mostOfReason = 3;
 /** A time without deliveries, for summaries that count no minutes. */
 export const noTime: Omit<SummaryQuery, "receiver"> = { from: new Date(0), until: new Date(0) };
 
@@ -60,22 +58,10 @@ export function createViews(source: Source, tell: TellView): Views {
       );
       const judged = { inbox: state, service, problems, processes };
       if (!state.ok) return tell({ ...nothing, ...judged }, false);
-      const [sum, hours, groups, stuck, ...waiting] = await Promise.all([
-        summed(),
-        hoursNow(),
-        groupsNow(),
-        inbox.list({ state: "parked", newestFirst: true, limit: stuckLength }),
-        inbox.list({ state: "verified", limit: 4 * stuckLength }),
-        inbox.list({ state: "received", limit: 4 * stuckLength }),
-      ]);
-      const failing = waiting.flatMap((some) =>
-        some.filter(({ lastError }) => lastError !== null).slice(0, stuckLength),
-      );
-      const shown = [...stuck, ...failing];
+      const [sum, hours, groups] = await Promise.all([summed(), hoursNow(), groupsNow()]);
       const minutes = sum.minutes.map(barOfMinute);
       const errors = errorsOf(groups, sum.parked);
-      const numbers = { ready, ...judged, counts, ...sum, minutes, hours, errors };
-      return tell({ ...numbers, stuck: shown.map(redactEntry) });
+      return tell({ ready, ...judged, counts, ...sum, minutes, hours, errors });
     },
     list(query) {
       const length = lengthOf(query);
@@ -84,10 +70,7 @@ export function createViews(source: Source, tell: TellView): Views {
         const found = await inbox.list({ ...asked, newestFirst: true, limit: length + 1 });
         const total = await totalOf(asked);
         const { parkedChangedAt } = await parkedNow();
-        const { reason, error, state } = asked;
-        const most = reason === undefined ? mostGroups : mostOfReason;
-        const isGrouped = state === "parked";
-        const groups = isGrouped ? groupsOf(await groupsNow(), most, { reason, error }) : [];
+        const groups = asked.state === "parked" ? groupsOf(await groupsNow(), asked) : [];
         const entries = found.slice(0, length).map(redactEntry);
         const numbers = { total, parkedChangedAt, groups };
         return tell({ entries, more: found.length > length, ...numbers });
@@ -118,28 +101,24 @@ function errorsOf(
 ): WireOverview["errors"] {
   const reasons = Object.keys(parked);
   return Object.fromEntries(
-    reasons.map((reason) => [reason, groupsOf(groups, mostOfReason, { reason })]),
+    reasons.map((reason) => [reason, groupsOf(groups, { reason: reason as ReasonCode })]),
   );
 }
 
 /** The largest groups of errors; of one reason, or with one key. */
 function groupsOf(
   groups: readonly ErrorGroup[],
-  most: number,
-  {
-    reason,
-    error: key,
-  }: { readonly reason?: string | undefined; readonly error?: string | undefined },
+  { reason, error: key }: Pick<ListQuery, "reason" | "error">,
 ): WireGroup[] {
   return groups
     .filter(({ error }) => key === undefined || key === error)
     .map(({ error, text, count, reasons }) => ({
       ...{ error, text: redactText(text) },
-      count: reason === undefined ? count : (reasons[reason as ReasonCode] ?? 0),
+      count: reason === undefined ? count : (reasons[reason] ?? 0),
     }))
     .filter(({ count }) => count > 0)
     .sort((one, other) => other.count - one.count)
-    .slice(0, most);
+    .slice(0, mostGroups);
 }
 
 /** Makes what tells how many fit a query; null where the inbox does not count that. */
@@ -170,7 +149,6 @@ const nothing: Omit<
   parked: {},
   parkedChangedAt: null,
   errors: {},
-  stuck: [],
   minutes: [],
   hours: [],
 };

@@ -133,8 +133,6 @@ export interface WireOverview extends WireView {
   readonly parkedChangedAt: string | null;
   /** The largest groups of equal errors of each reason. */
   readonly errors: Readonly<Partial<Record<ReasonCode, readonly WireGroup[]>>>;
-  /** The newest that are parked, and the oldest of those whose last try failed. */
-  readonly stuck: readonly WireEntry[];
   /** The notifications received in each of the last 60 minutes, those with nothing left out. */
   readonly minutes: readonly WireBar[];
   /** The events of each hour of the last 7 days, likewise. */
