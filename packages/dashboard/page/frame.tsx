@@ -73,7 +73,7 @@ export function Frame({
   }, [title]);
   return (
     <>
-      <a class="skip" href="#main">
+      <a class="unseen" href="#main">
         Skip to content
       </a>
       <header>
@@ -94,7 +94,7 @@ export function Frame({
         <span class={`link is-${link}`} role="status">
           {problem === null || data === null ? links[link] : `${problem.detail} Trying again…`}
         </span>
-        <span class="viewer">
+        <span class="soft">
           {data === null ? "" : data.viewer.name}
           {data?.viewer.may === "view" ? " (view only)" : ""}
         </span>
@@ -104,7 +104,7 @@ export function Frame({
           children
         ) : (
           <div class="empty">
-            <h1 class="empty-title">{problem.title}</h1>
+            <h1 class="lead">{problem.title}</h1>
             <p>{problem.detail}</p>
           </div>
         )}

@@ -53,16 +53,14 @@ export function Why({ entry }: { readonly entry: WireEntry }): JSX.Element {
   const error = errorOf(entry);
   return (
     <span class="why">
-      {error !== null && (
-        <bdi class={`failure${state === "handled" ? " is-doubtful" : ""}`}>{error}</bdi>
-      )}{" "}
+      {error !== null && <bdi class={state === "handled" ? "is-warning" : ""}>{error}</bdi>}{" "}
       {reason !== null && (
-        <span class="reason">
+        <span>
           {reasonName(reason.code)} <Code of={reason.code} />
         </span>
       )}
       {nextAttemptAt !== null && (attempts > 0 || error !== null) && (
-        <span class="reason">
+        <span>
           {attempts > 0 && `${attempts} tried, `}
           {state === "received" ? "asked again" : "next"} <Ago at={nextAttemptAt} />
         </span>
@@ -82,7 +80,7 @@ export function Moment({ at }: { readonly at: string }): JSX.Element {
     <time dateTime={at} title={full.format(date)}>
       {day}
       {utcTime(date)} UTC
-      {date.getTimezoneOffset() !== 0 && <span class="here"> {time.format(date)} here</span>}
+      {date.getTimezoneOffset() !== 0 && <span class="soft"> {time.format(date)} here</span>}
     </time>
   );
 }
@@ -177,7 +175,7 @@ export function Quoted({
 }): JSX.Element {
   if (text === null) return <p>{none}</p>;
   return (
-    <pre class="context">
+    <pre>
       <bdi>{text}</bdi>
     </pre>
   );
@@ -193,7 +191,7 @@ export function Empty({
 }): JSX.Element {
   return (
     <div class="empty">
-      <p class="empty-title">{title}</p>
+      <p class="lead">{title}</p>
       <div>{children}</div>
     </div>
   );
@@ -239,11 +237,8 @@ export function Missing({
 /** A placeholder while loading. */
 export function Loading(): JSX.Element {
   return (
-    <div class="pending" role="status">
-      <span class="unseen">Loading</span>
-      {Array.from({ length: 12 }, (_, line) => (
-        <span key={line} class="pending-line" />
-      ))}
-    </div>
+    <p class="loading" role="status">
+      Loading…
+    </p>
   );
 }

@@ -10,6 +10,8 @@ const height = 100;
 
 const outcomes = ["handled", "waiting", "parked", "rejected"] as const;
 
+type Outcomes = Record<(typeof outcomes)[number], number>;
+
 /** A span of time: how many bars it has, and how long each is. */
 interface Span {
   readonly name: string;
@@ -24,15 +26,30 @@ const spans: readonly Span[] = [
   { name: "7 d", title: "Ended per 6 hours", bars: 28, barMs: 6 * hourMs },
 ];
 
+/** One bar of the chart. */
+interface Bar {
+  /** The beginning, in milliseconds. */
+  readonly at: number;
+  readonly numbers: Outcomes;
+}
+
 /** The last hour, day or week; it moves on although nothing comes. */
-export function Charts({ minutes, hours }: Pick<WireOverview, "minutes" | "hours">): JSX.Element {
+export function Chart({ minutes, hours }: Pick<WireOverview, "minutes" | "hours">): JSX.Element {
   const [chosen, choose] = useState(0);
   const span = spans[chosen] as Span;
-  const now = useNow(span.barMs);
-  const bars = gathered(chosen === 0 ? minutes : hours, span, now);
+  const { title, barMs } = span;
+  const now = useNow(barMs);
+  const first = now - (span.bars - 1) * barMs;
+  const bars = barsOf(chosen === 0 ? minutes : hours, barMs).filter(({ at }) => at >= first);
+  const most = Math.max(1, ...bars.map(({ numbers }) => sum(Object.values(numbers))));
+  const sums = outcomes.map((name) => {
+    const all = sum(bars.map(({ numbers }) => numbers[name]));
+    return { name, text: `${count(all)} ${name}` };
+  });
+  const text = sums.map((one) => one.text).join(", ");
   return (
-    <div class="charts">
-      <fieldset class="spans">
+    <figure>
+      <fieldset>
         <legend class="unseen">Span of time</legend>
         {spans.map(({ name }, index) => (
           <label key={name}>
@@ -46,110 +63,68 @@ export function Charts({ minutes, hours }: Pick<WireOverview, "minutes" | "hours
           </label>
         ))}
       </fieldset>
-      <Chart bars={bars} span={span} now={now} />
-    </div>
-  );
-}
-
-/** Adds up what belongs to one bar. */
-function gathered(all: readonly WireBar[], { bars, barMs }: Span, now: number): WireBar[] {
-  const found = new Map<number, WireBar>();
-  for (const one of all) {
-    const begins = Math.floor(new Date(one.at).getTime() / barMs) * barMs;
-    if (begins <= now - bars * barMs) continue;
-    const before = found.get(begins);
-    const sum = (name: (typeof outcomes)[number]): number => one[name] + (before?.[name] ?? 0);
-    found.set(begins, {
-      at: new Date(begins).toISOString(),
-      ...{ handled: sum("handled"), waiting: sum("waiting") },
-      ...{ parked: sum("parked"), rejected: sum("rejected") },
-    });
-  }
-  return [...found.values()];
-}
-
-interface Shown {
-  readonly bars: readonly WireBar[];
-  readonly span: Span;
-  /** When the current bar began. */
-  readonly now: number;
-}
-
-function Chart({ bars, span, now }: Shown): JSX.Element {
-  const all = (bar: WireBar): number => outcomes.reduce((sum, name) => sum + bar[name], 0);
-  const most = Math.max(1, ...bars.map(all));
-  const sums = outcomes.map((name) => bars.reduce((sum, bar) => sum + bar[name], 0));
-  const text = `Last ${span.name}: ${outcomes.map((name, at) => `${count(sums[at] ?? 0)} ${name}`).join(", ")}`;
-  return (
-    <figure>
       <figcaption>
-        <strong>{span.title}</strong> <span>{text}</span>
-      </figcaption>
-      <div class="plot">
-        <span class="axis top">{count(most)}</span>
-        <svg
-          viewBox={`0 0 ${span.bars} ${height}`}
-          preserveAspectRatio="none"
-          role="img"
-          aria-label={`${span.title}. ${text}`}
-        >
-          {bars.map((bar) => (
-            <Bar key={bar.at} bar={bar} x={placeOf(bar.at, span, now)} most={most} />
+        <strong>{title}</strong>
+        <p>
+          Last {span.name}:{" "}
+          {sums.map((one, index) => (
+            <span key={one.name} class={`as-${one.name}`}>
+              {one.text}
+              {index < sums.length - 1 && ", "}
+            </span>
           ))}
-        </svg>
-        <span class="axis from">{startOf(now - (span.bars - 1) * span.barMs, span)}</span>
-        <span class="axis to">now</span>
-      </div>
-      <ul class="legend" aria-hidden="true">
-        {outcomes.map((name) => (
-          <li key={name} class={`as-${name}`}>
-            {name}
-          </li>
+        </p>
+      </figcaption>
+      <svg
+        viewBox={`0 0 ${span.bars} ${height}`}
+        preserveAspectRatio="none"
+        role="img"
+        aria-label={`${title}. Last ${span.name}: ${text}`}
+      >
+        {bars.map(({ at, numbers }) => (
+          <Stack key={at} numbers={numbers} x={Math.round((at - first) / barMs)} most={most} />
         ))}
-      </ul>
-      <details>
-        <summary>As a table</summary>
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">From (UTC)</th>
-              {outcomes.map((name) => (
-                <th key={name} scope="col">
-                  {name}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {bars.map((bar) => (
-              <tr key={bar.at}>
-                <th scope="row">{startOf(new Date(bar.at).getTime(), span)}</th>
-                {outcomes.map((name) => (
-                  <td key={name}>{count(bar[name])}</td>
-                ))}
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </details>
+      </svg>
+      <p class="axis">
+        <span>{startOf(first, span)}</span>
+        <span>at most {count(most)}</span>
+        <span>now</span>
+      </p>
+      <Table bars={bars} span={span} />
     </figure>
   );
 }
 
-function Bar({
-  bar,
+/** Adds up what belongs to one bar. */
+function barsOf(all: readonly WireBar[], barMs: number): Bar[] {
+  const found = new Map<number, Bar>();
+  for (const one of all) {
+    const at = Math.floor(new Date(one.at).getTime() / barMs) * barMs;
+    const bar = found.get(at) ?? {
+      at,
+      numbers: { handled: 0, waiting: 0, parked: 0, rejected: 0 },
+    };
+    for (const name of outcomes) bar.numbers[name] += one[name];
+    found.set(at, bar);
+  }
+  return [...found.values()];
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((all, one) => all + one, 0);
+}
+
+/** The outcomes of one bar, one on the other. */
+function Stack({
+  numbers,
   x,
   most,
-}: {
-  readonly bar: WireBar;
-  readonly x: number;
-  readonly most: number;
-}): JSX.Element {
+}: Pick<Bar, "numbers"> & { readonly x: number; readonly most: number }): JSX.Element {
   let y = height;
   return (
     <g>
       {outcomes.map((name) => {
-        const tall = (bar[name] / most) * height;
+        const tall = (numbers[name] / most) * height;
         y -= tall;
         if (tall === 0) return null;
         return (
@@ -160,8 +135,41 @@ function Bar({
   );
 }
 
-function placeOf(at: string, { bars, barMs }: Span, now: number): number {
-  return bars - 1 - Math.floor((now - new Date(at).getTime()) / barMs);
+/** The numbers of the chart, for who can't see it. */
+function Table({
+  bars,
+  span,
+}: {
+  readonly bars: readonly Bar[];
+  readonly span: Span;
+}): JSX.Element {
+  return (
+    <details>
+      <summary>As a table</summary>
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">From (UTC)</th>
+            {outcomes.map((name) => (
+              <th key={name} scope="col">
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {bars.map(({ at, numbers }) => (
+            <tr key={at}>
+              <th scope="row">{startOf(at, span)}</th>
+              {outcomes.map((name) => (
+                <td key={name}>{count(numbers[name])}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </details>
+  );
 }
 
 function startOf(at: number, { barMs }: Span): string {

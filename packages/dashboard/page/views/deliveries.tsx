@@ -105,11 +105,16 @@ export function DeliveryRow({ entry }: { readonly entry: WireEntry }): JSX.Eleme
       <To route={{ screen: "delivery", id }}>
         <StateBadge state={state} />
         <span class="what">
-          {eventLabel(entry)} {reportId !== null && <bdi class="report">{reportId}</bdi>}{" "}
+          {eventLabel(entry)}{" "}
+          {reportId !== null && (
+            <code>
+              <bdi>{reportId}</bdi>
+            </code>
+          )}{" "}
           {requestId !== null && (
-            <span class="report">
+            <code>
               request <bdi>{requestId}</bdi>
-            </span>
+            </code>
           )}
         </span>
         <Why entry={entry} />

@@ -48,7 +48,7 @@ function Whole({
         </h1>
         <StateBadge state={state} />
       </div>
-      <p class="identity">
+      <p class="soft">
         <code>{id}</code>, received <Moment at={receivedAt} /> (<Ago at={receivedAt} />)
         <Copy text={location.href}>Copy link</Copy>
       </p>
@@ -82,7 +82,7 @@ function Reason({
   const parked = delivery.state === "rejected" ? {} : { state: "parked" };
   return (
     <>
-      <p class="why-title">
+      <p class="lead">
         <bdi>{error}</bdi>
       </p>
       <p>
@@ -97,7 +97,7 @@ function Reason({
           <bdi>{message}</bdi>
         </p>
       )}
-      <p class="hint">{reasonHint(reason.code)}</p>
+      <p class="soft">{reasonHint(reason.code)}</p>
     </>
   );
 }
@@ -120,7 +120,7 @@ function Standing({ delivery }: { readonly delivery: WireDelivery }): JSX.Elemen
   const { name, meaning } = stateLabels[state];
   return (
     <>
-      <p class="why-title">
+      <p class="lead">
         {name}: {state === "handled" ? (lastError ?? meaning) : meaning}
       </p>
       {nextAttemptAt !== null && attempts > 0 && (

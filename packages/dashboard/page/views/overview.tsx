@@ -5,7 +5,7 @@ import { Frame } from "../frame.tsx";
 import { count, deliveries, stateLabels, total } from "../labels.ts";
 import { useLive } from "../live.ts";
 import { Ago, Loading, NoDelivery, StateBadge, To } from "../parts.tsx";
-import { Charts } from "./charts.tsx";
+import { Chart } from "./charts.tsx";
 import { Problems, Processes } from "./problems.tsx";
 
 /** The overview: problems first, then the numbers. */
@@ -43,7 +43,7 @@ function Known({ overview }: { readonly overview: WireOverview }): JSX.Element {
       <Problems overview={overview} />
       {problems.length === 0 && total(counts) === 0 && <NoDelivery />}
       <States overview={overview} />
-      <Charts minutes={minutes} hours={hours} />
+      <Chart minutes={minutes} hours={hours} />
       <Processes processes={processes} />
     </>
   );

@@ -20,7 +20,7 @@ export function Problems({ overview }: { readonly overview: WireOverview }): JSX
         ))}
       </ul>
       {counts.held + counts.dead > 0 && (
-        <p class="hint">
+        <p class="soft">
           <To route={{ screen: "deliveries", filters: { state: "parked" } }}>
             All parked deliveries
           </To>

@@ -53,12 +53,12 @@ function Whole({
         </h1>
         <StateBadge state={state} />
       </div>
-      <p class="identity">
+      <p class="soft">
         Request <code>{id}</code>, asked <Moment at={requestedAt} /> (<Ago at={requestedAt} />)
         <Copy text={location.href}>Copy link</Copy>
       </p>
       <section class={`verdict is-${state}`} aria-label="State">
-        <p class="why-title">
+        <p class="lead">
           {name}: {meaning}
         </p>
         {settledAt === null && (
@@ -144,7 +144,7 @@ function Deliveries({
               <DeliveryRow key={entry.id} entry={entry} />
             ))}
           </ul>
-          <p class="hint">
+          <p class="soft">
             <To route={{ screen: "deliveries", filters: { request: id } }}>
               In the list of deliveries
             </To>

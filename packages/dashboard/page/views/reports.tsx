@@ -58,13 +58,13 @@ function Row({ report }: { readonly report: WireReport }): JSX.Element {
         <span class="what">
           <bdi>{reportId ?? "no report id yet"}</bdi>
           <br />
-          <span class="report">
+          <code>
             request <bdi>{id}</bdi>
-          </span>
+          </code>
         </span>
         <span class="why">
-          <bdi class="failure">{context ?? "no context"}</bdi>
-          <span class="reason">
+          <bdi>{context ?? "no context"}</bdi>
+          <span>
             {settledAt === null ? "due " : "settled "}
             <Ago at={settledAt ?? dueAt} />
           </span>

@@ -17,12 +17,12 @@ export function Way({
       <ol class="way">
         {steps.map(({ at, title: step, tone, ms, detail, alike, until }, index) => (
           <li key={index} class={`is-${tone}`}>
-            <span class="when">{at === null ? "" : <Moment at={at} />}</span>
+            <span class="soft">{at === null ? "" : <Moment at={at} />}</span>
             <div>
-              <span class="step">{step}</span>
-              {ms !== null && <span class="took"> {durationText(ms)}</span>}
+              <strong>{step}</strong>
+              {ms !== null && <span class="soft"> {durationText(ms)}</span>}
               {until !== undefined && (
-                <span class="took">
+                <span class="soft">
                   {" "}
                   {alike} alike, until <Moment at={until} />
                 </span>
