@@ -15,79 +15,95 @@ const stateOptions: Options = [
 const reasonOptions: Options = Object.keys(reasons).map((code) => [code, reasonWithCode(code)]);
 const eventOptions: Options = events.map((name) => [name, name]);
 
-/** Changes the filters in the address. */
-interface FilterChange {
-  /** Shows the list with these filters. */
-  readonly show: (wanted: Filters, replace: boolean) => void;
-  /** Changes one filter; `replace` adds no entry to the browser's history. */
-  readonly set: (name: keyof Filters, value: string, replace: boolean) => void;
-  /** Changes one filter once typing has paused. */
-  readonly setSoon: (name: keyof Filters, value: string) => void;
-}
-
-interface FieldProps<Name extends keyof Filters> {
-  readonly name: Name;
-  readonly label: string;
-  readonly filters: Filters;
-  readonly change: FilterChange;
-}
-
-/** The filters of a list; the address keeps them. */
+/** The filters of a list; the address keeps them. What is chosen is applied at once, what is typed once typing has paused. */
 export function Filtering({ filters }: { readonly filters: Filters }): JSX.Element {
-  const change = useFilterChange(filters);
-  const common = { filters, change };
+  const form = useRef<HTMLFormElement>(null);
+  const typing = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  // What was typed a moment ago is dropped when the list changes or is left.
+  useLayoutEffect(() => () => clearTimeout(typing.current), [filters]);
   const [isOpen] = useState(
     () => matchMedia("(min-width: 50rem)").matches || rare.some((name) => name in filters),
   );
+  const apply = (replace: boolean): void => {
+    if (form.current === null) return;
+    go({ screen: "deliveries", filters: filtersOf(form.current, filters) }, { replace });
+  };
   return (
-    <form class="filters" aria-label="Filters" onSubmit={(event) => event.preventDefault()}>
-      <Choice {...common} name="state" label="State" options={stateOptions} />
-      <Choice {...common} name="reason" label="Reason" options={reasonOptions} />
+    <form
+      ref={form}
+      class="filters"
+      aria-label="Filters"
+      onSubmit={(event) => event.preventDefault()}
+      onChange={({ target }) => target instanceof HTMLSelectElement && apply(false)}
+      onInput={({ target }) => {
+        if (!(target instanceof HTMLInputElement)) return;
+        clearTimeout(typing.current);
+        const pauseMs = target.type === "search" ? 250 : 0;
+        // A year of which two digits are typed is a year, too.
+        if (target.validity.valid) typing.current = setTimeout(() => apply(true), pauseMs);
+      }}
+    >
+      <Choice name="state" label="State" options={stateOptions} chosen={filters.state} />
+      <Choice name="reason" label="Reason" options={reasonOptions} chosen={filters.reason} />
       <button
         type="button"
         disabled={Object.keys(filters).length === 0}
-        onClick={() => change.show({}, false)}
+        onClick={() => go({ screen: "deliveries", filters: {} })}
       >
         Clear
       </button>
       <details open={isOpen}>
         <summary>More filters</summary>
         <div>
-          <Choice {...common} name="event" label="Event" options={eventOptions} />
-          <TextField {...common} name="report" label="Report" hint="exact id" />
-          <TextField {...common} name="request" label="Request" hint="exact id" />
-          <TextField {...common} name="error" label="Error" hint="key of a group" />
-          <TextField {...common} name="id" label="Delivery" hint="id, or how it begins" />
-          <TimeField {...common} name="from" label="From" />
-          <TimeField {...common} name="until" label="Until" />
+          <Choice name="event" label="Event" options={eventOptions} chosen={filters.event} />
+          <TextField name="report" label="Report" hint="exact id" filters={filters} />
+          <TextField name="request" label="Request" hint="exact id" filters={filters} />
+          <TextField name="error" label="Error" hint="key of a group" filters={filters} />
+          <TextField name="id" label="Delivery" hint="id, or how it begins" filters={filters} />
+          <TimeField name="from" label="From" iso={filters.from} />
+          <TimeField name="until" label="Until" iso={filters.until} />
         </div>
       </details>
     </form>
   );
 }
 
-function useFilterChange(filters: Filters): FilterChange {
-  // Text typed a moment ago is applied with the next choice, and dropped when the screen is left.
-  const typed = useRef<Filters>({});
-  const typing = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
-  const forget = (): void => {
-    clearTimeout(typing.current);
-    typed.current = {};
-  };
-  useLayoutEffect(() => forget, [filters]);
-  const show: FilterChange["show"] = (wanted, replace) => {
-    forget();
-    const given = Object.entries(wanted).filter(([, value]) => value !== "");
-    go({ screen: "deliveries", filters: Object.fromEntries(given) }, { replace });
-  };
-  const set: FilterChange["set"] = (name, value, replace) =>
-    show({ ...filters, ...typed.current, [name]: value.trim() }, replace);
-  const setSoon: FilterChange["setSoon"] = (name, value) => {
-    clearTimeout(typing.current);
-    typed.current = { ...typed.current, [name]: value.trim() };
-    typing.current = setTimeout(() => set(name, value, true), 250);
-  };
-  return { show, set, setSoon };
+/** The filters in a form; a time that is not one yet stays as it was `before`, and one that nobody changed to the millisecond. */
+function filtersOf(form: HTMLFormElement, before: Filters): Filters {
+  const given: Record<string, string> = {};
+  for (const [name, value] of new FormData(form)) given[name] = String(value).trim();
+  for (const name of ["from", "until"] as const) {
+    const { value, validity } = form.elements.namedItem(name) as HTMLInputElement;
+    const isNew = validity.valid && value !== localOf(before[name]);
+    given[name] = isNew ? isoOf(value) : (before[name] ?? "");
+  }
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== ""));
+}
+
+function Choice({
+  name,
+  label,
+  options,
+  chosen = "",
+}: {
+  readonly name: keyof Filters;
+  readonly label: string;
+  readonly options: Options;
+  readonly chosen: string | undefined;
+}): JSX.Element {
+  return (
+    <label>
+      <span>{label}</span>
+      <select name={name} value={chosen}>
+        <option value="">Any</option>
+        {options.map(([value, title]) => (
+          <option key={value} value={value} selected={chosen === value}>
+            {title}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
 }
 
 function TextField({
@@ -95,8 +111,12 @@ function TextField({
   label,
   hint,
   filters,
-  change,
-}: FieldProps<"id" | "report" | "request" | "error"> & { readonly hint: string }): JSX.Element {
+}: {
+  readonly name: keyof Filters;
+  readonly label: string;
+  readonly hint: string;
+  readonly filters: Filters;
+}): JSX.Element {
   return (
     <label>
       <span>{label}</span>
@@ -107,59 +127,39 @@ function TextField({
         placeholder={hint}
         spellcheck={false}
         autocomplete="off"
-        onInput={({ currentTarget: { value } }) => change.setSoon(name, value)}
       />
     </label>
   );
 }
 
-function Choice({
+function TimeField({
   name,
   label,
-  options,
-  filters,
-  change,
-}: FieldProps<"state" | "event" | "reason"> & { readonly options: Options }): JSX.Element {
-  return (
-    <label>
-      <span>{label}</span>
-      <select
-        name={name}
-        value={filters[name] ?? ""}
-        onChange={({ currentTarget: { value } }) => change.set(name, value, false)}
-      >
-        <option value="">Any</option>
-        {options.map(([value, title]) => (
-          <option key={value} value={value} selected={filters[name] === value}>
-            {title}
-          </option>
-        ))}
-      </select>
-    </label>
-  );
-}
-
-function TimeField({ name, label, filters, change }: FieldProps<"from" | "until">): JSX.Element {
+  iso,
+}: {
+  readonly name: keyof Filters;
+  readonly label: string;
+  readonly iso: string | undefined;
+}): JSX.Element {
   return (
     <label>
       <span>{label}</span>
       <input
         type="datetime-local"
         name={name}
-        value={localOf(filters[name])}
+        value={localOf(iso)}
         min="1970-01-01T00:00"
         max="9999-12-31T23:59"
-        onInput={({ currentTarget: { value, validity } }) => {
-          // A year of which two digits are typed is a year, too.
-          if (!validity.valid) return;
-          change.set(name, value === "" ? "" : new Date(value).toISOString(), true);
-        }}
         onBlur={({ currentTarget }) => {
-          if (!currentTarget.validity.valid) currentTarget.value = localOf(filters[name]);
+          if (!currentTarget.validity.valid) currentTarget.value = localOf(iso);
         }}
       />
     </label>
   );
+}
+
+function isoOf(local: string): string {
+  return local === "" ? "" : new Date(local).toISOString();
 }
 
 /** The local time that an input of a browser takes. */

@@ -25,70 +25,39 @@ const origins: Readonly<Record<string, string>> = {
 
 type Item = WireDelivery["history"][number];
 type Attempt = Extract<Item, { readonly stage: string }>;
-type Act = Exclude<Item, Attempt>;
+
+const acts = { release: "Released", retry: "Retried", erase: "Erased" };
 
 /** The history of a delivery, in order, and its next step. */
 export function timelineOf(delivery: WireDelivery): readonly TimelineStep[] {
-  const { receivedAt, verification } = delivery;
+  const { receivedAt, verification, history } = delivery;
   const plain = { tone: "plain", ms: null, detail: null } as const;
   const steps: TimelineStep[] = [{ ...plain, at: receivedAt, title: "Received", tone: "good" }];
   const how = origins[delivery.type === "report.overdue" ? "overdue" : (verification ?? "")];
   if (how !== undefined) steps.push({ ...plain, at: null, title: how });
-  const runs = runsOf(delivery);
-  runs.forEach(({ release, items }, index) => {
-    if (index > 0) steps.push({ ...plain, ...actStep("Released", release) });
-    let number = index === runs.length - 1 ? triedBefore(items, delivery) : 0;
-    for (const [first, ...others] of alikeIn(items)) {
-      if ("act" in first) {
-        steps.push({ ...plain, ...actStep(first.act === "erase" ? "Erased" : "Retried", first) });
-        continue;
-      }
-      const before = number + 1;
-      const last = (others.at(-1) ?? first) as Attempt;
-      number += isTry(first) ? others.length + 1 : 0;
-      const name = others.length === 0 ? `Attempt ${number}` : `Attempts ${before} to ${number}`;
-      const step = stepOf(last, name, delivery);
-      steps.push(
-        others.length === 0
-          ? step
-          : { ...step, at: first.at, ms: null, alike: others.length + 1, until: last.at },
-      );
+  const released = history.findLastIndex((item) => "act" in item && item.act === "release");
+  const notKept = triedBefore(history.slice(released + 1), delivery);
+  let number = released < 0 ? notKept : 0;
+  for (const [first, ...others] of alikeIn(history)) {
+    if ("act" in first) {
+      if (first.act === "release") number = first === history[released] ? notKept : 0;
+      const title = `${acts[first.act]} by ${first.by ?? "a person"}`;
+      steps.push({ ...plain, at: first.at, title });
+      continue;
     }
-  });
+    const before = number + 1;
+    const last = (others.at(-1) ?? first) as Attempt;
+    number += isTry(first) ? others.length + 1 : 0;
+    const name = others.length === 0 ? `Attempt ${number}` : `Attempts ${before} to ${number}`;
+    const step = stepOf(last, name, delivery);
+    steps.push(
+      others.length === 0
+        ? step
+        : { ...step, at: first.at, ms: null, alike: others.length + 1, until: last.at },
+    );
+  }
   return [...steps, ...nextOf(delivery)];
 }
-
-/** The part of a history up to the next release by a person. */
-interface Run {
-  /** The release with which it began; null if that is not recorded, and for the first. */
-  readonly release: Act | null;
-  readonly items: Item[];
-}
-
-function actStep(what: string, act: Act | null): Pick<TimelineStep, "at" | "title"> {
-  return { at: act?.at ?? null, title: `${what} by ${act?.by ?? "a person"}` };
-}
-
-/** The history, in runs: between two of them a person released it. */
-function runsOf({ state, type, verification, history }: WireDelivery): readonly Run[] {
-  const isTest = type === "test_webhook_endpoint";
-  const wasAsked = history.some((item) => "stage" in item && item.stage === "verify");
-  const wasHeldAtOnce =
-    (verification === "unsigned" && !isTest) || (verification === "expired" && !wasAsked);
-  const runs: Run[] = [{ release: null, items: [] }];
-  let hasEnded = wasHeldAtOnce;
-  for (const item of history) {
-    const release = "act" in item && item.act === "release" ? item : null;
-    if (hasEnded || release !== null) runs.push({ release, items: [] });
-    if (release === null) runs.at(-1)?.items.push(item);
-    hasEnded = "outcome" in item && ends.has(item.outcome);
-  }
-  const waits = state === "received" || state === "verified";
-  if (hasEnded && waits) runs.push({ release: null, items: [] });
-  return runs;
-}
-
-const ends: ReadonlySet<Attempt["outcome"]> = new Set(["held", "dead", "handled"]);
 
 /** Attempts in a row with the same result and the same first line of the error: an outage may leave twenty. */
 function alikeIn(items: readonly Item[]): readonly [Item, ...Item[]][] {
@@ -109,7 +78,7 @@ function isTry(item: Item): boolean {
   return !(item.outcome === "retry" && item.error === "stopped");
 }
 
-/** The number of attempts of a run before the kept ones. */
+/** The number of attempts since the last release before the kept ones. */
 function triedBefore(items: readonly Item[], { attempts }: WireDelivery): number {
   const last = items.findLast((item) => "stage" in item);
   return last?.stage === "handle" ? Math.max(0, attempts - items.filter(isTry).length) : 0;
