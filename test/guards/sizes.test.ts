@@ -26,7 +26,8 @@ const maxLines = {
   "core/src/inbox/memory": 823,
   "sqlite/src": 7_150,
   "cli/src": 4_870,
-  "dashboard/src": 1_707,
+  "dashboard/src": 1_694,
+  "dashboard/page": 2_680,
 };
 
 const api = new API({ cwd: root });

@@ -151,7 +151,7 @@ function Dialog({
 export function Command({ does }: { readonly does: string }): JSX.Element {
   const line = `npx reporthook ${does} --db inbox.db`;
   return (
-    <p class="command">
+    <p class="soft">
       On the command line, with your inbox’s file: <code>{line}</code>
       <Copy text={line}>Copy</Copy>
     </p>

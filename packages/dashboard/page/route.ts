@@ -1,28 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
 
-/** The filters of the list, named as in the address. */
-export interface Filters {
-  readonly state?: string;
-  readonly event?: string;
-  readonly reason?: string;
-  readonly error?: string;
-  readonly report?: string;
-  readonly request?: string;
-  readonly id?: string;
-  readonly from?: string;
-  readonly until?: string;
-}
-
-/** Which of the screens. */
-export type Route =
-  | { readonly screen: "overview" }
-  | { readonly screen: "deliveries"; readonly filters: Filters }
-  | { readonly screen: "delivery"; readonly id: string }
-  /** The reports beyond an id, if there is one. */
-  | { readonly screen: "reports"; readonly of: string; readonly after?: string }
-  /** By the id of its request. */
-  | { readonly screen: "report"; readonly id: string };
-
 const names = [
   "state",
   "event",
@@ -34,6 +11,19 @@ const names = [
   "from",
   "until",
 ] as const;
+
+/** The filters of the list, named as in the address. */
+export type Filters = { readonly [Name in (typeof names)[number]]?: string };
+
+/** Which of the screens. */
+export type Route =
+  | { readonly screen: "overview" }
+  | { readonly screen: "deliveries"; readonly filters: Filters }
+  | { readonly screen: "delivery"; readonly id: string }
+  /** Those beyond an id, if there is one. */
+  | { readonly screen: "reports"; readonly of: string; readonly after?: string }
+  /** By the id of its request. */
+  | { readonly screen: "report"; readonly id: string };
 
 /** The address of a screen, relative to the dashboard. */
 export function addressOf(route: Route): string {

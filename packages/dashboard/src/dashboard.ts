@@ -9,7 +9,7 @@ import { createTell, withViewer } from "./deliveries/telling.ts";
 import { createViews, type Views } from "./deliveries/views.ts";
 import type { Person } from "./deliveries/wire.ts";
 import { answer, json, problem } from "./http/answer.ts";
-import { assetOf, pageOf } from "./http/assets.ts";
+import { fileOf } from "./http/assets.ts";
 import { isLocal, isSameOrigin } from "./http/guard.ts";
 import { matchRoute, type RouteMatch } from "./http/route.ts";
 import { createLive } from "./live.ts";
@@ -110,10 +110,9 @@ class Answering {
       const detail = `This address accepts ${allowed} only.`;
       return problem(405, "method_not_allowed", detail, { Allow: allowed });
     }
-    if ("page" in asked) return pageOf(request);
-    if ("asset" in asked) {
-      const asset = assetOf(request, asked.asset);
-      return asset ?? problem(404, "not_found", "File not found.");
+    if ("file" in asked) {
+      const file = await fileOf(request, asked.file);
+      return file ?? problem(404, "not_found", "File not found.");
     }
     if (!isSameOrigin(request)) {
       return problem(403, "cross_site", "Only the dashboard's page may request this.");

@@ -5,8 +5,19 @@ import { Actions } from "../actions.tsx";
 import { Frame } from "../frame.tsx";
 import { eventLabel, reasonHint, reasonName, stateLabels } from "../labels.ts";
 import { useLive } from "../live.ts";
-import { Ago, Code, Copy, Loading, Missing, Moment, Named, StateBadge, To } from "../parts.tsx";
-import { ForWhom } from "./for-whom.tsx";
+import {
+  Ago,
+  Code,
+  Copy,
+  Loading,
+  Missing,
+  Moment,
+  Named,
+  Quoted,
+  StateBadge,
+  To,
+} from "../parts.tsx";
+import type { Route } from "../route.ts";
 import { timelineOf } from "./timeline.ts";
 import { Way } from "./way.tsx";
 
@@ -99,6 +110,25 @@ function Reason({
       )}
       <p class="soft">{reasonHint(reason.code)}</p>
     </>
+  );
+}
+
+/** The report, the request and the context: whom it concerns. */
+function ForWhom({ delivery }: { readonly delivery: WireDelivery }): JSX.Element {
+  const { reportId, requestId, context, url } = delivery;
+  const linked = (id: string | null, route: (id: string) => Route) =>
+    id === null ? "Not known" : <To route={route(id)}>{id}</To>;
+  const facts = {
+    Report: linked(reportId, (report) => ({ screen: "deliveries", filters: { report } })),
+    Request: linked(requestId, (id) => ({ screen: "report", id })),
+    Path: url === "" ? "Not kept" : url,
+  };
+  return (
+    <section aria-labelledby="whom">
+      <h2 id="whom">For whom</h2>
+      <Named of={facts} />
+      <Quoted text={context} none="No context: its callback URL had none." />
+    </section>
   );
 }
 

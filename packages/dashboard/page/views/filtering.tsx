@@ -33,6 +33,8 @@ export function Filtering({ filters }: { readonly filters: Filters }): JSX.Eleme
       ref={form}
       class="filters"
       aria-label="Filters"
+      autocomplete="off"
+      spellcheck={false}
       onSubmit={(event) => event.preventDefault()}
       onChange={({ target }) => target instanceof HTMLSelectElement && apply(false)}
       onInput={({ target }) => {
@@ -43,8 +45,8 @@ export function Filtering({ filters }: { readonly filters: Filters }): JSX.Eleme
         if (target.validity.valid) typing.current = setTimeout(() => apply(true), pauseMs);
       }}
     >
-      <Choice name="state" label="State" options={stateOptions} chosen={filters.state} />
-      <Choice name="reason" label="Reason" options={reasonOptions} chosen={filters.reason} />
+      <Choice name="state" label="State" filters={filters} options={stateOptions} />
+      <Choice name="reason" label="Reason" filters={filters} options={reasonOptions} />
       <button
         type="button"
         disabled={Object.keys(filters).length === 0}
@@ -55,13 +57,13 @@ export function Filtering({ filters }: { readonly filters: Filters }): JSX.Eleme
       <details open={isOpen}>
         <summary>More filters</summary>
         <div>
-          <Choice name="event" label="Event" options={eventOptions} chosen={filters.event} />
+          <Choice name="event" label="Event" filters={filters} options={eventOptions} />
           <TextField name="report" label="Report" hint="exact id" filters={filters} />
           <TextField name="request" label="Request" hint="exact id" filters={filters} />
           <TextField name="error" label="Error" hint="key of a group" filters={filters} />
           <TextField name="id" label="Delivery" hint="id, or how it begins" filters={filters} />
-          <TimeField name="from" label="From" iso={filters.from} />
-          <TimeField name="until" label="Until" iso={filters.until} />
+          <TimeField name="from" label="From" filters={filters} />
+          <TimeField name="until" label="Until" filters={filters} />
         </div>
       </details>
     </form>
@@ -80,24 +82,25 @@ function filtersOf(form: HTMLFormElement, before: Filters): Filters {
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== ""));
 }
 
+interface FieldProps {
+  readonly name: keyof Filters;
+  readonly label: string;
+  readonly filters: Filters;
+}
+
 function Choice({
   name,
   label,
+  filters,
   options,
-  chosen = "",
-}: {
-  readonly name: keyof Filters;
-  readonly label: string;
-  readonly options: Options;
-  readonly chosen: string | undefined;
-}): JSX.Element {
+}: FieldProps & { readonly options: Options }): JSX.Element {
   return (
     <label>
       <span>{label}</span>
-      <select name={name} value={chosen}>
+      <select name={name} value={filters[name] ?? ""}>
         <option value="">Any</option>
         {options.map(([value, title]) => (
-          <option key={value} value={value} selected={chosen === value}>
+          <option key={value} value={value} selected={filters[name] === value}>
             {title}
           </option>
         ))}
@@ -109,49 +112,30 @@ function Choice({
 function TextField({
   name,
   label,
-  hint,
   filters,
-}: {
-  readonly name: keyof Filters;
-  readonly label: string;
-  readonly hint: string;
-  readonly filters: Filters;
-}): JSX.Element {
+  hint,
+}: FieldProps & { readonly hint: string }): JSX.Element {
   return (
     <label>
       <span>{label}</span>
-      <input
-        type="search"
-        name={name}
-        value={filters[name] ?? ""}
-        placeholder={hint}
-        spellcheck={false}
-        autocomplete="off"
-      />
+      <input type="search" name={name} value={filters[name] ?? ""} placeholder={hint} />
     </label>
   );
 }
 
-function TimeField({
-  name,
-  label,
-  iso,
-}: {
-  readonly name: keyof Filters;
-  readonly label: string;
-  readonly iso: string | undefined;
-}): JSX.Element {
+function TimeField({ name, label, filters }: FieldProps): JSX.Element {
+  const shown = localOf(filters[name]);
   return (
     <label>
       <span>{label}</span>
       <input
         type="datetime-local"
         name={name}
-        value={localOf(iso)}
+        value={shown}
         min="1970-01-01T00:00"
         max="9999-12-31T23:59"
         onBlur={({ currentTarget }) => {
-          if (!currentTarget.validity.valid) currentTarget.value = localOf(iso);
+          if (!currentTarget.validity.valid) currentTarget.value = shown;
         }}
       />
     </label>

@@ -57,7 +57,7 @@ function Problem({
       </p>
       {by === "reason" && <Parked reason={value} overview={overview} />}
       {command !== null && (
-        <p class="command">
+        <p>
           <code>{command}</code> <Copy text={command}>Copy the command</Copy>
         </p>
       )}
@@ -104,7 +104,7 @@ export function Processes({ processes }: Pick<WireOverview, "processes">): JSX.E
   return (
     <section aria-labelledby="processes">
       <h2 id="processes">Processes</h2>
-      <ul class="processes">
+      <ul>
         {processes.map(({ host, pid, version, since, state }) => (
           <li key={`${host} ${pid} ${since}`}>
             <bdi>

@@ -3,7 +3,6 @@ import type {
   EventType,
   InboxQuery,
   ReasonCode,
-  State,
   Summary,
   SummaryQuery,
 } from "@reporthook/core";
@@ -128,7 +127,7 @@ function createTotals(
 ): (query: ListQuery) => Promise<number | null> {
   const countsNow = throttle(() => inbox.counts());
   return async ({ state, reason, ...others }) => {
-    if (Object.keys(others).length > 0) return null;
+    if (Object.values(others).some((value) => value !== undefined)) return null;
     if (reason !== undefined) {
       return state === "parked" ? ((await parkedNow()).parked[reason] ?? 0) : null;
     }
@@ -156,21 +155,17 @@ const nothing: Omit<
 /** The query in the page's address, without parts that it does not understand. */
 function inboxQuery(query: URLSearchParams): ListQuery {
   const text = (name: string): string | undefined => query.get(name)?.trim() || undefined;
-  const [state, type, reason] = [text("state"), text("event"), text("reason")];
-  const [reportId, requestId, idPrefix] = [text("report"), text("request"), text("id")];
-  const error = text("error");
-  const [from, until] = [dateOf(text("from")), dateOf(text("until"))];
-  const isState = state === "parked" || states.includes(state as State);
+  const state = text("state");
   return {
-    ...(state !== undefined && isState && { state: state as State | "parked" }),
-    ...(type !== undefined && { type: type as EventType }),
-    ...(reason !== undefined && { reason: reason as ReasonCode }),
-    ...(reportId !== undefined && { reportId }),
-    ...(requestId !== undefined && { requestId }),
-    ...(error !== undefined && { error }),
-    ...(idPrefix !== undefined && { idPrefix: idPrefix.toLowerCase() }),
-    ...(from !== undefined && { from }),
-    ...(until !== undefined && { until }),
+    state: (["parked", ...states] as const).find((one) => one === state),
+    type: text("event") as EventType | undefined,
+    reason: text("reason") as ReasonCode | undefined,
+    reportId: text("report"),
+    requestId: text("request"),
+    error: text("error"),
+    idPrefix: text("id")?.toLowerCase(),
+    from: dateOf(text("from")),
+    until: dateOf(text("until")),
   };
 }
 

@@ -3,19 +3,12 @@ import { answer } from "./answer.ts";
 
 const zipped = new Map<string, Promise<ArrayBuffer>>();
 
-/** The page itself. */
-export function pageOf(request: Request): Promise<Response> {
-  return serve(request, "index.html", "no-cache");
-}
-
-/** A file of the page, or null when there is none of that name; its name changes with its content. */
-export function assetOf(request: Request, name: string): Promise<Response> | null {
-  if (!Object.hasOwn(assets, name) || name === "index.html") return null;
-  return serve(request, name, "private, max-age=31536000, immutable");
-}
-
-async function serve(request: Request, name: string, cache: string): Promise<Response> {
+/** A file of the page, or null when there is none of that name. */
+export async function fileOf(request: Request, name: string): Promise<Response | null> {
+  if (!Object.hasOwn(assets, name)) return null;
   const { type, text } = assets[name] as Asset;
+  // The names of all others change with their content.
+  const cache = name === "index.html" ? "no-cache" : "private, max-age=31536000, immutable";
   const headers = { "Content-Type": type, "Cache-Control": cache, Vary: "Accept-Encoding" };
   const isZipped = /\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/.test(
     request.headers.get("accept-encoding") ?? "",

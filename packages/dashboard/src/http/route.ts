@@ -2,10 +2,10 @@ import type { Act } from "@reporthook/core";
 
 /** The target of a request. Only the end of the path counts: it may begin with anything. */
 export type RouteMatch =
-  | { readonly page: true }
+  /** A file of the page. */
+  | { readonly file: string }
   /** Relative addresses need the slash at the end. */
   | { readonly moved: string }
-  | { readonly asset: string }
   | { readonly metrics: true }
   | { readonly overview: true }
   | { readonly listOf: Kind; readonly query: URLSearchParams }
@@ -28,8 +28,8 @@ const ofReason = /\/api\/(release|discard)$/;
 /** Reads the address of a request; null if nothing is there. */
 export function matchRoute(request: Request): RouteMatch | null {
   const { pathname, search, searchParams: query } = new URL(request.url);
-  const asset = /\/assets\/([\w.-]+)$/.exec(pathname)?.[1];
-  if (asset !== undefined) return { asset };
+  const file = /\/assets\/([\w.-]+)$/.exec(pathname)?.[1];
+  if (file !== undefined) return { file };
   if (pathname.endsWith("/metrics")) return { metrics: true };
   if (pathname.endsWith("/api/overview")) return { overview: true };
   const listOf = list.exec(pathname)?.[1];
@@ -44,7 +44,7 @@ export function matchRoute(request: Request): RouteMatch | null {
   if (report !== undefined) return { action: "settle", id: report, query };
   const all = ofReason.exec(pathname)?.[1];
   if (all !== undefined) return { action: all as Act, id: null, query };
-  if (pathname.endsWith("/")) return { page: true };
+  if (pathname.endsWith("/")) return { file: "index.html" };
   const last = pathname.slice(pathname.lastIndexOf("/") + 1);
   return last.includes(".") ? null : { moved: `./${last}/${search}` };
 }
