@@ -14,7 +14,6 @@ const docs = join(root, "docs/logs.md");
 const tables = [
   "core/src/log-messages.ts",
   "bullmq/src/log-messages.ts",
-  "core/src/alerts/messages.ts",
   "dashboard/src/log-messages.ts",
 ];
 

@@ -67,7 +67,7 @@ const others = {
     ...["handle/handle-stage", "handle/after-failure"],
   ),
   ...of(`receiver-before-ack,receiver-verify,receiver,${life}`, "lib/time/timeout"),
-  ...of("alerts/alerts", "alerts/watcher", "alerts/alert", "alerts/messages"),
+  ...of("alerts/alerts", "alerts/watcher", "alerts/alert"),
   ...of(
     "health/health,health/problems,receiver-outage,alerts/alerts",
     ...["health/counters", "health/judges", "health/news-desk", "health/news", "health/presence"],

@@ -238,4 +238,10 @@ export const messages = {
   stoodStill: "Process stood still: for over 5 seconds, nothing in it could run.",
   /** (warn) `what` names that process, and says how many and how long it was silent. See why it stands still, or has ended. */
   tookOver: "Deliveries of another process taken over: it gave no sign of life.",
+  // ## Alerts
+  /**
+   * (error, once a minute) The `send` of [alerts](monitoring.md#alerts) threw `error`, or took over 10 seconds. `code` says
+   * which alert. Addresses in `error` are cut to their origin.
+   */
+  alertNotSent: "Alert not sent; retrying.",
 } as const;

@@ -8,9 +8,9 @@ import { printable } from "../lib/printable.ts";
 import { redactAddresses } from "../lib/redact.ts";
 import { setUnrefTimeout } from "../lib/time/clock.ts";
 import { settlesWithin, withTimeout } from "../lib/time/timeout.ts";
+import { messages } from "../log-messages.ts";
 import type { Instrumentation, Watched } from "../observe/instrumentation.ts";
 import { type Alert, firing, over, type Told } from "./alert.ts";
-import { alertMessages } from "./messages.ts";
 
 /** Options of `alerts`. */
 export interface AlertsOptions {
@@ -158,7 +158,7 @@ export class AlertWatcher implements Instrumentation {
       return true;
     } catch (error) {
       const fields = { code: alert.code, error: this.#redact(describe(error)) };
-      this.#failed(fields, alertMessages.notSent);
+      this.#failed(fields, messages.alertNotSent);
       return false;
     }
   }
