@@ -45,8 +45,8 @@ export interface Requested {
 }
 
 /**
- * Is told what happens in one receiver, and wraps its work: telemetry, alerts and hooks are instruments. A wrapper has to run its
- * function once, and to pass on the result.
+ * Is told what happens in one receiver: telemetry, alerts and hooks are instruments. Telemetry also wraps the work; a wrapper has
+ * to run its function once, and to pass on the result.
  */
 export interface Instrumentation {
   /** The work of the receiver begins. */

@@ -4,13 +4,13 @@ import { receiverSettingsOf } from "../options/receiver-settings.ts";
 import { type Instrumentation, instrumentation, watch } from "./instrumentation.ts";
 import { Reporter } from "./reporter.ts";
 
-/** A reporter with two instruments. */
-function reporterOf(outer: Instrumentation, inner: Instrumentation): Reporter {
+/** A reporter with telemetry and an instrument as that of alerts. */
+function reporterOf(telemetry: Instrumentation, alerts: Instrumentation): Reporter {
   const settings = receiverSettingsOf({
     client: { authorize: async () => "valid" },
     logger: false,
-    observe: { [watch]: () => inner },
-    [instrumentation]: () => outer,
+    observe: { [watch]: () => alerts },
+    [instrumentation]: () => telemetry,
   });
   const reporter = new Reporter(settings);
   const unreachable = (): never => expect.unreachable();
@@ -20,23 +20,24 @@ function reporterOf(outer: Instrumentation, inner: Instrumentation): Reporter {
 }
 
 describe("Reporter", () => {
-  it("a reporter calls the wrapper of an instrument inside those before it", async () => {
+  it("a reporter has telemetry wrap a step, and runs a step that it does not wrap", async () => {
     const order: string[] = [];
-    const named = (name: string): Instrumentation => ({
+    const wrapping: Instrumentation = {
       async verify(_job, run) {
-        order.push(`${name} begins`);
+        order.push("begins");
         const answer = await run();
-        order.push(`${name} ends`);
+        order.push("ends");
         return answer;
       },
-    });
-    const reporter = reporterOf(named("outer"), named("inner"));
+    };
+    const reporter = reporterOf(wrapping, {});
     const answer = await reporter.verify({} as Job, async () => {
       order.push("asked");
       return { verdict: "valid" };
     });
     expect(answer).toEqual({ verdict: "valid" });
-    expect(order).toEqual(["outer begins", "inner begins", "asked", "inner ends", "outer ends"]);
+    expect(order).toEqual(["begins", "asked", "ends"]);
+    expect(await reporter.handle({} as Job, async () => ["failed"])).toEqual(["failed"]);
   });
 
   it("a reporter ends every instrument, even if one fails", async () => {

@@ -14,19 +14,16 @@ export interface ReporterSettings extends Omit<Watched, "lookout" | "numbers"> {
   readonly instrument: Instrument | undefined;
 }
 
-/** The steps that instruments wrap: each wrapper is called inside those before it. */
+/** The steps that telemetry wraps. */
 type Wrappers = Required<Pick<Instrumentation, "receive" | "verify" | "handle" | "request">>;
 
 type Event = "answered" | "judged" | "unanswered" | "unsigned" | "notStored" | "stoodStill";
 
 /** Reports all that happens in a receiver once: to the log, and to one list of instruments. */
 export class Reporter implements Wrappers {
-  receive: Wrappers["receive"] = (incoming, _id, run) => run(incoming);
-  verify: Wrappers["verify"] = (_job, run) => run();
-  handle: Wrappers["handle"] = (_job, run) => run();
-  request: Wrappers["request"] = (run) => run();
   readonly #settings: ReporterSettings;
   readonly #instruments: Instrumentation[];
+  #telemetry: Instrumentation | undefined;
 
   constructor(settings: ReporterSettings) {
     const { parked, ...withoutParked } = settings.observe;
@@ -39,11 +36,19 @@ export class Reporter implements Wrappers {
   /** Adds the receiver's own instruments, and makes those of the options, which look at it. */
   instrument(looks: Pick<Watched, "lookout" | "numbers">, own: readonly Instrumentation[]): void {
     const { instrument, observe } = this.#settings;
-    this.#instruments.push(...own);
-    for (const make of [instrument, observe[watch]]) {
-      if (make !== undefined) this.#add(make({ ...this.#settings, ...looks }));
+    const watched = { ...this.#settings, ...looks };
+    this.#telemetry = instrument?.(watched);
+    for (const each of [...own, this.#telemetry, observe[watch]?.(watched)]) {
+      if (each !== undefined) this.#instruments.push(each);
     }
   }
+
+  readonly receive: Wrappers["receive"] = (incoming, id, run) =>
+    this.#telemetry?.receive?.(incoming, id, run) ?? run(incoming);
+  readonly verify: Wrappers["verify"] = (job, run) => this.#telemetry?.verify?.(job, run) ?? run();
+  readonly handle: Wrappers["handle"] = (job, run, traceparent) =>
+    this.#telemetry?.handle?.(job, run, traceparent) ?? run();
+  readonly request: Wrappers["request"] = (run) => this.#telemetry?.request?.(run) ?? run();
 
   /** Logs an unexpected failure, also of a hook. */
   readonly unexpected = (error: unknown): void => {
@@ -90,27 +95,6 @@ export class Reporter implements Wrappers {
   /** The receiver is closed: ends all instruments, even if one fails, and waits for them. */
   async end(): Promise<void> {
     await Promise.all(this.#instruments.map(async (each) => each.end?.()));
-  }
-
-  #add(one: Instrumentation): void {
-    this.#instruments.push(one);
-    const { receive, verify, handle, request } = this;
-    if (one.receive !== undefined) {
-      const inner = one.receive.bind(one);
-      this.receive = (incoming, id, run) => receive(incoming, id, (given) => inner(given, id, run));
-    }
-    if (one.verify !== undefined) {
-      const inner = one.verify.bind(one);
-      this.verify = (job, run) => verify(job, () => inner(job, run));
-    }
-    if (one.handle !== undefined) {
-      const inner = one.handle.bind(one);
-      this.handle = (job, run, from) => handle(job, () => inner(job, run, from), from);
-    }
-    if (one.request !== undefined) {
-      const inner = one.request.bind(one);
-      this.request = (run) => request((from) => inner((own) => run(own ?? from)));
-    }
   }
 
   #ended(job: Job, outcome: Outcome): void {
