@@ -39,8 +39,11 @@ import { OverdueSweep } from "./reports/overdue-sweep.ts";
 import { createReports } from "./reports/reports.ts";
 import { untilIdle } from "./run/idle.ts";
 import { Runner } from "./run/runner.ts";
-import { pruneForListsMs, Work } from "./run/work.ts";
+import { Work } from "./run/work.ts";
 import { VerifyStage } from "./verify/verify-stage.ts";
+
+/** Milliseconds that a list may show a delivery after its retention is over. */
+const pruneForListsMs = 1_000;
 
 /**
  * Makes a receiver: it answers notifications once they are stored, then verifies and handles them.
@@ -108,13 +111,13 @@ class OwnReceiver implements Receiver {
     const work = new Work(settings, verify, handle, reporter, sweep, presence);
     const runner = new Runner(settings, work, this.#connections);
     this.#runner = runner;
-    const lookout = new Lookout(settings, runner, presence);
+    const prune = () => work.prune(pruneForListsMs);
+    const lookout = new Lookout(settings, runner, desk, prune);
     presence.lookout = lookout;
     this.health = lookout.health;
     const numbers = () => counters.numbers;
     this[inside] = { lookout, numbers };
     reporter.instrument({ lookout, numbers }, [desk, counters]);
-    const prune = () => work.prune(pruneForListsMs);
     this.inbox = receiverInbox(settings, prune, runner);
     this.reports = createReports(settings, this.#callbacks, requests, reporter, prune);
     const within = new InsideRequest(settings, verify, handle, reporter, runner.signal);

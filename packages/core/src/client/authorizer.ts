@@ -29,6 +29,9 @@ export interface Authorizer {
  */
 export type WithoutVerdict = "unauthorized" | "bad_request" | "unavailable" | "unknown";
 
+/** Why there is no verdict about any signature: the service refuses the API key, or does not answer. */
+export type Outage = Extract<WithoutVerdict, "unauthorized" | "unavailable">;
+
 /** The answer to an authorize call, or why there is none. */
 export type Authorization =
   | { readonly verdict: Verdict }

@@ -8,7 +8,7 @@ import { realClock } from "../lib/time/real-timers.ts";
 import { Timekeeper } from "../lib/time/timekeeper.ts";
 import { settlesWithin } from "../lib/time/timeout.ts";
 import type { Numbers } from "./counters.ts";
-import type { ServiceStatus } from "./news.ts";
+import type { News, ServiceStatus } from "./news.ts";
 import type { NewsDesk } from "./news-desk.ts";
 import { type Problem, problemKey, problemsUrl } from "./problem.ts";
 import { problemsOf } from "./problems.ts";
@@ -62,13 +62,6 @@ export interface Inside {
   readonly numbers: (() => Numbers) | null;
 }
 
-/** The part of a process in the reports. */
-export interface Reporting {
-  readonly desk: NewsDesk;
-  readonly report: () => ProcessReport;
-  prune(): Promise<void>;
-}
-
 const answerMs = 400;
 const pruneMs = 100;
 const silentMs = 4_000;
@@ -82,17 +75,25 @@ export class Lookout {
   readonly #of: OfReceiver & { readonly time: Timekeeper };
   readonly #life: Life;
   /** Null of a tool, which has no receiver. */
-  readonly #own: Reporting | null;
+  readonly #desk: NewsDesk | null;
+  readonly #prune: () => Promise<void>;
   #inbox: InboxHealth = { ok: true };
   #wallOffset = 0;
   readonly #asking: SharedQuestion;
   readonly #looking: SharedQuestion;
 
-  constructor(of: OfReceiver, life: Life = outside, own: Reporting | null = null) {
+  /** `prune` prunes the inbox before it is looked at. */
+  constructor(
+    of: OfReceiver,
+    life: Life = outside,
+    desk: NewsDesk | null = null,
+    prune: () => Promise<void> = async () => {},
+  ) {
     const { clock, inbox, time = new Timekeeper(new LivedClock(clock), inbox) } = of;
     this.#of = { ...of, time };
     this.#life = life;
-    this.#own = own;
+    this.#desk = desk;
+    this.#prune = prune;
     const running = (): number => time.clock.running();
     this.#asking = new SharedQuestion(running, () => this.#ask());
     this.#looking = new SharedQuestion(running, () => this.#look());
@@ -107,14 +108,15 @@ export class Lookout {
 
   /** Resolves within 500 ms, also if the inbox gives no answer. Never rejects. */
   readonly health = async (): Promise<Health> => {
-    if (this.#life.phase !== "closed") await settlesWithin(realClock, answerMs, this.#lookNow());
+    if (this.#life.phase !== "closed") await settlesWithin(realClock, answerMs, this.looked());
     return this.#healthNow();
   };
 
-  async #lookNow(): Promise<void> {
+  /** Resolves once it has looked again, without a time limit. Never rejects. */
+  async looked(): Promise<void> {
     await this.#asking.answer();
     // A tool can read a file that takes nothing more. A query would open a closed inbox again.
-    const mayAnswer = this.#inbox.ok || this.#own === null;
+    const mayAnswer = this.#inbox.ok || this.#desk === null;
     if (mayAnswer && this.#life.phase !== "closed") await this.#looking.answer();
   }
 
@@ -127,7 +129,7 @@ export class Lookout {
     try {
       await time.join();
       // A long one goes on meanwhile.
-      await settlesWithin(realClock, pruneMs, this.#own?.prune() ?? Promise.resolve());
+      await settlesWithin(realClock, pruneMs, this.#prune());
       const at = time.clock.now();
       this.look = { at, ...(await lookAt(inbox, name)) };
     } catch (error) {
@@ -137,7 +139,7 @@ export class Lookout {
 
   #says(inbox: InboxHealth): void {
     this.#inbox = inbox;
-    this.#own?.desk.inboxSays(inbox.ok ? null : (inbox.error ?? ""));
+    this.#desk?.inboxSays(inbox.ok ? null : (inbox.error ?? ""));
   }
 
   #healthNow(): Health {
@@ -148,63 +150,60 @@ export class Lookout {
     if (!isClosed && this.#asking.silentMs >= silentMs) {
       this.#says({ ok: false, error: `The inbox gave no answer within ${silentMs} ms` });
     }
-    const reports = this.reports;
-    const fails = isClosed ? null : (reports.find(this.#isOwn)?.news.fails ?? null);
+    const { reports } = this;
+    const own = this.#desk === null ? undefined : reports[0]?.news;
+    const fails = isClosed ? null : (own?.fails ?? null);
     const inbox =
       fails === null || !this.#inbox.ok ? this.#inbox : { ok: false, error: fails.error };
     const { oldestWaiting = null, newest = null, counts = zeroCounts() } = look?.facts ?? {};
-    const dateOf = (at: number | null): Date | null =>
-      at === null ? null : new Date(at + this.wallOffset);
     return {
       ready: phase !== "closing" && !isClosed && inbox.ok,
       inbox,
-      service: serviceIn(reports, this.#isOwn),
+      service: serviceIn(reports, own),
       oldestWaitingMs:
         oldestWaiting === null || isClosed ? null : Math.max(0, clock.now() - oldestWaiting),
       newest: newest === null ? null : new Date(newest),
       counts,
-      countedAt: dateOf(look?.at ?? null),
+      countedAt: look === null ? null : this.#dateOf(look.at),
       problems: isClosed ? [] : this.#problems(reports),
     };
   }
-
-  /** Resolves once it has looked again, without a time limit. Never rejects. */
-  readonly looked = (): Promise<void> => this.#lookNow();
 
   /** The processes on the inbox, those that speak first. */
   get processes(): InboxProcess[] {
     const { clock } = this.#of.time;
     const { reports } = this;
     const living = livingOf(reports, clock.now());
-    const dateOf = (at: number): Date => new Date(at + this.wallOffset);
     return reports
       .map((one): InboxProcess => {
         const { host, pid, version, since, at, hasEnded } = one;
         const state = hasEnded ? "ended" : living.includes(one) ? "running" : "silent";
-        return { host, pid, version, since: dateOf(since), seenAt: dateOf(at), state };
+        return { host, pid, version, since: this.#dateOf(since), seenAt: this.#dateOf(at), state };
       })
       .sort((one, other) => order.indexOf(one.state) - order.indexOf(other.state));
   }
 
-  readonly #isOwn = ({ id }: ProcessReport): boolean => id === this.#own?.report().id;
+  #dateOf(lived: number): Date {
+    return new Date(lived + this.wallOffset);
+  }
 
-  /** Of this process, and of others. */
+  /** Of this process first, and of others. */
   get reports(): readonly ProcessReport[] {
     const others = this.look?.reports ?? [];
-    if (this.#own === null) return others;
-    const own = this.#own.report();
+    if (this.#desk === null) return others;
+    const own = this.#desk.report();
     return [own, ...others.filter(({ id }) => id !== own.id)];
   }
 
   #problems(reports: readonly ProcessReport[]): Problem[] {
     const { clock } = this.#of.time;
     const { look } = this;
-    const { desk } = this.#own ?? {};
+    const desk = this.#desk;
     const known = {
       reports,
       facts: this.#inbox.ok ? (look?.facts ?? null) : null,
       overdue: look?.overdue ?? null,
-      failure: this.#own === null && !this.#inbox.ok ? (this.#inbox.error ?? "") : null,
+      failure: desk === null && !this.#inbox.ok ? (this.#inbox.error ?? "") : null,
       everValid: look?.everValid ?? false,
       watchedSince: desk?.awakeSince ?? Number.NEGATIVE_INFINITY,
     };
@@ -212,7 +211,7 @@ export class Lookout {
     const now = Math.max(clock.now(), ...reports.map(({ at }) => at));
     const found = problemsOf(known, now);
     // Of an inbox that fails nothing else is known.
-    if (desk !== undefined && known.facts !== null) {
+    if (desk !== null && known.facts !== null) {
       const isOver = known.facts.failing === null && (desk.failingSince ?? 0) < (look?.at ?? 0);
       if (isOver) desk.failingSince = null;
       desk.open = Object.fromEntries(found.map((one) => [problemKey(one), one.since]));
@@ -221,7 +220,7 @@ export class Lookout {
     const of = name === "reports" ? "" : ` --receiver ${name}`;
     return found.map(({ since, command, ...rest }) => ({
       ...rest,
-      since: new Date(since + this.wallOffset),
+      since: this.#dateOf(since),
       command: command === null ? null : `npx reporthook ${command}${of}`,
       url: problemsUrl,
     }));
@@ -233,11 +232,9 @@ function failed(error: unknown): InboxHealth {
 }
 
 /** How the service answered: this process, or the one that asked last. */
-function serviceIn(
-  reports: readonly ProcessReport[],
-  isOwn: (report: ProcessReport) => boolean,
-): ServiceStatus {
+function serviceIn(reports: readonly ProcessReport[], own: News | undefined): ServiceStatus {
+  if (own !== undefined && own.service !== "unknown") return own.service;
   const told = reports.filter(({ news }) => news.service !== "unknown");
-  const latest = told.toSorted((one, other) => other.at - one.at);
-  return (told.find(isOwn) ?? latest[0])?.news.service ?? "unknown";
+  const [latest] = told.sort((one, other) => other.at - one.at);
+  return latest?.news.service ?? "unknown";
 }

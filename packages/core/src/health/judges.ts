@@ -36,9 +36,8 @@ function inboxFails({ living, failure, now }: Situation): FoundProblem[] {
   return found("inbox_fails", "critical", { since: first.since, text });
 }
 
-function keyRefused(situation: Situation): FoundProblem[] {
-  const { facts, now } = situation;
-  const refused = situation.believed.flatMap(({ news }) => news.refusedSince ?? []);
+function keyRefused({ facts, now, believed }: Situation): FoundProblem[] {
+  const refused = believed.flatMap(({ news }) => news.refusedSince ?? []);
   if (refused.length === 0) return [];
   const since = Math.min(...refused);
   const count = facts?.counts.received ?? null;
@@ -52,15 +51,14 @@ function keyRefused(situation: Situation): FoundProblem[] {
   return found("key_refused", "critical", { since, count, text, command });
 }
 
-function noVerdicts(situation: Situation): FoundProblem[] {
-  const { facts, now, judgedAt } = situation;
+function noVerdicts({ facts, now, judgedAt, believed }: Situation): FoundProblem[] {
   const oldest = facts?.oldestUnverified ?? null;
-  const vain = situation.believed.flatMap(({ news }) => news.vain ?? []);
-  if (oldest === null || vain.length === 0 || situation.isSince(oldest, minuteMs)) return [];
-  if (situation.isSince(judgedAt, minuteMs)) return [];
+  const vain = believed.flatMap(({ news }) => news.vain ?? []);
+  if (oldest === null || vain.length === 0 || now - oldest < minuteMs) return [];
+  if (now - judgedAt < minuteMs) return [];
   const ids = new Set(vain.flatMap((one) => one.ids));
   const isTheirs = vain.every(({ isSingle }) => isSingle) && ids.size < 5;
-  const severity = isTheirs && situation.isSince(judgedAt, dayMs) ? "warning" : "critical";
+  const severity = isTheirs && now - judgedAt < dayMs ? "warning" : "critical";
   const since = Math.min(...vain.map((one) => one.since));
   const count = facts?.counts.received ?? null;
   const text = `The service gives no verdict, for ${inWords(now - since)} now. ${waits(count ?? 0)}; after an hour each is held. Check baseUrl, and whether the service is reachable`;
@@ -85,8 +83,7 @@ function allRejected({ reports, validAt, everValid }: Situation): FoundProblem[]
   return found("all_rejected", severity, { since, count, text, command });
 }
 
-function lost(situation: Situation): FoundProblem[] {
-  const { reports, now } = situation;
+function lost({ reports, now }: Situation): FoundProblem[] {
   const all = reports.flatMap(({ news }) => news.lost ?? []);
   let [certain, doubtful] = [0, 0];
   for (const [minute, some, others] of all.flatMap(({ minutes }) => minutes)) {
@@ -96,7 +93,7 @@ function lost(situation: Situation): FoundProblem[] {
   }
   if (certain + doubtful === 0) return [];
   const certainAt = Math.max(...all.map((one) => one.certainAt));
-  const isFresh = certain > 0 && situation.isSince(certainAt, 5 * minuteMs);
+  const isFresh = certain > 0 && now - certainAt < 5 * minuteMs;
   const since = Math.min(...all.map((one) => one.since));
   const count = certain > 0 ? certain : doubtful;
   const notifications = counted(count, "notification was", "notifications were");
@@ -108,13 +105,12 @@ function lost(situation: Situation): FoundProblem[] {
   return found("lost", severity, { since, count, text });
 }
 
-function noSignature(situation: Situation): FoundProblem[] {
-  const { facts, reports, everValid } = situation;
+function noSignature({ facts, reports, everValid, now }: Situation): FoundProblem[] {
   if (everValid) return [];
   const held = facts?.parked.find(({ reason }) => reason === "unsigned");
   const came = reports
     .flatMap(({ news }) => news.unsigned ?? [])
-    .filter(({ at }) => held !== undefined || situation.isSince(at, hourMs))
+    .filter(({ at }) => held !== undefined || now - at < hourMs)
     .sort((one, other) => other.at - one.at);
   if (held === undefined && came.length === 0) return [];
   const since = Math.min(held?.since ?? Infinity, ...came.map((one) => one.since));
@@ -136,8 +132,7 @@ function handlersFailing({ facts, living, now }: Situation): FoundProblem[] {
   return found("handlers_failing", "warning", { since, count, text, command });
 }
 
-function behind(situation: Situation): FoundProblem[] {
-  const { facts, living, now } = situation;
+function behind({ facts, living, now }: Situation): FoundProblem[] {
   const { oldestWaiting, oldestUnverified, counts } = facts ?? {};
   const waitedMs = now - (oldestWaiting ?? now);
   const unverifiedMs = Math.min(minuteMs, now - (oldestUnverified ?? now));
@@ -160,11 +155,11 @@ function behind(situation: Situation): FoundProblem[] {
 function parked(situation: Situation): FoundProblem[] {
   const left = noSignature(situation).length > 0 ? "unsigned" : null;
   const all = situation.facts?.parked.filter(({ reason }) => reason !== left) ?? [];
-  return all.map(({ reason, count, since }) => ({
-    ...({ code: "parked", severity: "warning", since, count, reason } as const),
-    text: `${counted(count, "delivery is", "deliveries are")} parked as ${reason}. Release or discard what waits for a person`,
-    command: `inbox list --reason ${reason}`,
-  }));
+  return all.flatMap(({ reason, count, since }) => {
+    const text = `${counted(count, "delivery is", "deliveries are")} parked as ${reason}. Release or discard what waits for a person`;
+    const command = `inbox list --reason ${reason}`;
+    return found("parked", "warning", { since, count, reason, text, command });
+  });
 }
 
 function parkedExpiring({ facts, now }: Situation): FoundProblem[] {
@@ -183,8 +178,7 @@ function overdue({ overdue }: Situation): FoundProblem[] {
   return found("overdue", "warning", { since, count, text, command });
 }
 
-function processStalled(situation: Situation): FoundProblem[] {
-  const { reports, living, now } = situation;
+function processStalled({ reports, living, now }: Situation): FoundProblem[] {
   return reports.flatMap((report): FoundProblem[] => {
     const { host, pid, at, hasEnded, news, since: began } = report;
     const name = `${pid} on ${plain(host)}`;
@@ -192,7 +186,7 @@ function processStalled(situation: Situation): FoundProblem[] {
       found("process_stalled", "warning", { reason: name, since, text });
     const followed = (one: ProcessReport): boolean =>
       one.host === host && one.pid === pid && one.since > began && one.since >= at;
-    const isSilent = !hasEnded && !living.includes(report) && situation.isSince(at, hourMs);
+    const isSilent = !hasEnded && !living.includes(report) && now - at < hourMs;
     if (isSilent && !reports.some(followed)) {
       const silent = inWords(now - at);
       return stalled(
@@ -202,7 +196,7 @@ function processStalled(situation: Situation): FoundProblem[] {
     }
     const { stoodStill } = news;
     if (stoodStill === null || !living.includes(report)) return [];
-    if (!situation.isSince(stoodStill.at, 10 * minuteMs)) return [];
+    if (now - stoodStill.at >= 10 * minuteMs) return [];
     const { at: goneOnAt, ms } = stoodStill;
     return stalled(
       goneOnAt - ms,

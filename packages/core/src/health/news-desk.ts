@@ -1,11 +1,16 @@
 import { withoutToken } from "../callback-urls/callback-url.ts";
+import type { Outage } from "../client/authorizer.ts";
 import type { Verdict } from "../client/client.ts";
 import type { ReceiveResult } from "../http/answer.ts";
 import type { Job, Outcome } from "../inbox/delivery.ts";
+import { newId } from "../inbox/id.ts";
 import type { ReasonCounts } from "../inbox/selection.ts";
 import { describe } from "../lib/describe.ts";
+import { thisProcess } from "../lib/platform.ts";
 import type { ReceiverClock } from "../lib/time/lived-clock.ts";
-import type { Answered, InVain, News, ServiceStatus } from "./news.ts";
+import { version } from "../lib/version.ts";
+import type { Answered, News, ServiceStatus } from "./news.ts";
+import type { ProcessReport } from "./situation.ts";
 
 const minuteMs = 60_000;
 const hourMs = 3_600_000;
@@ -18,7 +23,7 @@ const lostPerhaps: readonly string[] = ["not_handled", "body_timeout", "body_too
 
 type Mutable<T> = { -readonly [Name in keyof T]: T[Name] };
 
-/** Collects the news of this process: an instrument of its receiver. */
+/** Collects the news of this process, and reports them: an instrument of its receiver. */
 export class NewsDesk {
   alerts = false;
   open: News["open"] = null;
@@ -26,6 +31,8 @@ export class NewsDesk {
   failingSince: number | null = null;
   /** When this process was last seen awake, or began: others were not watched before. */
   awakeSince: number;
+  #id: string | undefined;
+  #since: number;
   /** Whether the inbox fails, as it says itself. */
   #saidToFail: News["fails"] = null;
   #notStored: { readonly since: number; readonly at: number; readonly error: string } | null = null;
@@ -49,7 +56,23 @@ export class NewsDesk {
   constructor(clock: ReceiverClock, needsToken: boolean) {
     this.#clock = clock;
     this.#needsToken = needsToken;
-    this.awakeSince = clock.now();
+    this.#since = clock.now();
+    this.awakeSince = this.#since;
+  }
+
+  /** Called once the time of the inbox is joined. */
+  joined(): void {
+    this.#since = this.#clock.now();
+    this.awakeSince = this.#since;
+  }
+
+  /** The report of this process. */
+  report(hasEnded = false): ProcessReport {
+    // Not made before it is needed: some hosts allow no randomness where a receiver is created.
+    this.#id ??= newId(this.#clock.wallNow());
+    const at = this.#clock.now();
+    const { news } = this;
+    return { id: this.#id, ...thisProcess(), version, since: this.#since, at, hasEnded, news };
   }
 
   /** Called with each verdict. */
@@ -79,16 +102,16 @@ export class NewsDesk {
   }
 
   /** Called when a call brought no verdict. */
-  unanswered({ id, signature }: Job, why: InVain): void {
+  noVerdict({ id, signature }: Job, outage: Outage | null): void {
     const now = this.#clock.now();
     this.#vain ??= { since: now, isSingle: true, ids: new Map() };
     const { ids } = this.#vain;
-    if (why !== "answer") this.#vain.isSingle = false;
+    if (outage !== null) this.#vain.isSingle = false;
     if (ids.size < 5 && signature !== null && !ids.has(signature)) ids.set(signature, id);
-    if (why === "key") {
+    if (outage === "unauthorized") {
       this.#refusedSince ??= now;
       this.#service = "refused";
-    } else if (why === "silence") this.#service = "unreachable";
+    } else if (outage === "unavailable") this.#service = "unreachable";
     // A stranger can cause such answers: once there were verdicts, a minute without any tells.
     else if (now - (this.#judgedAt ?? never) >= minuteMs) this.#service = "failing";
   }

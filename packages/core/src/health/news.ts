@@ -1,9 +1,6 @@
 /** How the service answered last; `failing`: it answers, with no verdict. */
 export type ServiceStatus = "unknown" | "ok" | "unreachable" | "refused" | "failing";
 
-/** Why a call of authorize brought no verdict: the key, no answer, or an answer that may concern this signature alone. */
-export type InVain = "key" | "silence" | "answer";
-
 /** The facts that one process knows alone, as it tells them to others. Times are lived times in milliseconds. */
 export interface News {
   readonly service: ServiceStatus;

@@ -1,10 +1,10 @@
 import { judges } from "./judges.ts";
 import { problemKey, problemKinds } from "./problem.ts";
-import { type FoundProblem, type Knowledge, Situation } from "./situation.ts";
+import { type FoundProblem, type Knowledge, type Situation, situationAt } from "./situation.ts";
 
 /** The problems of a receiver at `now`, worst first. */
 export function problemsOf(known: Knowledge, now: number): readonly FoundProblem[] {
-  const situation = new Situation(known, now);
+  const situation = situationAt(now, known);
   const found = judges.flatMap((judge) => judge(situation));
   const shown = found.filter(({ code }) => !found.some((one) => hides(one.code, code)));
   const opened = openedIn(situation);

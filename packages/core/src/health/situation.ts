@@ -2,6 +2,10 @@ import type { Facts } from "../inbox/facts.ts";
 import type { News } from "./news.ts";
 import type { Problem } from "./problem.ts";
 
+/** Milliseconds between two signs of life, and those without one after which a process is silent. */
+export const lifeSignMs = 5_000;
+const silentMs = 2 * lifeSignMs;
+
 /** A process on the inbox, and its news. Times are lived times in milliseconds. */
 export interface ProcessReport {
   readonly id: string;
@@ -10,9 +14,8 @@ export interface ProcessReport {
   /** The version of this package. */
   readonly version: string;
   readonly since: number;
-  /** Its last sign of life, and the milliseconds until the next one. */
+  /** Its last sign of life. */
   readonly at: number;
-  readonly everyMs: number;
   readonly hasEnded: boolean;
   readonly news: News;
 }
@@ -43,56 +46,45 @@ export interface FoundProblem extends Omit<Problem, "since" | "url"> {
   readonly since: number;
 }
 
+/** The knowledge that the judges share. */
+export interface Situation extends Knowledge {
+  readonly now: number;
+  /** The processes that speak. */
+  readonly living: readonly ProcessReport[];
+  /** The processes that are believed about the service: one that is gone only until another one had a verdict since. */
+  readonly believed: readonly ProcessReport[];
+  readonly judgedAt: number;
+  readonly validAt: number;
+}
+
 const never = Number.NEGATIVE_INFINITY;
 
 /** The processes that speak, of those watched since a moment. */
 export function livingOf(
   reports: readonly ProcessReport[],
   now: number,
-  watchedSince: number = Number.NEGATIVE_INFINITY,
+  watchedSince: number = never,
 ): ProcessReport[] {
   return reports.filter(
-    ({ hasEnded, at, everyMs }) => !hasEnded && now - Math.max(at, watchedSince) < 2 * everyMs,
+    ({ hasEnded, at }) => !hasEnded && now - Math.max(at, watchedSince) < silentMs,
   );
 }
 
-/** The knowledge that the judges share. */
-export class Situation {
-  readonly facts: Facts | null;
-  readonly overdue: Overdue | null;
-  readonly reports: readonly ProcessReport[];
-  readonly now: number;
-  readonly failure: string | null;
-  readonly everValid: boolean;
-  /** The processes that speak. */
-  readonly living: readonly ProcessReport[];
-  readonly judgedAt: number;
-  readonly validAt: number;
-
-  constructor(known: Knowledge, now: number) {
-    const { facts, overdue, reports, failure, everValid, watchedSince } = known;
-    this.facts = facts;
-    this.failure = failure;
-    this.overdue = overdue;
-    this.reports = reports;
-    this.now = now;
-    this.living = livingOf(reports, now, watchedSince);
-    this.judgedAt = Math.max(never, ...reports.map(({ news }) => news.judgedAt ?? never));
-    this.validAt = Math.max(never, ...reports.map(({ news }) => news.validAt ?? never));
-    this.everValid = everValid || this.validAt > never;
-  }
-
-  /** The processes that are believed about the service: one that is gone only until another one had a verdict since. */
-  get believed(): readonly ProcessReport[] {
-    const isLater = (report: ProcessReport) => (other: ProcessReport) =>
-      other !== report && (other.news.judgedAt ?? never) > report.at;
-    return this.reports.filter(
-      (report) => this.living.includes(report) || !this.reports.some(isLater(report)),
-    );
-  }
-
-  /** Whether a moment is less than so many milliseconds ago. */
-  isSince(moment: number, ms: number): boolean {
-    return this.now - moment < ms;
-  }
+/** The situation at a moment. */
+export function situationAt(now: number, known: Knowledge): Situation {
+  const { reports } = known;
+  const living = livingOf(reports, now, known.watchedSince);
+  const judgedAt = Math.max(never, ...reports.map(({ news }) => news.judgedAt ?? never));
+  const validAt = Math.max(never, ...reports.map(({ news }) => news.validAt ?? never));
+  const isOutdated = (report: ProcessReport): boolean =>
+    reports.some((other) => other !== report && (other.news.judgedAt ?? never) > report.at);
+  return {
+    ...known,
+    everValid: known.everValid || validAt > never,
+    now,
+    living,
+    believed: reports.filter((report) => living.includes(report) || !isOutdated(report)),
+    judgedAt,
+    validAt,
+  };
 }

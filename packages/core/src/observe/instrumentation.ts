@@ -1,8 +1,8 @@
-import type { Authorization } from "../client/authorizer.ts";
+import type { Authorization, Outage } from "../client/authorizer.ts";
 import type { ServiceAnswer, Verdict } from "../client/client.ts";
 import type { Numbers } from "../health/counters.ts";
 import type { Lookout } from "../health/health.ts";
-import type { Answered, InVain } from "../health/news.ts";
+import type { Answered } from "../health/news.ts";
 import type { ReceiveResult } from "../http/answer.ts";
 import type { Incoming } from "../http/incoming.ts";
 import type { Arrival, Job, NewDelivery, Outcome } from "../inbox/delivery.ts";
@@ -71,8 +71,8 @@ export interface Instrumentation {
   answered?(result: ReceiveResult, request: Answered, ms: number): void;
   /** Called with each verdict. */
   judged?(job: Job, verdict: Verdict): void;
-  /** Called when a call of authorize brought no verdict. */
-  unanswered?(job: Job, why: InVain): void;
+  /** Called when a call of authorize brought no verdict; `outage` is null if that may concern this signature alone. */
+  noVerdict?(job: Job, outage: Outage | null): void;
   /** Called with the names of the headers of a notification without a signature, unless it is a test. */
   unsigned?(headers: readonly string[]): void;
   /** Called when a notification could not be stored. */

@@ -17,7 +17,7 @@ export interface ReporterSettings extends Omit<Watched, "lookout" | "numbers"> {
 /** The steps that telemetry wraps. */
 type Wrappers = Required<Pick<Instrumentation, "receive" | "verify" | "handle" | "request">>;
 
-type Event = "answered" | "judged" | "unanswered" | "unsigned" | "notStored" | "stoodStill";
+type Event = "answered" | "judged" | "noVerdict" | "unsigned" | "notStored" | "stoodStill";
 
 /** Reports all that happens in a receiver once: to the log, and to one list of instruments. */
 export class Reporter implements Wrappers {

@@ -13,9 +13,6 @@ import type { VerifyStage } from "../verify/verify-stage.ts";
 import { LastAttempts } from "./last-attempts.ts";
 import { WaitUntil } from "./wait-until.ts";
 
-/** Milliseconds that a list may show a delivery after its retention is over. */
-export const pruneForListsMs = 1_000;
-
 /** The work of a receiver on its inbox: has the jobs of both stages run, reports their outcomes, and prunes. */
 export class Work {
   /** Whether no more work is begun. */
@@ -53,7 +50,6 @@ export class Work {
     this.#sweep = sweep;
     this.#presence = presence;
     presence.onError = this.#failed;
-    presence.prune = () => this.prune(pruneForListsMs);
     this.lastAttempts = new LastAttempts(settings);
     this.#inboxFailed = oncePerMinuteEach(clock, logger.error, "error");
     this.#notPruned = oncePerMinute(clock, logger.error);

@@ -1,7 +1,5 @@
+import type { Outage } from "../client/authorizer.ts";
 import { type Clock, jitter } from "../lib/time/clock.ts";
-
-/** Why a breaker is open: the service refuses the API key, or does not answer. */
-export type Outage = "unauthorized" | "unavailable";
 
 /** Permission for one call; its holder reports the answer to the breaker. */
 export interface Permit {

@@ -1,6 +1,5 @@
-import type { WithoutVerdict } from "../client/authorizer.ts";
+import type { Outage, WithoutVerdict } from "../client/authorizer.ts";
 import type { Job } from "../inbox/delivery.ts";
-import type { Outage } from "./circuit-breaker.ts";
 
 /** The state of a delivery between two authorize calls. */
 export interface RetryState {

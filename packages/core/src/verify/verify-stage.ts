@@ -27,7 +27,7 @@ import type { KnownRequests } from "../reports/known-requests.ts";
 import { authorizeOnce } from "./authorize.ts";
 import { CircuitBreaker, type Permit } from "./circuit-breaker.ts";
 import { type NoVerdict, nextRetryState, retryStateOf, whyExpired } from "./retry-state.ts";
-import { isKeySuspect, type Unanswered, withoutVerdict } from "./without-verdict.ts";
+import { type CallInVain, isKeySuspect, withoutVerdict } from "./without-verdict.ts";
 
 /** The options of {@link VerifyStage}. */
 export interface VerifyOptions
@@ -52,7 +52,7 @@ export class VerifyStage {
   readonly #breaker: CircuitBreaker;
   readonly #calls: Semaphore;
   readonly #lines: Record<
-    "refused" | "unanswered" | "again" | "expired" | "rejected",
+    "refused" | "noVerdict" | "again" | "expired" | "rejected",
     Logger["warn"]
   >;
   #hasGoneSilent = false;
@@ -66,7 +66,7 @@ export class VerifyStage {
     this.#calls = createSemaphore(options.concurrency.verify);
     this.#lines = {
       refused: oncePerMinute(clock, logger.error),
-      unanswered: oncePerMinute(clock, logger.warn),
+      noVerdict: oncePerMinute(clock, logger.warn),
       again: oncePerMinute(clock, logger.warn),
       expired: oncePerMinute(clock, logger.warn),
       rejected: oncePerMinute(clock, logger.warn),
@@ -186,21 +186,17 @@ export class VerifyStage {
       // The key first: a signature may be a part of what shows it.
       redactSecrets(this.#options.redact(line), { signature: job.signature ?? "" }),
     );
-    const call = this.#unanswered(job, why, error, retryAfterMs);
+    const call = this.#callFor(job, why, error, retryAfterMs);
     const isKey = why === "unauthorized" && isKeySuspect(call);
-    const isSilence = why === "unavailable";
-    this.#hasGoneSilent ||= isKey || isSilence;
-    this.#options.reporter.tell(
-      "unanswered",
-      job,
-      isKey ? "key" : isSilence ? "silence" : "answer",
-    );
+    const outage = isKey || why === "unavailable" ? why : null;
+    this.#hasGoneSilent ||= outage !== null;
+    this.#options.reporter.tell("noVerdict", job, outage);
     if (isKey) {
       this.#refusedAt = call.service.now;
       this.#lines.refused({ error }, messages.keyRefused);
       return withoutVerdict(job, { ...call, error: `${keyRefused}: ${error}` });
     }
-    this.#lines.unanswered({ id: job.id, error }, messages.noVerdict);
+    this.#lines.noVerdict({ id: job.id, error }, messages.noVerdict);
     return withoutVerdict(job, call);
   }
 
@@ -211,10 +207,10 @@ export class VerifyStage {
     const why = isKey ? `${keyRefused}: not asked` : "Not asked: the service does not answer";
     // The error of its last call says more.
     const error = job.lastError ?? why;
-    return withoutVerdict(job, this.#unanswered(job, "not asked", error, 0));
+    return withoutVerdict(job, this.#callFor(job, "not asked", error, 0));
   }
 
-  #unanswered(job: Job, why: NoVerdict, error: string, retryAfterMs: number): Unanswered {
+  #callFor(job: Job, why: NoVerdict, error: string, retryAfterMs: number): CallInVain {
     const { open, openMs } = this.#breaker;
     const { clock } = this.#options;
     const { knownSince } = clock;

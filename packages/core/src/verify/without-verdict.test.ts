@@ -1,7 +1,7 @@
 import { testStages } from "@reporthook/test-support/jobs";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Job } from "../inbox/delivery.ts";
-import { isKeySuspect, type Unanswered, withoutVerdict } from "./without-verdict.ts";
+import { type CallInVain, isKeySuspect, withoutVerdict } from "./without-verdict.ts";
 
 const now = 100_000_000;
 const minute = 60_000;
@@ -14,8 +14,8 @@ afterEach(() => void vi.restoreAllMocks());
 interface Given {
   readonly age?: number;
   readonly job?: Partial<Job>;
-  readonly call?: Partial<Unanswered>;
-  readonly service?: Partial<Unanswered["service"]>;
+  readonly call?: Partial<CallInVain>;
+  readonly service?: Partial<CallInVain["service"]>;
 }
 
 function outcomeOf({ age = 0, job, call, service }: Given) {

@@ -8,7 +8,7 @@ import {
 } from "./retry-state.ts";
 
 /** A call without a verdict, or one that was not made. */
-export interface Unanswered {
+export interface CallInVain {
   readonly why: NoVerdict;
   /** The error of the call, or the reason for not making one. */
   readonly error: string;
@@ -31,7 +31,7 @@ const recentMs = 60_000;
 const uncountedPauseMaxMs = 10_000;
 
 /** Decides whether a delivery without a verdict is asked about again, or held. */
-export function withoutVerdict(job: Job, call: Unanswered): Outcome {
+export function withoutVerdict(job: Job, call: CallInVain): Outcome {
   const { error } = call;
   if (isItsOwnFault(call)) {
     const message = `The service judges other signatures, but not this one. Last: ${error}`;
@@ -51,28 +51,28 @@ export function withoutVerdict(job: Job, call: Unanswered): Outcome {
 }
 
 /** Whether the key is to blame for a refusal: until another signature is judged, it is. */
-export function isKeySuspect({ state, service }: Pick<Unanswered, "state" | "service">): boolean {
+export function isKeySuspect({ state, service }: Pick<CallInVain, "state" | "service">): boolean {
   const isFirst = service.judgedAt === Number.NEGATIVE_INFINITY && state.badRequests === 1;
   return service.open === "unauthorized" || isFirst;
 }
 
-function isItsOwnFault({ why, state, service }: Unanswered): boolean {
+function isItsOwnFault({ why, state, service }: CallInVain): boolean {
   if (why === "not asked" || (state.badRequests ?? 0) < badRequestsMax) return false;
   return why === "unauthorized" ? isJudgedSince(state, service.judgedAt) : isWorking(service);
 }
 
 /** Whether verification pauses for the key, and no signature was judged since this one came: it had no chance yet. */
-function isPaused(job: Job, call: Unanswered): boolean {
+function isPaused(job: Job, call: CallInVain): boolean {
   const { why, service } = call;
   const isKey = service.open === "unauthorized" || (why === "unauthorized" && isKeySuspect(call));
   return isKey && service.judgedAt < job.arrivedAt;
 }
 
-function isGivenUp(job: Job, { service }: Unanswered): boolean {
+function isGivenUp(job: Job, { service }: CallInVain): boolean {
   return job.released ? job.attempts + 1 >= releasedAttempts : ageOf(job, service) >= giveUpMs;
 }
 
-function delayMs(job: Job, call: Unanswered, paused: boolean): number {
+function delayMs(job: Job, call: CallInVain, paused: boolean): number {
   const { why, retryAfterMs, service } = call;
   const age = ageOf(job, service);
   const isAsked = why !== "not asked" || age >= signatureLifetimeMs;
@@ -97,13 +97,13 @@ function backoffMs(attempts: number, age: number, retryAfterMs: number): number 
   return Math.max(jitter(delay), Math.min(retryAfterMs, young ? 60_000 : 300_000));
 }
 
-function countsAsAttempt(job: Job, { why, state, service }: Unanswered): boolean {
+function countsAsAttempt(job: Job, { why, state, service }: CallInVain): boolean {
   if (why === "not asked") return job.released;
   return why !== "unauthorized" || isJudgedSince(state, service.judgedAt);
 }
 
 /** Whether to deprioritize: junk must not delay genuine deliveries, or use up every probe. */
-function givesWay(job: Job, { why, service }: Unanswered): boolean {
+function givesWay(job: Job, { why, service }: CallInVain): boolean {
   if (ageOf(job, service) >= signatureLifetimeMs) return true;
   if (why === "not asked") return false;
   const isDoubtful = why === "bad_request" || why === "unauthorized" || isWorking(service);
