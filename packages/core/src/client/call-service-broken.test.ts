@@ -13,7 +13,8 @@ import {
 import fc from "fast-check";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { ServiceError } from "../errors.ts";
-import { createClient, type Fetch } from "./client.ts";
+import type { Fetch } from "./call-service.ts";
+import { createClient } from "./client.ts";
 
 const _never = () => new Promise<never>(() => {});
 

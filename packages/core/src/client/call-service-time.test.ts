@@ -7,7 +7,8 @@ import {
 } from "@reporthook/test-support/service-calls";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { ServiceError } from "../errors.ts";
-import { createClient, type Fetch } from "./client.ts";
+import type { Fetch } from "./call-service.ts";
+import { createClient } from "./client.ts";
 
 const never = () => new Promise<never>(() => {});
 

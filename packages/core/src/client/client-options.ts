@@ -63,25 +63,6 @@ export function checkApiKey(value: unknown): string {
   return value;
 }
 
-/** Milliseconds, 10,000 when left out. */
-export function checkTimeoutMs(value: unknown): number {
-  if (value === undefined) return 10_000;
-  // A timer set for longer than 2^31 - 1 ms fires at once.
-  if (!Number.isInteger(value) || Number(value) < 1 || Number(value) > 2_147_483_647) {
-    throw new TypeError("timeoutMs must be a positive integer of milliseconds, at most 2147483647");
-  }
-  return Number(value);
-}
-
-/** `"header"` when left out. */
-export function checkReportAuth(value: unknown): ReportAuth {
-  if (value === undefined) return "header";
-  if (value !== "header" && value !== "query" && value !== "none") {
-    throw new TypeError('reportAuth must be "header", "query" or "none"');
-  }
-  return value;
-}
-
 /** Throws a `TypeError` that names `what` and does not quote the value, if no header can carry it unchanged. */
 export function checkHeaderValue(value: unknown, what: string): asserts value is string {
   const problem =

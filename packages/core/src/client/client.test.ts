@@ -5,7 +5,8 @@ import fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { InvalidReportRequestError } from "../errors.ts";
 import { redactorOf } from "../lib/redact.ts";
-import { type ClientOptions, createClient, type Fetch } from "./client.ts";
+import type { Fetch } from "./call-service.ts";
+import { type ClientOptions, createClient } from "./client.ts";
 
 interface Recorded {
   readonly method: string;

@@ -1,20 +1,17 @@
 import { split } from "../callback-urls/callback-url.ts";
 import { createKeyRedactor, type Secrets } from "../lib/redact.ts";
 import { safeText } from "../lib/safe-get.ts";
-import { assertKnownKeys } from "../lib/validate.ts";
+import { assertKnownKeys, fail, typeName } from "../lib/validate.ts";
 import { callService, type Fetch, type ServiceCall } from "./call-service.ts";
 import {
   carriedOverHttp,
   checkApiKey,
   checkBaseUrl,
   checkHeaderValue,
-  checkReportAuth,
-  checkTimeoutMs,
   type ReportAuth,
 } from "./client-options.ts";
 import { type ReportRequest, reportBody, webhookTestBody } from "./report-request.ts";
 
-export type { Fetch } from "./call-service.ts";
 export type { ReportRequest, RequestedReport } from "./report-request.ts";
 
 /** Options of {@link createClient}. */
@@ -101,6 +98,11 @@ export interface Client {
 
 const known: readonly string[] = ["baseUrl", "apiKey", "fetch", "timeoutMs", "reportAuth"];
 
+const reportAuths: readonly ReportAuth[] = ["header", "query", "none"];
+
+/** A timer that is set for longer fires at once. */
+const longestMs = 2_147_483_647;
+
 const verdicts: ReadonlyMap<number, Verdict> = new Map([
   [200, "valid"],
   [406, "invalid"],
@@ -118,14 +120,18 @@ const verdicts: ReadonlyMap<number, Verdict> = new Map([
 export function createClient(options: ClientOptions): Client {
   assertKnownKeys("createClient", options, known);
   const baseUrl = checkBaseUrl(options.baseUrl);
-  const timeoutMs = checkTimeoutMs(options.timeoutMs);
-  const reportAuth = checkReportAuth(options.reportAuth);
   const { used, carried } = createKeyRedactor();
   const apiKey = keySource(options.apiKey, used);
-  if (options.fetch !== undefined && typeof options.fetch !== "function") {
-    throw new TypeError("fetch must be a function");
+  const { fetch, timeoutMs = 10_000, reportAuth = "header" } = options;
+  // Values are not quoted: one may be the key, in a wrong place.
+  if (fetch !== undefined && typeof fetch !== "function")
+    fail("fetch", "a function", typeName(fetch));
+  if (!Number.isInteger(timeoutMs) || timeoutMs < 1 || timeoutMs > longestMs) {
+    fail("timeoutMs", `an integer of milliseconds from 1 to ${longestMs}`, typeName(timeoutMs));
   }
-  const { fetch } = options;
+  if (!reportAuths.includes(reportAuth)) {
+    fail("reportAuth", reportAuths.join(", "), typeName(reportAuth));
+  }
 
   type Rest = Omit<ServiceCall, "endpoint" | "fetch" | "timeoutMs" | "apiKey">;
   const call = (path: string, rest: Rest) =>

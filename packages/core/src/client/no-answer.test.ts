@@ -5,7 +5,8 @@ import { answering, failures, listenLocally } from "@reporthook/test-support/ser
 import { untrusted } from "@reporthook/test-support/untrusted";
 import { errors, ProxyAgent, fetch as undiciFetch } from "undici";
 import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
-import type { Fetch } from "./client.ts";
+import type { Fetch } from "./call-service.ts";
+
 import { noAnswer } from "./no-answer.ts";
 
 afterEach(() => {

@@ -8,7 +8,8 @@ import {
 } from "@reporthook/test-support/service-calls";
 import nodeFetch from "node-fetch";
 import { describe, expect, it } from "vitest";
-import { createClient, type Fetch } from "./client.ts";
+import type { Fetch } from "./call-service.ts";
+import { createClient } from "./client.ts";
 
 // Its types would bring those of browsers into every file.
 const crossFetch: Fetch = createRequire(import.meta.url)("cross-fetch");

@@ -10,7 +10,8 @@ import ky from "ky";
 import { ofetch } from "ofetch";
 import { request } from "undici";
 import { describe, expect, it } from "vitest";
-import { createClient, type Fetch } from "./client.ts";
+import type { Fetch } from "./call-service.ts";
+import { createClient } from "./client.ts";
 
 const report = '{"report_id":"r1"}';
 const headers = { "content-type": "application/json", "retry-after": "7" };
