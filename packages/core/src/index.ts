@@ -52,16 +52,17 @@ export type {
 export type { JsonObject, Parse, Parsed } from "./events/recognize.ts";
 export type { Health } from "./health/health.ts";
 export type { Problem, ProblemKind } from "./health/problem.ts";
-export type { FetchContext, FetchHost } from "./http/fetch.ts";
-export { incomingFromRequest, toResponse } from "./http/fetch.ts";
-export type {
-  Answer,
-  BodyFailure,
-  BodyReading,
-  Incoming,
-  IncomingHeaders,
+export { type FetchHost, incomingFromRequest, toResponse } from "./http/fetch.ts";
+export {
+  type Answer,
+  type BodyFailure,
+  type BodyReading,
+  checkReceiver,
+  type FetchContext,
+  type Incoming,
+  type IncomingHeaders,
+  type Mountable,
 } from "./http/incoming.ts";
-export { checkReceiver, type Mountable } from "./http/mountable.ts";
 export type { Act, ActRecord } from "./inbox/act.ts";
 export type { LoggedAct } from "./inbox/act-log.ts";
 export type {

@@ -1,8 +1,6 @@
 import type { EventName, EventOf, HandlerContext, NoSchemas, Schemas } from "./events/events.ts";
 import type { Health } from "./health/health.ts";
-import type { FetchContext } from "./http/fetch.ts";
-import type { Mountable } from "./http/mountable.ts";
-
+import type { FetchContext, Mountable } from "./http/incoming.ts";
 import type { ReceiverInbox } from "./inbox/receiver-inbox.ts";
 import type { ReportRequests } from "./reports/reports-type.ts";
 

@@ -1,3 +1,4 @@
+import { tryGet } from "../lib/safe-get.ts";
 import { connectionOf } from "./connections.ts";
 import {
   type Answer,
@@ -8,17 +9,10 @@ import {
   fitting,
   type Incoming,
   isEncoded,
-  look,
   rawBytes,
   readAlready,
 } from "./incoming.ts";
 import { type NodeStream, readOrLeft } from "./node-body.ts";
-
-/** The context that a serverless platform passes with a request. */
-export interface FetchContext {
-  /** Keeps the instance alive until the promise is settled. */
-  waitUntil?(promise: Promise<unknown>): void;
-}
 
 /** Facts that an adapter adds to a web standard request. */
 export interface FetchHost {
@@ -40,7 +34,7 @@ export function incomingFromRequest(
   host: FetchHost = {},
 ): Incoming {
   assertRequest(request);
-  const node = look(() => nodeOf(request, host));
+  const node = tryGet(() => nodeOf(request, host));
   return {
     method: request.method,
     url: node?.originalUrl ?? pathAndQuery(request.url),

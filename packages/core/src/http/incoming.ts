@@ -1,3 +1,5 @@
+import { tryGet } from "../lib/safe-get.ts";
+
 /** The headers of a request: web standard, or Node's `req.headers`. */
 export type IncomingHeaders = Headers | Readonly<Record<string, string | string[] | undefined>>;
 
@@ -36,14 +38,30 @@ export interface Answer {
   readonly body: string;
 }
 
-// As tryGet of lib/safe-get.ts, without which `@reporthook/core/node` loads a file less.
-/** Calls `read`; undefined if it throws, as a getter of a foreign object may. */
-export function look<T>(read: () => T): T | undefined {
-  try {
-    return read();
-  } catch {
-    return undefined;
-  }
+/** The context that a serverless platform passes with a request. */
+export interface FetchContext {
+  /** Keeps the instance alive until the promise is settled. */
+  waitUntil?(promise: Promise<unknown>): void;
+}
+
+/** The part of a receiver that an adapter needs. */
+export interface Mountable {
+  /** For adapters: schedules the start, and returns the function that answers requests. It never rejects. */
+  mount(): (incoming: Incoming, context?: FetchContext) => Promise<Answer>;
+}
+
+/**
+ * For adapters: checks that the argument is a receiver; `line` is the correct code for the error message.
+ *
+ * @throws TypeError that shows the line
+ * @example checkReceiver(receiver, 'app.post("/webhooks/reports", reporthook(receiver))');
+ */
+export function checkReceiver(receiver: unknown, line: string): asserts receiver is Mountable {
+  const given = receiver as { readonly mount?: unknown } | null | undefined;
+  if (typeof given?.mount === "function") return;
+  throw new TypeError(
+    `There is no receiver to mount. Write: ${line}, where receiver is createReceiver({ client })`,
+  );
 }
 
 /** The value of the header `name` (lower case), or null; equal ones are one, others are joined by a comma. */
@@ -92,7 +110,7 @@ const { toString: tagOf } = prototype;
 
 /** A body that something ahead has left: its bytes, text or parsed object. */
 export function alreadyRead(body: unknown): Uint8Array | BodyFailure {
-  return look(() => bytesOf(body)) ?? "unavailable";
+  return tryGet(() => bytesOf(body)) ?? "unavailable";
 }
 
 function bytesOf(body: unknown): Uint8Array | null {

@@ -1,3 +1,4 @@
+import { tryGet } from "../lib/safe-get.ts";
 import {
   alreadyRead,
   type BodyFailure,
@@ -5,7 +6,6 @@ import {
   concat,
   fitting,
   isEncoded,
-  look,
   rawBytes,
   readAlready,
 } from "./incoming.ts";
@@ -95,11 +95,11 @@ export function readOrLeft(
 /** Whether a request can be read: a mock of one, as in unit tests, is an object with a body. */
 export function isStream(req: Pick<NodeStream, "readableDidRead">): boolean {
   // A mock that went through Express has the methods of a stream.
-  return look(() => req.readableDidRead) !== undefined;
+  return tryGet(() => req.readableDidRead) !== undefined;
 }
 
 function bodyOfObject(req: NodeStream & KeptBody, kept: KeptBody): Read {
-  return alreadyRead(look(() => kept.rawBody || kept.body || req.body) ?? "");
+  return alreadyRead(tryGet(() => kept.rawBody || kept.body || req.body) ?? "");
 }
 
 /** Whether a body has, or would have, more than this many bytes. */
@@ -120,7 +120,7 @@ function bodyLeft(req: NodeStream, kept: KeptBody, rest: Uint8Array = new Uint8A
   const announced = Number(req.headers["content-length"]);
   // Something ahead has looked and put it back, or met the end of an empty body.
   if (rest.byteLength === announced || !(req.readableDidRead || announced > 0)) return rest;
-  const body = alreadyRead(look(() => kept.body));
+  const body = alreadyRead(tryGet(() => kept.body));
   return isEmptyObject(body) && announced !== 2 ? "unavailable" : body;
 }
 
@@ -181,7 +181,7 @@ function bytesOf(text: string, encoding: string | null): Uint8Array | null {
 
 /** The raw body that something ahead has kept: not one that is empty, or has another length than was announced. */
 function rawBodyOf(req: NodeStream, kept: KeptBody): Uint8Array | null {
-  const raw = look(() => rawBytes(kept.rawBody));
+  const raw = tryGet(() => rawBytes(kept.rawBody));
   const length = raw?.byteLength;
   const announced = isEncoded(req.headers) ? undefined : req.headers["content-length"];
   return raw && length && length === Number(announced ?? length) ? raw : null;

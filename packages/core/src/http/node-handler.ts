@@ -2,8 +2,14 @@ import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:
 import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 import { Readable } from "node:stream";
 import { connectionOf } from "./connections.ts";
-import { type Answer, type BodyReading, type Incoming, plainHeaders } from "./incoming.ts";
-import { checkReceiver, type Mountable } from "./mountable.ts";
+import {
+  type Answer,
+  type BodyReading,
+  checkReceiver,
+  type Incoming,
+  type Mountable,
+  plainHeaders,
+} from "./incoming.ts";
 import { isStream, type KeptBody, readNode } from "./node-body.ts";
 
 /** A request of Node, HTTP/1 or 2. */

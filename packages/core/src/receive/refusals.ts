@@ -1,6 +1,7 @@
 import type { ProblemCode } from "../http/answer.ts";
-import { type Incoming, look, plainHeaders } from "../http/incoming.ts";
+import { type Incoming, plainHeaders } from "../http/incoming.ts";
 import { oncePerMinute, oncePerMinuteEach } from "../lib/log.ts";
+import { tryGet } from "../lib/safe-get.ts";
 import { messages } from "../log-messages.ts";
 import type { Watched } from "../observe/instrumentation.ts";
 
@@ -36,6 +37,6 @@ export function warnOfRefusals({
     const message = refusalWarnings[code];
     if (code === "body_unavailable") unavailable({}, messages.bodyUnavailable);
     if (message === undefined) return;
-    refused({ code, headers: look(() => Object.keys(plainHeaders(incoming.headers))) }, message);
+    refused({ code, headers: tryGet(() => Object.keys(plainHeaders(incoming.headers))) }, message);
   };
 }

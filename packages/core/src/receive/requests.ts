@@ -1,10 +1,10 @@
 import { acknowledge, type ReceiveResult } from "../http/answer.ts";
 import type { Connections } from "../http/connections.ts";
-import type { FetchContext } from "../http/fetch.ts";
-import { type Answer, headerOf, type Incoming, look } from "../http/incoming.ts";
+import { type Answer, type FetchContext, headerOf, type Incoming } from "../http/incoming.ts";
 import { newId } from "../inbox/id.ts";
 import { describe } from "../lib/describe.ts";
 import { type Logger, oncePerMinute } from "../lib/log.ts";
+import { tryGet } from "../lib/safe-get.ts";
 import { shownFields } from "../lib/thrown.ts";
 import { Deadline } from "../lib/time/deadline.ts";
 import { messages } from "../log-messages.ts";
@@ -68,7 +68,7 @@ export class Requests {
       if ("refused" in decision) this.#warnOfRefusal(decision.refused, incoming);
       const { waitUntil } = this.#runner.work;
       if (!this.#isWorkedOn(id, decision)) waitUntil.settle(id);
-      if (look(() => incoming.answered?.()) === true) this.#warnOfRefusal("answered", incoming);
+      if (tryGet(() => incoming.answered?.()) === true) this.#warnOfRefusal("answered", incoming);
       return acknowledge(decision, incoming.multiplexed, isLast);
     } catch (error) {
       return acknowledge(this.#unexpected(error), incoming.multiplexed, this.#runner.isClosing);
