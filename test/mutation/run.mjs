@@ -37,7 +37,7 @@ const others = {
   ...of(
     ...["inbox/memory/memory-inbox", "inbox/memory/dedupe-window", "inbox/stored-delivery"],
     ...["inbox/query", "inbox/retention", "inbox/transitions", "lib/time/real-timers"],
-    ...["inbox/acting", "inbox/finding-facts", "inbox/hours", "inbox/selection", "inbox/summary"],
+    ...["inbox/acting", "inbox/finding-facts", "inbox/hours", "inbox/selection"],
     ...["inbox/memory/memory-requests", "inbox/memory/waiting"],
   ),
   ...of("test/mutation/mount.test.ts", "http/fetch", "http/node-handler"),

@@ -84,7 +84,7 @@ export type {
   State,
 } from "./inbox/delivery.ts";
 export type { ErrorGroup } from "./inbox/error-groups.ts";
-export type { Facts, Notes, ParkedFact } from "./inbox/facts.ts";
+export type { Facts, Minute, Notes, ParkedFact, Summary } from "./inbox/facts.ts";
 export type { Hour } from "./inbox/hours.ts";
 export type {
   AddResult,
@@ -95,12 +95,12 @@ export type {
   Guarantees,
   Inbox,
   InboxHealth,
+  InboxNotice,
   Lease,
   Processor,
   Pruned,
 } from "./inbox/inbox.ts";
 export { type MemoryInboxOptions, memoryInbox } from "./inbox/memory/memory-inbox.ts";
-export type { InboxNotice } from "./inbox/notice.ts";
 export type { ActOn, ActOptions, ReceiverInbox } from "./inbox/receiver-inbox.ts";
 export type {
   RequestCounts,
@@ -120,8 +120,8 @@ export type {
   InboxQuery,
   ReasonCounts,
   Selection,
+  SummaryQuery,
 } from "./inbox/selection.ts";
-export type { Minute, Summary, SummaryQuery } from "./inbox/summary.ts";
 export type { StopSignal } from "./lib/abort.ts";
 export type { Logger } from "./lib/log.ts";
 export type { Clock } from "./lib/time/clock.ts";

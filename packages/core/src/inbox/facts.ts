@@ -31,5 +31,25 @@ export interface ParkedFact {
   readonly since: number;
 }
 
+/** The numbers of an inbox. */
+export interface Summary {
+  /** The number of parked entries by reason, without zeros. */
+  readonly parked: Readonly<Partial<Record<ReasonCode, number>>>;
+  /** The newest `changedAt` of a parked entry, or null. */
+  readonly parkedChangedAt: Date | null;
+  /** The time of receipt of the oldest entry in each state, or null. */
+  readonly oldest: Readonly<Record<State, Date | null>>;
+  /** The minutes in which something was received, oldest first. */
+  readonly minutes: readonly Minute[];
+}
+
+/** The notifications received in one minute. */
+export interface Minute {
+  /** The beginning of the minute. */
+  readonly at: Date;
+  /** Their number by current state. */
+  readonly counts: Readonly<Record<State, number>>;
+}
+
 /** Texts that are kept with an inbox, by key. */
 export type Notes = Readonly<Record<string, string>>;

@@ -13,8 +13,7 @@ import type {
   State,
 } from "./delivery.ts";
 import type { ErrorGroup } from "./error-groups.ts";
-import type { Facts, Notes } from "./facts.ts";
-import type { InboxNotice } from "./notice.ts";
+import type { Facts, Notes, Summary } from "./facts.ts";
 import type { RequestStore } from "./request-store.ts";
 import type {
   ActQuery,
@@ -24,8 +23,8 @@ import type {
   ErrorsQuery,
   InboxQuery,
   ReasonCounts,
+  SummaryQuery,
 } from "./selection.ts";
-import type { Summary, SummaryQuery } from "./summary.ts";
 
 /** The result of {@link Inbox.add}. */
 export type AddResult =
@@ -61,6 +60,19 @@ export interface ConsumeOptions {
    */
   readonly handleAtOnce?: (job: Job, lease: Lease) => Promise<Outcome> | null;
 }
+
+/** An event between the processes on an inbox. */
+export type InboxNotice =
+  /** The event loop of this process stood still for `ms` milliseconds, and perhaps others have its deliveries. */
+  | { readonly what: "stood_still"; readonly ms: number; readonly isHandedOn: boolean }
+  /** This process took over the deliveries of another one, which was silent for `silentMs` milliseconds. */
+  | {
+      readonly what: "took_over";
+      readonly deliveries: number;
+      /** Its number and its host: `4711 on web-2`. */
+      readonly process: string;
+      readonly silentMs: number;
+    };
 
 /** The work of an inbox for one stage of one receiver. */
 export interface Consumer {

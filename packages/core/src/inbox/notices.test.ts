@@ -2,8 +2,8 @@ import { expect, it, vi } from "vitest";
 import { systemClock } from "../lib/time/clock.ts";
 import { LivedClock } from "../lib/time/lived-clock.ts";
 import { standstillMs } from "../lib/time/standstill.ts";
+import type { InboxNotice } from "./inbox.ts";
 import { memoryInbox } from "./memory/memory-inbox.ts";
-import type { InboxNotice } from "./notice.ts";
 import { Notices } from "./notices.ts";
 
 function optionsOf(told: InboxNotice[]) {

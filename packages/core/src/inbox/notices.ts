@@ -2,8 +2,7 @@ import { isTiedToRequests } from "../lib/platform.ts";
 import { setUnrefTimeout } from "../lib/time/clock.ts";
 import { realClock, realTimers } from "../lib/time/real-timers.ts";
 import { Standstill, signMs } from "../lib/time/standstill.ts";
-import type { ConsumeOptions } from "./inbox.ts";
-import type { InboxNotice } from "./notice.ts";
+import type { ConsumeOptions, InboxNotice } from "./inbox.ts";
 
 /** Tells the consumers of this process about events between the processes. */
 export class Notices {

@@ -1,10 +1,10 @@
 import { withoutToken } from "../callback-urls/callback-url.ts";
 import { isParked, type ReasonCode, type State, states } from "./delivery.ts";
+import type { Summary } from "./facts.ts";
 import { idAt } from "./id.ts";
 import type { Backlog } from "./inbox.ts";
-import { type InboxQuery, isChosen } from "./selection.ts";
+import { type InboxQuery, isChosen, type SummaryQuery } from "./selection.ts";
 import type { StoredDelivery } from "./stored-delivery.ts";
-import type { Summary, SummaryQuery } from "./summary.ts";
 
 /** A minute in milliseconds. */
 export const minuteMs = 60_000;

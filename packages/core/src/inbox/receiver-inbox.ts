@@ -8,6 +8,7 @@ import type { LoggedAct } from "./act-log.ts";
 import { type ActCount, actOn } from "./acting.ts";
 import { type Entry, type EntryDetails, states } from "./delivery.ts";
 import type { ErrorGroup } from "./error-groups.ts";
+import type { Summary } from "./facts.ts";
 import { type Hour, hourKey, hoursIn } from "./hours.ts";
 import type { Counts, Inbox } from "./inbox.ts";
 import { type Life, outside } from "./receivers.ts";
@@ -18,8 +19,8 @@ import type {
   InboxQuery,
   ReasonCounts,
   Selection,
+  SummaryQuery,
 } from "./selection.ts";
-import type { Summary, SummaryQuery } from "./summary.ts";
 
 /** The options of an act. */
 export interface ActOptions {

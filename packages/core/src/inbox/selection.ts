@@ -75,6 +75,14 @@ export interface ActsQuery {
   readonly limit?: number | undefined;
 }
 
+/** The question of {@link Inbox.summary}. */
+export interface SummaryQuery {
+  readonly receiver?: string | undefined;
+  /** The span of time whose minutes are counted. */
+  readonly from: Date;
+  readonly until: Date;
+}
+
 /** The question of {@link Inbox.errors}. */
 export interface ErrorsQuery {
   /** Of this receiver; of all when left out. */

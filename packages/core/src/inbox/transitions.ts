@@ -1,4 +1,3 @@
-import type { ActRecord } from "./act.ts";
 // The states of a delivery, and the transitions between them:
 //
 //   received   to verified, held or rejected by the verify stage; stays while there is no verdict; to dead as poison
@@ -11,6 +10,7 @@ import type { ActRecord } from "./act.ts";
 // A delivery begins as received, as verified (verify: "before-ack", unsigned tests) or as held (unsigned).
 // Retention deletes handled, held, dead and rejected ones.
 
+import type { ActRecord } from "./act.ts";
 import type { Attempt, Outcome } from "./delivery.ts";
 import { errorKeyAfter } from "./error-groups.ts";
 import { isUnsigned } from "./retention.ts";

@@ -1,8 +1,7 @@
 import { hostname } from "node:os";
 import { expect, it } from "vitest";
-import type { ConsumeOptions } from "../inbox/inbox.ts";
+import type { ConsumeOptions, InboxNotice } from "../inbox/inbox.ts";
 import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
-import type { InboxNotice } from "../inbox/notice.ts";
 import { messages } from "../log-messages.ts";
 import { createReceiver } from "../receiver.ts";
 

@@ -1,8 +1,7 @@
 import type { HandleStage } from "../handle/handle-stage.ts";
 import type { Presence } from "../health/presence.ts";
 import type { Job, Outcome, Stage } from "../inbox/delivery.ts";
-import type { Consumer, Processor } from "../inbox/inbox.ts";
-import type { InboxNotice } from "../inbox/notice.ts";
+import type { Consumer, InboxNotice, Processor } from "../inbox/inbox.ts";
 import { describe } from "../lib/describe.ts";
 import { type Logger, oncePerMinute, oncePerMinuteEach } from "../lib/log.ts";
 import { messages } from "../log-messages.ts";

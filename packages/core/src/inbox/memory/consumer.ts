@@ -6,17 +6,18 @@ import { realTimers } from "../../lib/time/real-timers.ts";
 import { cutOff, type Job, type Outcome, retryIn } from "../delivery.ts";
 import type { ConsumeOptions, Consumer, Lease, Processor } from "../inbox.ts";
 import type { Notices } from "../notices.ts";
-import { jobOf, type StoredDelivery } from "../stored-delivery.ts";
+import { jobOf } from "../stored-delivery.ts";
+import type { MemoryDelivery } from "./dedupe-window.ts";
 import type { MemoryQueue } from "./queue.ts";
 
 const inARow = 100;
 
 /** Records the outcome of an attempt that began at `startedAt`: the delivery goes where that says. */
-export type RecordOutcome<T> = (stored: T, outcome: Outcome, startedAt: number) => void;
+export type RecordOutcome = (stored: MemoryDelivery, outcome: Outcome, startedAt: number) => void;
 
 /** A job that runs. */
-interface Run<T> extends InFlightItem {
-  readonly stored: T;
+interface Run extends InFlightItem {
+  readonly stored: MemoryDelivery;
   readonly job: Job;
   readonly startedAt: number;
 }
@@ -25,17 +26,16 @@ interface Run<T> extends InFlightItem {
  * Claims due deliveries, up to the concurrency of the options. It does not use `handleAtOnce`: there are no records to save, and
  * a queue in memory costs less than a wait for a slot.
  */
-export class MemoryConsumer<T extends StoredDelivery> implements Consumer {
-  readonly #queue: MemoryQueue<T>;
-  readonly #record: RecordOutcome<T>;
+export class MemoryConsumer implements Consumer {
+  readonly #queue: MemoryQueue;
+  readonly #record: RecordOutcome;
   readonly #processor: Processor;
   readonly #options: ConsumeOptions;
   readonly #notices: Notices;
-  readonly #concurrency: number;
   readonly #controller = new StopController();
   /** Of every job: no other process can take one. */
   readonly #lease: Lease = { signal: this.#controller.signal, isHeld: () => true };
-  readonly #running = new InFlight<Run<T>>();
+  readonly #running = new InFlight<Run>();
   readonly #whenEnded: (() => void)[] = [];
   #stopped = false;
   #pumping = false;
@@ -43,8 +43,8 @@ export class MemoryConsumer<T extends StoredDelivery> implements Consumer {
   #due: { readonly at: number; readonly timer: unknown } | undefined;
 
   constructor(
-    queue: MemoryQueue<T>,
-    record: RecordOutcome<T>,
+    queue: MemoryQueue,
+    record: RecordOutcome,
     processor: Processor,
     options: ConsumeOptions,
     notices: Notices,
@@ -53,8 +53,6 @@ export class MemoryConsumer<T extends StoredDelivery> implements Consumer {
     this.#record = record;
     this.#processor = processor;
     this.#options = options;
-    // Read once: there are no leases that others could use, and the receiver bounds its handlers itself.
-    this.#concurrency = options.concurrency;
     this.#notices = notices;
     notices.add(options);
     queue.listeners.add(this.#wake);
@@ -88,11 +86,11 @@ export class MemoryConsumer<T extends StoredDelivery> implements Consumer {
   };
 
   readonly #pump = (): void => {
+    const { clock, concurrency } = this.#options;
     // Without a limit on the concurrency, a backlog is claimed in one tick.
-    const inARowMax = Number.isFinite(this.#concurrency) ? inARow : this.#concurrency;
-    const { clock } = this.#options;
+    const inARowMax = Number.isFinite(concurrency) ? inARow : concurrency;
     const now = clock.now();
-    while (!this.#stopped && this.#running.size < this.#concurrency) {
+    while (!this.#stopped && this.#running.size < concurrency) {
       if (this.#claimedInARow === inARowMax) {
         this.#claimedInARow = 0;
         // A real turn of the event loop: a backlog must let it breathe on a virtual clock too.
@@ -106,8 +104,7 @@ export class MemoryConsumer<T extends StoredDelivery> implements Consumer {
     }
     this.#pumping = false;
     // At full concurrency the next one to end wakes it.
-    if (!this.#stopped && this.#running.size < this.#concurrency)
-      this.#sleepUntil(this.#queue.nextDueAt);
+    if (!this.#stopped && this.#running.size < concurrency) this.#sleepUntil(this.#queue.nextDueAt);
   };
 
   #sleepUntil(at: number | undefined): void {
@@ -122,7 +119,7 @@ export class MemoryConsumer<T extends StoredDelivery> implements Consumer {
       at === undefined ? undefined : { at, timer: setUnrefTimeout(clock, onDue, at - clock.now()) };
   }
 
-  #run(stored: T): void {
+  #run(stored: MemoryDelivery): void {
     const run = { stored, job: jobOf(stored), startedAt: this.#options.clock.now(), place: -1 };
     this.#running.add(run);
     void this.#attempt(run.job).then((outcome) => this.#end(run, outcome));
@@ -137,7 +134,7 @@ export class MemoryConsumer<T extends StoredDelivery> implements Consumer {
     }
   }
 
-  #end(run: Run<T>, outcome: Outcome): void {
+  #end(run: Run, outcome: Outcome): void {
     // False once it is aborted.
     if (!this.#running.delete(run)) return;
     // Before it is told: who is told of a parked one may release it at once.

@@ -2,6 +2,7 @@ import { addCounts } from "../../lib/add-counts.ts";
 import { isParked, type ReasonCode, type State } from "../delivery.ts";
 import { isUnsigned, maxUnsigned, wholeRejected } from "../retention.ts";
 import type { StoredDelivery } from "../stored-delivery.ts";
+import type { MemoryDelivery } from "./dedupe-window.ts";
 
 /** The number of ended deliveries to keep, by kind. */
 const endedMax = {
@@ -23,25 +24,25 @@ const makingRoom = {
 } as const;
 
 /** The deliveries at the end of their way: the latest of each kind. */
-export class EndedDeliveries<T extends StoredDelivery> {
+export class EndedDeliveries {
   /** The parked ones that were dropped, by reason. */
   madeRoom: Partial<Record<ReasonCode | State, number>> = {};
   // In the order in which they ended.
-  readonly #kinds = new Map<Kind, Set<T>>(
-    (Object.keys(endedMax) as Kind[]).map((kind) => [kind, new Set<T>()]),
+  readonly #kinds = new Map<Kind, Set<MemoryDelivery>>(
+    (Object.keys(endedMax) as Kind[]).map((kind) => [kind, new Set<MemoryDelivery>()]),
   );
-  readonly #delete: (stored: T) => void;
-  readonly #empty: (stored: T) => void;
+  readonly #delete: (stored: MemoryDelivery) => void;
+  readonly #empty: (stored: MemoryDelivery) => void;
   #wholeBytes = 0;
 
   /** `onDrop` deletes one, `onEmpty` drops the content of a rejected one. */
-  constructor(onDrop: (stored: T) => void, onEmpty: (stored: T) => void) {
+  constructor(onDrop: (stored: MemoryDelivery) => void, onEmpty: (stored: MemoryDelivery) => void) {
     this.#delete = onDrop;
     this.#empty = onEmpty;
   }
 
   /** Adds a delivery; the oldest of its kind make room if there are too many. */
-  add(stored: T): void {
+  add(stored: MemoryDelivery): void {
     const kind = kindOf(stored);
     const all = this.#kinds.get(kind)?.add(stored);
     if (kind === "wholeRejected") this.#wholeBytes += bytesOf(stored);
@@ -54,7 +55,7 @@ export class EndedDeliveries<T extends StoredDelivery> {
     }
   }
 
-  delete(stored: T): void {
+  delete(stored: MemoryDelivery): void {
     const isWhole = this.#kinds.get("wholeRejected")?.delete(stored) === true;
     if (isWhole) this.#wholeBytes -= bytesOf(stored);
     for (const kind of this.#kinds.values()) kind.delete(stored);
@@ -73,7 +74,7 @@ export class EndedDeliveries<T extends StoredDelivery> {
   }
 
   /** The latest of the dead unsigned ones are kept: only these are not told. */
-  #drop(stored: T, kind: Kind): void {
+  #drop(stored: MemoryDelivery, kind: Kind): void {
     if (kind === "wholeRejected") {
       this.#empty(stored);
       return;

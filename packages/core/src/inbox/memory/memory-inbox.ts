@@ -53,12 +53,12 @@ class MemoryInbox implements Inbox {
   readonly #retention: Retention;
   readonly #maxBytes: number;
   readonly #stored = new Map<string, MemoryDelivery>();
-  readonly #ended = new EndedDeliveries<MemoryDelivery>(
+  readonly #ended = new EndedDeliveries(
     (stored) => this.#delete(stored),
     (stored) => this.#empty(stored),
   );
   readonly #window = new MemoryDedupeWindow();
-  readonly #waiting = new WaitingDeliveries<MemoryDelivery>();
+  readonly #waiting = new WaitingDeliveries();
   readonly #consumers: Consumer[] = [];
   readonly #shown = new ShownChanges();
   readonly #acts = new ActLog();
@@ -117,7 +117,7 @@ class MemoryInbox implements Inbox {
     const queue = this.#waiting.queue(policy.receiver, stage);
     // Nobody knows how much of a delay has passed between two receivers.
     if (stage === "verify") queue.bringForward(policy.clock.now() + hastenedMs);
-    const record: RecordOutcome<MemoryDelivery> = (stored, outcome, startedAt) => {
+    const record: RecordOutcome = (stored, outcome, startedAt) => {
       const { wallOffset } = policy.clock;
       const now = policy.clock.now();
       this.#change(stored, () => applyOutcome(stored, outcome, startedAt, { now, wallOffset }));

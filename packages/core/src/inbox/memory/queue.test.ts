@@ -1,11 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { MemoryDelivery } from "./dedupe-window.ts";
 import { MemoryQueue } from "./queue.ts";
 
 const minuteMs = 60_000;
 
-function item(arrivedAt: number, dueAt: number = arrivedAt, lowPriority = false) {
-  return { arrivedAt, dueAt, lowPriority };
+function item(arrivedAt: number, dueAt: number = arrivedAt, lowPriority = false): MemoryDelivery {
+  return { arrivedAt, dueAt, lowPriority } as MemoryDelivery;
 }
 
 function drain<T>(pop: () => T | undefined): T[] {

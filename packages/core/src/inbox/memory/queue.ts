@@ -1,37 +1,37 @@
 import { Heap } from "../../lib/heap.ts";
 import { type Stage, signatureLifetimeMs } from "../delivery.ts";
-import type { StoredDelivery } from "../stored-delivery.ts";
+import type { MemoryDelivery } from "./dedupe-window.ts";
 
 /**
  * The deliveries that wait for one stage of one receiver. Order of verification: first the newest ones whose signatures may be
  * valid, then deprioritized ones by due time, then older ones. Order of handling: by due time.
  */
-export class MemoryQueue<T extends Pick<StoredDelivery, "arrivedAt" | "dueAt" | "lowPriority">> {
+export class MemoryQueue {
   /** Called after each push. */
   readonly listeners: Set<() => void> = new Set();
   readonly stage: Stage;
-  readonly #first = new Heap<T>();
-  readonly #yielding = new Heap<T>();
-  readonly #later = new Heap<T>();
+  readonly #first = new Heap<MemoryDelivery>();
+  readonly #yielding = new Heap<MemoryDelivery>();
+  readonly #later = new Heap<MemoryDelivery>();
 
   constructor(stage: Stage) {
     this.stage = stage;
   }
 
-  push(value: T, now: number): void {
+  push(value: MemoryDelivery, now: number): void {
     if (value.dueAt > now) this.#later.push(value.dueAt, value);
     else this.#ready(value);
     for (const wake of this.listeners) wake();
   }
 
   /** Removes those of the deliveries that are not due yet; returns these. */
-  removeLater(values: ReadonlySet<T>): T[] {
+  removeLater(values: ReadonlySet<MemoryDelivery>): MemoryDelivery[] {
     return this.#later.removeAll(values);
   }
 
   /** Has all come due at this moment at the latest. */
   bringForward(at: number): void {
-    const late: T[] = [];
+    const late: MemoryDelivery[] = [];
     for (let next = this.#later.pop(); next !== undefined; next = this.#later.pop())
       late.push(next);
     for (const value of late) {
@@ -41,9 +41,9 @@ export class MemoryQueue<T extends Pick<StoredDelivery, "arrivedAt" | "dueAt" | 
   }
 
   /** The next that is due, or undefined; ages count from `knownSince` at the earliest. */
-  pop(now: number, knownSince = 0): T | undefined {
+  pop(now: number, knownSince = 0): MemoryDelivery | undefined {
     while ((this.#later.rank ?? Number.POSITIVE_INFINITY) <= now) {
-      this.#ready(this.#later.pop() as T);
+      this.#ready(this.#later.pop() as MemoryDelivery);
     }
     const [first, yielding] = [this.#first, this.#yielding];
     // When the newest is past its lifetime, all are.
@@ -57,7 +57,7 @@ export class MemoryQueue<T extends Pick<StoredDelivery, "arrivedAt" | "dueAt" | 
     return this.#later.rank;
   }
 
-  #ready(value: T): void {
+  #ready(value: MemoryDelivery): void {
     const { arrivedAt, dueAt, lowPriority } = value;
     const heap = lowPriority ? this.#yielding : this.#first;
     heap.push(this.stage === "verify" && !lowPriority ? -arrivedAt : dueAt, value);

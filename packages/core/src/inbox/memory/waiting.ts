@@ -1,23 +1,23 @@
 import { isParked, isWaiting, type Stage } from "../delivery.ts";
 import type { Backlog } from "../inbox.ts";
 import { countInBacklog, noBacklog } from "../query.ts";
-import type { StoredDelivery } from "../stored-delivery.ts";
+import type { MemoryDelivery } from "./dedupe-window.ts";
 import { bytesOf } from "./limits.ts";
 import { MemoryQueue } from "./queue.ts";
 
 /** The deliveries of one receiver that wait, by stage, and their numbers. */
-interface WaitingOfReceiver<T extends StoredDelivery> {
-  readonly queues: Readonly<Record<Stage, MemoryQueue<T>>>;
+interface WaitingOfReceiver {
+  readonly queues: Readonly<Record<Stage, MemoryQueue>>;
   readonly backlog: Backlog;
 }
 
 /** The queues of all receivers, and the bytes that limits are compared with: of all deliveries, also of those that wait no longer. */
-export class WaitingDeliveries<T extends StoredDelivery> {
+export class WaitingDeliveries {
   bytes = 0;
   parkedBytes = 0;
-  readonly #receivers = new Map<string, WaitingOfReceiver<T>>();
+  readonly #receivers = new Map<string, WaitingOfReceiver>();
 
-  queue(receiver: string, stage: Stage): MemoryQueue<T> {
+  queue(receiver: string, stage: Stage): MemoryQueue {
     return this.#of(receiver).queues[stage];
   }
 
@@ -26,7 +26,7 @@ export class WaitingDeliveries<T extends StoredDelivery> {
   }
 
   /** Takes those that are not due yet from their queues; returns these, and those that are in no queue because they have ended. */
-  takeLater(stored: ReadonlySet<T>): T[] {
+  takeLater(stored: ReadonlySet<MemoryDelivery>): MemoryDelivery[] {
     const ended = [...stored].filter(({ state }) => !isWaiting(state));
     const waiting = [...this.#receivers.values()].flatMap(({ queues: { verify, handle } }) => [
       ...verify.removeLater(stored),
@@ -36,17 +36,17 @@ export class WaitingDeliveries<T extends StoredDelivery> {
   }
 
   /** Adds a delivery to the numbers, or takes it out. */
-  count(stored: T, by: 1 | -1): void {
+  count(stored: MemoryDelivery, by: 1 | -1): void {
     countInBacklog(this.#of(stored.receiver).backlog, stored, by);
     const bytes = by * bytesOf(stored);
     this.bytes += bytes;
     if (isParked(stored.state)) this.parkedBytes += bytes;
   }
 
-  #of(receiver: string): WaitingOfReceiver<T> {
+  #of(receiver: string): WaitingOfReceiver {
     const known = this.#receivers.get(receiver);
     if (known !== undefined) return known;
-    const made: WaitingOfReceiver<T> = {
+    const made: WaitingOfReceiver = {
       queues: { verify: new MemoryQueue("verify"), handle: new MemoryQueue("handle") },
       backlog: { ...noBacklog },
     };
