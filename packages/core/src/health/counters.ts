@@ -51,7 +51,7 @@ export class EventCounters {
   /** Notes of hours that may not be kept yet. */
   #pending: Record<string, string> = {};
 
-  answered(result: ReceiveResult, _request: unknown, ms: number): void {
+  answered(result: ReceiveResult, _isSigned: unknown, ms: number): void {
     this.#add("refused" in result ? `refused/${result.refused}` : result.status);
     const seconds = ms / 1_000;
     const at = answerBounds.findIndex((bound) => seconds <= bound);

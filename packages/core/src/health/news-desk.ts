@@ -9,13 +9,15 @@ import { describe } from "../lib/describe.ts";
 import { thisProcess } from "../lib/platform.ts";
 import type { ReceiverClock } from "../lib/time/lived-clock.ts";
 import { version } from "../lib/version.ts";
-import type { Answered, News, ServiceStatus } from "./news.ts";
+import type { News, ServiceStatus } from "./news.ts";
 import type { ProcessReport } from "./situation.ts";
 
 const minuteMs = 60_000;
 const hourMs = 3_600_000;
 const never = Number.NEGATIVE_INFINITY;
 const headersLength = 200;
+/** Milliseconds after a notification that could not be stored in which the receiver is not ready, unless one was since. */
+const notStoredMs = 30_000;
 /** Seconds that belong together when verdicts are counted. */
 const slotMs = 10_000;
 const lostCertainly: readonly string[] = ["inbox_unavailable", "overloaded", "closing"];
@@ -80,7 +82,7 @@ export class NewsDesk {
     const now = this.#clock.now();
     const slot = Math.floor(now / slotMs);
     this.#judged.set(slot, (this.#judged.get(slot) ?? 0) + 1);
-    if (this.#judged.size > 12) this.#forgetJudged(now);
+    if (this.#judged.size > 12) forget(this.#judged, slotMs, now - minuteMs);
     this.#judgedAt = now;
     this.#vain = null;
     this.#refusedSince = null;
@@ -117,14 +119,14 @@ export class NewsDesk {
   }
 
   /** Called with each result: of the refused ones, some are lost. */
-  answered(result: ReceiveResult, request: Answered): void {
+  answered(result: ReceiveResult, isSigned: () => boolean): void {
     if (!("refused" in result)) return;
     const { refused: code, isOurs = false } = result;
     const isCertain = lostCertainly.includes(code) || (isOurs && lostPerhaps.includes(code));
     if (!isCertain && !lostPerhaps.includes(code)) return;
-    if (!isOurs && !request.isSigned()) return;
+    if (!isOurs && !isSigned()) return;
     const now = this.#clock.now();
-    this.#forgetLost(now);
+    forget(this.#lost, minuteMs, now - hourMs);
     if (this.#lost.size === 0) this.#lostSince = now;
     const minute = Math.floor(now / minuteMs);
     const [certain, doubtful] = this.#lost.get(minute) ?? [0, 0];
@@ -182,8 +184,8 @@ export class NewsDesk {
   /** The news at this moment. */
   get news(): News {
     const now = this.#clock.now();
-    this.#forgetJudged(now);
-    this.#forgetLost(now);
+    forget(this.#judged, slotMs, now - minuteMs);
+    forget(this.#lost, minuteMs, now - hourMs);
     const vain = this.#vain;
     const minutes = [...this.#lost].map(
       ([minute, [some, others]]) => [minute, some, others] as const,
@@ -215,19 +217,9 @@ export class NewsDesk {
     if (failed !== null && now - failed.at < notStoredMs) return failed;
     return this.#saidToFail;
   }
-
-  #forgetJudged(now: number): void {
-    for (const slot of this.#judged.keys()) {
-      if ((slot + 1) * slotMs <= now - minuteMs) this.#judged.delete(slot);
-    }
-  }
-
-  #forgetLost(now: number): void {
-    for (const minute of this.#lost.keys()) {
-      if ((minute + 1) * minuteMs <= now - hourMs) this.#lost.delete(minute);
-    }
-  }
 }
 
-/** Milliseconds after a notification that could not be stored in which the receiver is not ready, unless one was since. */
-const notStoredMs = 30_000;
+/** Forgets the slots of a count, each of so many milliseconds, that end before a moment. */
+function forget(count: Map<number, unknown>, ofMs: number, before: number): void {
+  for (const slot of count.keys()) if ((slot + 1) * ofMs <= before) count.delete(slot);
+}

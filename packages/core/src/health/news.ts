@@ -47,8 +47,3 @@ export interface News {
   /** Whether this process sends alerts. */
   readonly alerts: boolean;
 }
-
-/** A request that was answered, as far as it matters here. */
-export interface Answered {
-  isSigned(): boolean;
-}

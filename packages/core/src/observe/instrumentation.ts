@@ -2,7 +2,6 @@ import type { Authorization, Outage } from "../client/authorizer.ts";
 import type { ServiceAnswer, Verdict } from "../client/client.ts";
 import type { Numbers } from "../health/counters.ts";
 import type { Lookout } from "../health/health.ts";
-import type { Answered } from "../health/news.ts";
 import type { ReceiveResult } from "../http/answer.ts";
 import type { Incoming } from "../http/incoming.ts";
 import type { Arrival, Job, NewDelivery, Outcome } from "../inbox/delivery.ts";
@@ -67,8 +66,8 @@ export interface Instrumentation {
   ): Promise<readonly unknown[]>;
   /** One call of `reports.request`, in its async context; `run` takes the `traceparent` to keep with the request. */
   request?(run: (traceparent?: string) => Promise<Requested>): Promise<Requested>;
-  /** Called with the result of each request and the milliseconds until then, storing included. */
-  answered?(result: ReceiveResult, request: Answered, ms: number): void;
+  /** Called with the result of each request, whether it is signed, and the milliseconds until then, storing included. */
+  answered?(result: ReceiveResult, isSigned: () => boolean, ms: number): void;
   /** Called with each verdict. */
   judged?(job: Job, verdict: Verdict): void;
   /** Called when a call of authorize brought no verdict; `outage` is null if that may concern this signature alone. */

@@ -42,7 +42,7 @@ const job = (part: Partial<Job> = {}): Job => ({
 describe("answers", () => {
   const answered = (decision: ReceiveResult, info = true): Line[] => {
     const lines: Line[] = [];
-    logAnswer(noting(lines, info), "a", decision, { elapsedMs: 12 });
+    logAnswer(noting(lines, info), "a", decision, 12);
     return lines;
   };
 

@@ -3,18 +3,11 @@ import type { Job, Outcome, Parked, Retry } from "../inbox/delivery.ts";
 import type { Pruned } from "../inbox/inbox.ts";
 import { sumOf } from "../lib/add-counts.ts";
 import type { Logger } from "../lib/log.ts";
-import type { Deadline } from "../lib/time/deadline.ts";
 import { messages } from "../log-messages.ts";
 
 /** Writes the line of an answer: which delivery it was, or why it was refused, and after how many milliseconds. */
-export function logAnswer(
-  logger: Logger,
-  id: string,
-  decision: ReceiveResult,
-  deadline: Pick<Deadline, "elapsedMs">,
-): void {
+export function logAnswer(logger: Logger, id: string, decision: ReceiveResult, ms: number): void {
   if (logger.info === undefined) return;
-  const ms = deadline.elapsedMs;
   if ("refused" in decision) {
     const { refused: code, id: own = id } = decision;
     logger.info({ id: own, code, ms }, messages.refused);

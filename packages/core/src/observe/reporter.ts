@@ -1,3 +1,4 @@
+import type { ReceiveResult } from "../http/answer.ts";
 import type { Arrival, Job, NewDelivery, Outcome } from "../inbox/delivery.ts";
 import type { Pruned } from "../inbox/inbox.ts";
 import { jobAt } from "../inbox/stored-delivery.ts";
@@ -6,7 +7,7 @@ import { shownFields } from "../lib/thrown.ts";
 import { messages } from "../log-messages.ts";
 import { hooksOf, type Observe } from "./hooks.ts";
 import { type Instrument, type Instrumentation, type Watched, watch } from "./instrumentation.ts";
-import { logOutcome, logPruned } from "./log-lines.ts";
+import { logAnswer, logOutcome, logPruned } from "./log-lines.ts";
 
 /** The settings of {@link Reporter}. */
 export interface ReporterSettings extends Omit<Watched, "lookout" | "numbers"> {
@@ -17,7 +18,7 @@ export interface ReporterSettings extends Omit<Watched, "lookout" | "numbers"> {
 /** The steps that telemetry wraps. */
 type Wrappers = Required<Pick<Instrumentation, "receive" | "verify" | "handle" | "request">>;
 
-type Event = "answered" | "judged" | "noVerdict" | "unsigned" | "notStored" | "stoodStill";
+type Event = "judged" | "noVerdict" | "unsigned" | "notStored" | "stoodStill";
 
 /** Reports all that happens in a receiver once: to the log, and to one list of instruments. */
 export class Reporter implements Wrappers {
@@ -66,6 +67,12 @@ export class Reporter implements Wrappers {
     for (const each of this.#instruments) {
       (each[name] as ((...args: typeof told) => void) | undefined)?.call(each, ...told);
     }
+  }
+
+  /** Reports the result of the request for the delivery `id`, after so many milliseconds. */
+  answered(id: string, result: ReceiveResult, isSigned: () => boolean, ms: number): void {
+    logAnswer(this.#settings.logger, id, result, ms);
+    for (const each of this.#instruments) each.answered?.(result, isSigned, ms);
   }
 
   /** Reports a stored delivery; `outcome` is that of `verify: "before-ack"`, if the service was asked. */

@@ -8,7 +8,6 @@ import { tryGet } from "../lib/safe-get.ts";
 import { shownFields } from "../lib/thrown.ts";
 import { Deadline } from "../lib/time/deadline.ts";
 import { messages } from "../log-messages.ts";
-import { logAnswer } from "../observe/log-lines.ts";
 import type { Reporter } from "../observe/reporter.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import type { Runner } from "../run/runner.ts";
@@ -47,7 +46,7 @@ export class Requests {
   /** Answers a request. Never rejects. */
   async answer(incoming: Incoming, context?: FetchContext): Promise<Answer> {
     try {
-      const { clock, limits, logger } = this.#settings;
+      const { clock, limits } = this.#settings;
       const deadline = new Deadline(clock, limits.ackMs);
       const id = newId(clock.wallNow());
       const deciding = this.#begin(incoming, id, deadline, context);
@@ -62,9 +61,7 @@ export class Requests {
       deadline.end();
       if (connections.allAccepted !== null) await connections.allAccepted;
       const isLast = connections.end(request, "status" in decision);
-      const ms = deadline.elapsedMs;
-      logAnswer(logger, id, decision, { elapsedMs: ms });
-      this.#reporter.tell("answered", decision, { isSigned: () => this.#isSigned(incoming) }, ms);
+      this.#reporter.answered(id, decision, () => this.#isSigned(incoming), deadline.elapsedMs);
       if ("refused" in decision) this.#warnOfRefusal(decision.refused, incoming);
       const { waitUntil } = this.#runner.work;
       if (!this.#isWorkedOn(id, decision)) waitUntil.settle(id);

@@ -1,14 +1,6 @@
 import type { Clock } from "./clock.ts";
 import { isReplaced } from "./real-timers.ts";
 
-/** Time that only runs on, also when a clock is set. */
-export interface RunningTime {
-  /** Milliseconds since some moment: never fewer than before. */
-  read(): number;
-  /** Changes when the time has another source; null while no clock is to be compared with it. */
-  readonly era: number | null;
-}
-
 /** Milliseconds between two ticks, which tell a clock that runs from one that was set. */
 export const tickMs = 60_000;
 /** Milliseconds by which clocks may differ before one of them was set. */
@@ -18,14 +10,16 @@ const earlyMs = 50;
 /** Shorter timers do not tell whether they are virtual. */
 const tellingMs = 500;
 
-/** The system's: `performance.now()`, and `Date.now()` while a test runner has replaced the timers. */
-export class SystemTime implements RunningTime {
+/** The system's time, which only runs on: `performance.now()`, and `Date.now()` while a test runner has replaced the timers. */
+export class SystemTime {
+  /** Changes when the time has another source; null while no clock is to be compared with it. */
   era: number | null = null;
   #eras = 0;
   #timer: unknown;
   #shift = 0;
   #last = 0;
 
+  /** Milliseconds since some moment: never fewer than before. */
   read(): number {
     if (globalThis.setTimeout !== this.#timer) this.#change();
     const time = this.#source() + this.#shift;
@@ -47,10 +41,10 @@ export class SystemTime implements RunningTime {
 }
 
 /**
- * That of a given clock, whose timers tell whether it was set: a reading that is earlier than the last one, or later than a tick
+ * The same of a given clock, whose timers tell whether it was set: a reading that is earlier than the last one, or later than a tick
  * and the running time of the process allow, continues from the last one.
  */
-export class GivenTime implements RunningTime {
+export class GivenTime {
   readonly era = 0;
   readonly #clock: Clock;
   #shift = 0;
