@@ -72,7 +72,7 @@ const jitterMs = 100;
 export class Lookout {
   /** The last look at the inbox; null before the first. */
   look: (Look & { readonly at: number }) | null = null;
-  readonly #of: OfReceiver & { readonly time: Timekeeper };
+  readonly #of: Required<OfReceiver>;
   readonly #life: Life;
   /** Null of a tool, which has no receiver. */
   readonly #desk: NewsDesk | null;

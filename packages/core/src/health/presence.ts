@@ -2,7 +2,6 @@ import { hourKey, hourMs, oldHours } from "../inbox/hours.ts";
 import type { OfReceiver } from "../inbox/receiver-inbox.ts";
 import { isTiedToRequests } from "../lib/platform.ts";
 import { setUnrefTimeout } from "../lib/time/clock.ts";
-import type { LivedClock } from "../lib/time/lived-clock.ts";
 import { settlesWithin } from "../lib/time/timeout.ts";
 import type { EventCounters } from "./counters.ts";
 import type { Lookout } from "./health.ts";
@@ -21,8 +20,7 @@ export class Presence {
   onError: ((error: unknown) => void) | undefined;
   /** Looks at the inbox meanwhile: who is to be forgotten, and when problems began. */
   lookout: Lookout | undefined;
-  readonly #of: OfReceiver;
-  readonly #clock: LivedClock;
+  readonly #of: Required<OfReceiver>;
   readonly #desk: NewsDesk;
   readonly #counters: EventCounters;
   #timer: unknown;
@@ -31,13 +29,8 @@ export class Presence {
   #isValidKept = false;
   #signs = 0;
 
-  constructor(
-    of: OfReceiver & { readonly time: { readonly clock: LivedClock } },
-    desk: NewsDesk,
-    counters: EventCounters,
-  ) {
+  constructor(of: Required<OfReceiver>, desk: NewsDesk, counters: EventCounters) {
     this.#of = of;
-    this.#clock = of.time.clock;
     this.#desk = desk;
     this.#counters = counters;
   }
@@ -46,16 +39,17 @@ export class Presence {
   begin(): void {
     this.#desk.joined();
     this.#isPresent = true;
-    if (!isTiedToRequests() && !this.#clock.isReplaced) this.#sign();
+    if (!isTiedToRequests() && !this.#of.time.clock.isReplaced) this.#sign();
   }
 
   /** Gives the last sign. Never rejects, and takes a second at most. */
   async end(): Promise<void> {
-    this.#clock.clearTimeout(this.#timer);
+    const { clock } = this.#of;
+    clock.clearTimeout(this.#timer);
     if (!this.#isPresent) return;
     this.#isPresent = false;
     const last = Promise.resolve(this.#keeping).then(() => this.#keep(true));
-    await settlesWithin(this.#clock, endMs, last).catch(() => {});
+    await settlesWithin(clock, endMs, last).catch(() => {});
   }
 
   readonly #sign = (): void => {
@@ -63,19 +57,19 @@ export class Presence {
       .catch((error: unknown) => this.onError?.(error))
       .finally(() => {
         // Only now: on a virtual clock that leaps, one sign will do.
-        if (this.#isPresent) this.#timer = setUnrefTimeout(this.#clock, this.#sign, lifeSignMs);
+        if (this.#isPresent) this.#timer = setUnrefTimeout(this.#of.clock, this.#sign, lifeSignMs);
       });
   };
 
   async #keep(hasEnded: boolean): Promise<void> {
-    const { inbox, name } = this.#of;
+    const { inbox, name, time } = this.#of;
     // Not in the turn of a virtual clock, which may go on at once.
     await (!hasEnded && this.#signs++ % looksEach === 0 ? this.lookout?.health() : null);
     const own = this.#desk.report(hasEnded);
     const others = this.lookout?.reports.filter(({ id }) => id !== own.id) ?? [];
     const old = others.filter(({ at }) => own.at - at > hourMs);
     const notes = Object.assign(noteOf(own), ...old.map((report) => noteOf(report, true)));
-    const hours = this.#counters.hourNotes(own.id, this.#clock.wallNow());
+    const hours = this.#counters.hourNotes(own.id, time.clock.wallNow());
     const isNewlyValid = own.news.validAt !== null && !this.#isValidKept;
     await inbox.keepNotes(name, { ...notes, ...hours, ...(isNewlyValid && { [validKey]: "1" }) });
     this.#counters.kept(hours);
@@ -84,8 +78,8 @@ export class Presence {
   }
 
   async #forgetHours(): Promise<void> {
-    const { inbox, name } = this.#of;
-    const old = oldHours(await inbox.notes(name, hourKey), this.#clock.wallNow());
+    const { inbox, name, time } = this.#of;
+    const old = oldHours(await inbox.notes(name, hourKey), time.clock.wallNow());
     if (old.length > 0)
       await inbox.keepNotes(name, Object.fromEntries(old.map((key) => [key, null])));
   }

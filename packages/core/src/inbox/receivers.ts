@@ -26,24 +26,20 @@ export interface Holder {
 
 /** A name that belongs to one receiver until it is released. */
 export interface ReservedName<Of extends Holder> {
-  /** The receiver that took over from this one. */
-  readonly successor: Of | undefined;
-  release(): void;
-}
-
-interface Reservation<Of extends Holder> {
   readonly holder: Of;
+  /** The receiver that took over from this one. */
   successor: Of | undefined;
+  release(): void;
 }
 
 const namesKey = Symbol.for("reporthook.receivers");
 const countsKey = Symbol.for("reporthook.inboxes");
 const shared = globalThis as {
-  [namesKey]?: Map<unknown, Map<string, Reservation<Holder>>>;
+  [namesKey]?: Map<unknown, Map<string, ReservedName<Holder>>>;
   [countsKey]?: WeakMap<Inbox, InboxReferenceCount>;
 };
 // One of each for all copies of this package in the process.
-const registry = shared[namesKey] ?? new Map<unknown, Map<string, Reservation<Holder>>>();
+const registry = shared[namesKey] ?? new Map<unknown, Map<string, ReservedName<Holder>>>();
 const referenceCounts = shared[countsKey] ?? new WeakMap<Inbox, InboxReferenceCount>();
 shared[namesKey] = registry;
 shared[countsKey] = referenceCounts;
@@ -80,19 +76,15 @@ export function reserveName<Of extends Holder>(
       logger.error({ error: describe(error) }, messages.earlierNotClosed);
     });
   }
-  const reservation: Reservation<Of> = { holder, successor: undefined };
+  const release = (): void => forget(name, reservation);
+  const reservation: ReservedName<Of> = { holder, successor: undefined, release };
   for (const scope of scopes) {
     registry.set(scope, (registry.get(scope) ?? new Map()).set(name, reservation));
   }
-  return {
-    get successor() {
-      return reservation.successor;
-    },
-    release: () => forget(name, reservation),
-  };
+  return reservation;
 }
 
-function forget(name: string, reservation: Reservation<Holder>): void {
+function forget(name: string, reservation: ReservedName<Holder>): void {
   const { identity } = reservation.holder.inbox;
   for (const scope of [identity, everywhere]) {
     const names = registry.get(scope);

@@ -46,10 +46,7 @@ export const wholeRejected: { readonly max: number; readonly bytes: number } = {
 };
 
 /** How long handled and parked deliveries are kept, in milliseconds. */
-export interface Retention {
-  readonly handledMs: number;
-  readonly parkedMs: number;
-}
+export type Retention = { readonly [Name in keyof RetentionOptions]-?: number };
 
 /** How long before its end, in milliseconds, a parked delivery is announced: 3 days, or half of a shorter retention. */
 export function noticeMsOf({ parkedMs }: Retention): number {

@@ -68,12 +68,7 @@ export interface ActQuery extends Selection {
 }
 
 /** The question of {@link Inbox.acts}. */
-export interface ActsQuery {
-  /** On entries of this receiver; on those of any when left out. */
-  readonly receiver?: string | undefined;
-  /** At most this many; 100 when left out. */
-  readonly limit?: number | undefined;
-}
+export type ActsQuery = Pick<InboxQuery, "receiver" | "limit">;
 
 /** The question of {@link Inbox.summary}. */
 export interface SummaryQuery {
