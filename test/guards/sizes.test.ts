@@ -23,8 +23,8 @@ const maxFunctionLines = 70;
 /** All that a reader has to read: a feature that raises one of these does so where everybody sees it. */
 const maxLines = {
   "core/src": 14_750,
-  "core/src/inbox/memory": 827,
-  "sqlite/src": 7_230,
+  "core/src/inbox/memory": 823,
+  "sqlite/src": 7_150,
   "cli/src": 4_870,
   "dashboard/src": 1_694,
   "dashboard/page": 2_680,
