@@ -32,9 +32,11 @@ describe("the command dev", () => {
     const { dev } = await startDev();
     dev.type("t");
     await dev.printed(/handled +\w{26} test_webhook_endpoint/);
-    dev.type("r");
+    dev.type("n");
     await dev.printed(/handled +\w{26} report\.processing/);
     await dev.printed(/handled +\w{26} report\.complete/);
+    dev.type("r");
+    await dev.printed(/(handled +\w{26} report\.complete[\s\S]*){2}/);
     dev.type("?");
     await dev.printed(/quit\n[\s\S]*quit\n/);
     dev.type("q");

@@ -5,9 +5,10 @@ import { CommandFailed, exitStatusOf } from "../lib/errors.ts";
 import { untilEnd } from "../lib/listen.ts";
 import type { Terminal } from "../lib/terminal.ts";
 import { chosenLine, detailLines } from "./details.ts";
+import type { History, SentNotification } from "./history.ts";
 import { readKeys, readLetters } from "./keyboard.ts";
 import type { Playground } from "./playground.ts";
-import { keys, letters, welcome } from "./welcome.ts";
+import { keyLines, welcome } from "./welcome.ts";
 
 /** Says that the playground is ready, and does what is typed until it is ended. */
 export async function operate(
@@ -17,13 +18,15 @@ export async function operate(
 ): Promise<void> {
   const { url, webhook, dashboard, options } = playground;
   const hasKeys = !isQuiet && terminal.hasKeys;
+  const help = keyLines(playground, hasKeys);
   const ending = new AbortController();
   const end = (): void => ending.abort();
   // Listen for signals before the URL is printed.
   const ended = untilEnd(ending.signal);
   terminal.emit({ what: "ready", url, webhook, ...(dashboard && { dashboard }), ...options.to });
   if (!isQuiet) {
-    terminal.print(welcome(playground, terminal, hasKeys).join("\n"));
+    const typing = hasKeys ? "or press a key here:" : "or type a letter here, then Enter:";
+    terminal.print([...welcome(playground, terminal), "", typing, "", ...help, ""]);
     warnOfOthers(terminal, playground);
   }
   const footer = hasKeys ? (): string => chosenLine(playground) : null;
@@ -31,7 +34,7 @@ export async function operate(
     if (!ending.signal.aborted) terminal.footer(footer);
   };
   const press = (key: string): void => {
-    act(terminal, playground, key, hasKeys)
+    act(terminal, playground, key, help)
       .catch((error: unknown) => terminal.print(terminal.clean(exitStatusOf(error).message)))
       .finally(drawFooter);
   };
@@ -53,50 +56,44 @@ function warnOfOthers(terminal: Terminal, { dashboard, options: { host } }: Play
   terminal.tell(`Everyone who can reach ${host} can use the playground${rest}.`);
 }
 
+/** Does what a key means; one that means nothing shows `help`. */
 async function act(
   terminal: Terminal,
   playground: Playground,
   key: string,
-  hasKeys: boolean,
+  help: readonly string[],
 ): Promise<void> {
-  const forwards = "forward" in playground.options.to;
-  if (key === "t") return playground.test();
-  // Before there were keys, r requested a report.
-  if (key === "n" || (key === "r" && !hasKeys)) return playground.request();
-  if (!forwards && (key === "b" || key === "f")) {
-    playground.broken = key === "b";
-    return terminal.print(
-      playground.broken ? "The handler is broken; f fixes it." : "The handler is fixed.",
-    );
+  const { history } = playground;
+  switch (key) {
+    case "↑":
+      return history.choose(-1);
+    case "↓":
+      return history.choose(1);
+    case "r":
+      return playground.sendAgain(chosenOf(history));
+    case "d":
+      return terminal.print(await detailLines(chosenOf(history), playground, terminal));
+    case "o":
+      return open(terminal, playground);
+    case "t":
+      return playground.test();
+    case "n":
+      return playground.request();
+    case "":
+    case "return":
+    case "enter":
+      return;
   }
-  if (hasKeys && (await actOnChosen(terminal, playground, key))) return;
-  if (key === "" || key === "return" || key === "enter") return;
-  terminal.print((hasKeys ? keys(forwards) : letters(forwards)).join("\n"));
+  if (playground.forwards || (key !== "b" && key !== "f")) return terminal.print(help);
+  playground.broken = key === "b";
+  terminal.print(
+    playground.broken ? "The handler is broken; f fixes it." : "The handler is fixed.",
+  );
 }
 
-/** Does what a key means for the chosen notification; false if it means something else. */
-async function actOnChosen(
-  terminal: Terminal,
-  playground: Playground,
-  key: string,
-): Promise<boolean> {
-  const { history } = playground;
-  if (key === "↑" || key === "↓") {
-    history.choose(key === "↑" ? -1 : 1);
-    return true;
-  }
-  if (key === "o") {
-    open(terminal, playground);
-    return true;
-  }
-  if (key !== "r" && key !== "d") return false;
-  const { chosen } = history;
-  if (chosen === undefined) {
-    throw new CommandFailed("none_chosen", "There is no notification yet: t sends one");
-  }
-  if (key === "r") await playground.sendAgain(chosen);
-  else terminal.print((await detailLines(chosen, playground, terminal)).join("\n"));
-  return true;
+function chosenOf({ chosen }: History): SentNotification {
+  if (chosen !== undefined) return chosen;
+  throw new CommandFailed("none_chosen", "There is no notification yet: t sends one");
 }
 
 function open(terminal: Terminal, { dashboard, history }: Playground): void {

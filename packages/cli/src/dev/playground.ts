@@ -101,6 +101,11 @@ export class Playground {
     this.#server = createServer((req, res) => this.#serve(req, res));
   }
 
+  /** Whether notifications go to an app, and not to the playground's own receiver. */
+  get forwards(): boolean {
+    return this.#receiver === null;
+  }
+
   /** Opens the inbox, and listens. */
   async listen(): Promise<void> {
     const { port, host } = this.options;
@@ -164,7 +169,7 @@ export class Playground {
 
   /** The address that the playground itself gives to its service; requests to an app are signed when they are passed on. */
   get #signedWebhook(): string {
-    return this.#receiver === null ? this.webhook : withQuery(this.webhook, this.options.token);
+    return this.forwards ? this.webhook : withQuery(this.webhook, this.options.token);
   }
 
   async #serve(req: IncomingMessage, res: ServerResponse): Promise<void> {

@@ -4,15 +4,14 @@ import type { Terminal } from "../lib/terminal.ts";
 import { appFile } from "./app-inbox.ts";
 import { completeMs, type Playground } from "./playground.ts";
 
-/** The lines printed when the playground is ready; `hasKeys` if single keys are read. */
-export function welcome(playground: Playground, terminal: Terminal, hasKeys: boolean): string[] {
-  const { url, webhook, dashboard } = playground;
+/** The lines printed when the playground is ready, but for the keys. */
+export function welcome(playground: Playground, terminal: Terminal): string[] {
+  const { url, webhook, dashboard, forwards } = playground;
   const { to } = playground.options;
-  const forwards = "forward" in to;
   const facts: (readonly [string, string | null])[] = [
     ["  service", `${url} (emulated)`],
     ["  webhook", webhook],
-    forwards ? ["  forwards", to.forward] : ["  inbox", to.db],
+    "forward" in to ? ["  forwards", to.forward] : ["  inbox", to.db],
     ["  dashboard", forwards && dashboard ? `${dashboard} (${appFile} here)` : dashboard],
   ];
   const isUsual = Number(new URL(url).port) === playgroundPort;
@@ -26,11 +25,6 @@ export function welcome(playground: Playground, terminal: Terminal, hasKeys: boo
     "Send a notification from another terminal:",
     "",
     isUsual ? trigger : `${trigger} \\\n    --to ${quoted(webhook)}`,
-    "",
-    hasKeys ? "or press a key here:" : "or type a letter here, then Enter:",
-    "",
-    ...(hasKeys ? keys(forwards) : letters(forwards)),
-    "",
   ];
 }
 
@@ -52,23 +46,16 @@ function forYourApp({ url, options: { apiKey } }: Playground): string[] {
   ];
 }
 
-/** The letters that the playground accepts, each with Enter. */
-export function letters(forwards: boolean): string[] {
+/** The keys that the playground accepts; without `hasKeys` they are letters, each with Enter. */
+export function keyLines({ forwards }: Playground, hasKeys: boolean): string[] {
   return [
+    ...(hasKeys ? ["  ↑ ↓  choose a notification, which the last line shows"] : []),
+    `  r  send ${hasKeys ? "it" : "the newest"} again, with a new signature`,
+    "  d  its details",
+    "  o  open it in a browser",
     "  t  send a test notification",
     `  n  request a new report, which is complete after ${completeMs / 1_000} seconds`,
     ...(forwards ? [] : ["  b  break the handler", "  f  fix it"]),
     "  q  quit",
-  ];
-}
-
-/** The keys that the playground accepts on a terminal. */
-export function keys(forwards: boolean): string[] {
-  return [
-    "  ↑ ↓  choose a notification, which the last line shows",
-    "  r  send it again, with a new signature",
-    "  d  its details",
-    "  o  open it in a browser",
-    ...letters(forwards),
   ];
 }
