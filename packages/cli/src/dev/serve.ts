@@ -29,19 +29,21 @@ const ofTheConnection = new Set([
 export function serve(answer: (request: AppRequest) => Promise<Response>): Handle {
   return async (req, res) => {
     try {
+      const body = await bytesOf(req);
+      if (body === null) {
+        res.setHeader("connection", "close");
+        return answerErrors(res, 413, `The body has more than ${maxBytes} bytes`);
+      }
       const { method = "GET" } = req;
       const kept = Object.entries(req.headers).filter(([name]) => !ofTheConnection.has(name));
       const headers = Object.fromEntries(kept.map(([name, value]) => [name, String(value)]));
       const bodyless = method === "GET" || method === "HEAD";
-      const content = bodyless ? {} : { body: await bytesOf(req) };
       const url = `http://localhost${req.url}`;
-      const response = await answer({ url, method, headers, ...content });
-      const body = Buffer.from(await response.arrayBuffer());
-      res.writeHead(response.status, Object.fromEntries(response.headers)).end(body);
-    } catch (error) {
-      if (!(error instanceof TooLarge)) return void req.socket.destroy();
-      res.setHeader("connection", "close");
-      answerErrors(res, 413, error.message);
+      const response = await answer({ url, method, headers, ...(!bodyless && { body }) });
+      const bytes = Buffer.from(await response.arrayBuffer());
+      res.writeHead(response.status, Object.fromEntries(response.headers)).end(bytes);
+    } catch {
+      req.socket.destroy();
     }
   };
 }
@@ -98,9 +100,8 @@ export function answerErrors(res: ServerResponse, status: number, error: string)
   res.writeHead(status).end(JSON.stringify({ errors: [error] }));
 }
 
-class TooLarge extends Error {}
-
-async function bytesOf(req: IncomingMessage): Promise<Uint8Array> {
+/** The body; null if it is too large. */
+async function bytesOf(req: IncomingMessage): Promise<Uint8Array | null> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of req as AsyncIterable<Uint8Array>) {
@@ -108,6 +109,5 @@ async function bytesOf(req: IncomingMessage): Promise<Uint8Array> {
     // Reads the rest: if it closed earlier, the sender could not read the answer.
     if (size <= maxBytes) chunks.push(chunk);
   }
-  if (size > maxBytes) throw new TooLarge(`The body has more than ${maxBytes} bytes`);
-  return Buffer.concat(chunks);
+  return size > maxBytes ? null : Buffer.concat(chunks);
 }
