@@ -1,5 +1,6 @@
 import { ask } from "../lib/ask.ts";
 import { webhookPath } from "../lib/environment.ts";
+import { codeOf, exchange } from "../lib/exchange.ts";
 import type { Terminal } from "../lib/terminal.ts";
 
 /** The ports where apps usually listen. */
@@ -23,17 +24,7 @@ export async function chooseApp(terminal: Terminal): Promise<string | undefined>
 
 /** Whether a receiver answers there. It refuses plain text by its code, and keeps nothing of it. */
 async function isReceiver(url: string): Promise<boolean> {
-  try {
-    const answer = await fetch(url, {
-      method: "POST",
-      headers: { "content-type": "text/plain" },
-      body: "reporthook dev: is there a webhook?",
-      redirect: "manual",
-      signal: AbortSignal.timeout(patienceMs),
-    });
-    const { code } = (await answer.json()) as { readonly code?: unknown };
-    return code === "unsupported_media_type";
-  } catch {
-    return false;
-  }
+  const headers = { "content-type": "text/plain" };
+  const question = { headers, body: "reporthook dev: is there a webhook?" };
+  return codeOf(await exchange(url, question, patienceMs)) === "unsupported_media_type";
 }

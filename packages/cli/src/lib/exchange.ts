@@ -32,7 +32,11 @@ const answerTimeMs = 5_000;
 const maxBytes = 65_536;
 
 /** Sends one request; it never rejects. Redirects are not followed: a 3xx is not 2xx. */
-export async function exchange(url: string, outgoing: Outgoing): Promise<Exchange> {
+export async function exchange(
+  url: string,
+  outgoing: Outgoing,
+  patienceMs: number = answerTimeMs,
+): Promise<Exchange> {
   const from = performance.now();
   const passed = (): number => performance.now() - from;
   try {
@@ -40,7 +44,7 @@ export async function exchange(url: string, outgoing: Outgoing): Promise<Exchang
       method: "POST",
       ...outgoing,
       redirect: "manual",
-      signal: AbortSignal.timeout(answerTimeMs),
+      signal: AbortSignal.timeout(patienceMs),
     });
     const body = await textOf(response);
     return { status: response.status, headers: response.headers, body, ms: passed() };
