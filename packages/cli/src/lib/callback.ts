@@ -5,7 +5,8 @@ import { receiverOption, usualReceiver } from "./options.ts";
 
 /** The options of commands that sign a URL. */
 export interface CallbackChoice {
-  readonly context?: { readonly value: unknown };
+  /** Any JSON value; undefined without one. */
+  readonly context?: unknown;
   readonly receiver: string;
 }
 
@@ -14,9 +15,9 @@ export const secretVariable = "REPORTS_CALLBACK_SECRET";
 
 /** Adds `--context` and `--receiver`. */
 export function withCallback(command: Command): Command {
-  const json = (given: string): { readonly value: unknown } => {
+  const json = (given: string): unknown => {
     try {
-      return { value: JSON.parse(given) };
+      return JSON.parse(given);
     } catch {
       throw new InvalidArgumentError(`It must be JSON, like '{"customer":"c-1"}'.`);
     }
@@ -61,7 +62,7 @@ export async function signUrl(url: string, { context, receiver }: CallbackChoice
       logger: false,
     });
     try {
-      return await signer.callbackUrl(url, context && { context: context.value });
+      return await signer.callbackUrl(url, context === undefined ? undefined : { context });
     } finally {
       await signer.close();
     }
