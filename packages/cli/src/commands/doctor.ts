@@ -15,15 +15,10 @@ import {
   type Times,
   timeAnswers,
 } from "../doctor/checks.ts";
-import { checkService, type ServiceUnderTest } from "../doctor/service.ts";
-import { checkSigned, type SigningService } from "../doctor/signed.ts";
+import { checkService } from "../doctor/service.ts";
+import { checkSigned } from "../doctor/signed.ts";
 import { type CallbackChoice, signUrl, unsignedUrl, withCallback } from "../lib/callback.ts";
-import {
-  clientFromEnvironment,
-  emulatorFromEnvironment,
-  emulatorKey,
-  program,
-} from "../lib/environment.ts";
+import { program, type Service, serviceFromEnvironment } from "../lib/environment.ts";
 import { CommandFailed } from "../lib/errors.ts";
 import { hang, type Style } from "../lib/layout.ts";
 import { integer, url, withExamples } from "../lib/options.ts";
@@ -76,9 +71,10 @@ async function doctor(terminal: Terminal, options: DoctorOptions): Promise<void>
   const { requests, signed } = options;
   const target = await signUrl(options.to, options);
   const to = unsignedUrl(options.to);
-  const service = signed ? await emulatorAsked(terminal) : null;
-  const asked = service ?? serviceNamed();
-  terminal.print(announcement({ ...options, to }, asked, terminal));
+  const { REPORTS_URL: isNamed, REPORTS_API_KEY: hasKey } = process.env;
+  const service = signed || (isNamed && hasKey) ? serviceFromEnvironment() : null;
+  if (service !== null && signed) await assertEmulator(terminal, service);
+  terminal.print(announcement({ ...options, to }, service, terminal));
   const checks: Check[] = [];
   const note = (found: Check): void => {
     const check = inFramework(found, framework?.says);
@@ -105,8 +101,8 @@ async function doctor(terminal: Terminal, options: DoctorOptions): Promise<void>
     note(await during("Other methods", () => checkMethods(target)));
     note(await during("Malformed JSON", () => checkParser(target)));
     note(await during("An oversized body", () => checkOversized(target)));
-    if (asked !== null) note(await during("A made-up signature", () => checkService(asked)));
-    if (service !== null) {
+    if (service !== null) note(await during("A made-up signature", () => checkService(service)));
+    if (service !== null && signed) {
       const found = await during("Signed notifications", () => checkSigned(target, service));
       for (const check of found) note(check);
     }
@@ -114,7 +110,7 @@ async function doctor(terminal: Terminal, options: DoctorOptions): Promise<void>
   const ignored = checkIgnored(process.cwd());
   if (ignored !== null) note(ignored);
   report(terminal, { to, checks, times });
-  if (service === null) {
+  if (!signed) {
     const text = `Not checked: whether the app has the right API key. ${program()} doctor --help explains --signed.`;
     terminal.print(hang("", text, terminal));
   }
@@ -141,11 +137,11 @@ function report(terminal: Terminal, findings: Findings): void {
 
 function announcement(
   { to, requests, signed }: DoctorOptions,
-  asked: ServiceUnderTest | null,
+  service: Service | null,
   terminal: Terminal,
 ): string[] {
   const also = signed ? "then a signed report, a second copy, and a forged one" : "nothing signed";
-  const asks = asked === null ? "" : ` Asks ${asked.baseUrl} about a made-up signature.`;
+  const asks = service === null ? "" : ` Asks ${service.baseUrl} about a made-up signature.`;
   const text = `Sends ${requests + 1} unsigned test notifications, which reach handlers of test_webhook_endpoint, and a few malformed requests to ${to}; ${also}.${asks}`;
   return [...hang("", text, terminal), ""];
 }
@@ -159,22 +155,15 @@ function checkLines({ name, result, says, fix, type }: Check, terminal: Terminal
   return [...lines, ...advice, ...typed];
 }
 
-/** The service of the environment, if it has an address and a key. */
-function serviceNamed(): ServiceUnderTest | null {
-  const { REPORTS_URL: baseUrl = "", REPORTS_API_KEY: key = "" } = process.env;
-  return baseUrl === "" || key === "" ? null : { client: clientFromEnvironment(), baseUrl };
-}
-
 /** Checks that the service is an emulator that knows our signature. */
-async function emulatorAsked(terminal: Terminal): Promise<SigningService & ServiceUnderTest> {
-  const { client, baseUrl } = emulatorFromEnvironment();
-  const apiKey = emulatorKey();
+async function assertEmulator(
+  terminal: Terminal,
+  { client, baseUrl, apiKey }: Service,
+): Promise<void> {
   const { headers } = createEmulator({ apiKey }).notification("report");
   const signature = headers["X-svc-authorization"] ?? "";
   const ask = (): Promise<string> => client.authorize(signature).catch(() => "none");
-  if ((await terminal.during(`Asking ${baseUrl}`, ask)) === "valid") {
-    return { client, baseUrl, apiKey };
-  }
+  if ((await terminal.during(`Asking ${baseUrl}`, ask)) === "valid") return;
   throw new CommandFailed(
     "no_emulator",
     `--signed needs an emulator with our API key, and ${baseUrl} is not one: start ${program()} dev, or omit --signed`,

@@ -1,15 +1,10 @@
 import { randomUUID } from "node:crypto";
-import { type Client, ServiceError } from "@reporthook/core";
+import { ServiceError } from "@reporthook/core";
 import type { Advice } from "../lib/advice.ts";
+import type { Service } from "../lib/environment.ts";
 import { withVariables } from "../lib/errors.ts";
 import { quoted } from "../lib/layout.ts";
 import { type Check, pass } from "./checks.ts";
-
-/** A service and its client. */
-export interface ServiceUnderTest {
-  readonly client: Client;
-  readonly baseUrl: string;
-}
 
 const wrongService: Advice = {
   fix: "Check that this is the real service, and do not go live before: forged notifications would be handled.",
@@ -17,7 +12,10 @@ const wrongService: Advice = {
 };
 
 /** Checks that the service answers 406 to a made-up signature. */
-export async function checkService({ client, baseUrl }: ServiceUnderTest): Promise<Check> {
+export async function checkService({
+  client,
+  baseUrl,
+}: Pick<Service, "client" | "baseUrl">): Promise<Check> {
   const name = "service";
   try {
     const verdict = await client.authorize(`made-up-${randomUUID()}`);

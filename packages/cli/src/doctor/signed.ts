@@ -1,25 +1,16 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { createEmulator } from "@reporthook/emulator";
 import { adviceFor, startLine } from "../lib/advice.ts";
-import { program } from "../lib/environment.ts";
+import { program, type Service } from "../lib/environment.ts";
 import { codeOf, type Exchange, exchange, isDelivered, parsedBody } from "../lib/exchange.ts";
 import { type Check, pass, statusOf } from "./checks.ts";
-
-/** The emulator that signs the notifications. */
-export interface SigningService {
-  readonly baseUrl: string;
-  readonly apiKey: string;
-}
 
 // A running app asks immediately.
 const patienceMs = 15_000;
 const paceMs = 100;
 
 /** Sends a genuine notification, the same again, and a forged one; first checks whether the app verifies with the right key. */
-export async function checkSigned(
-  to: string,
-  { baseUrl, apiKey }: SigningService,
-): Promise<Check[]> {
+export async function checkSigned(to: string, { baseUrl, apiKey }: Service): Promise<Check[]> {
   const emulator = createEmulator({ apiKey });
   const delivered = (name: string, answer: Exchange, what: string): Check => {
     const { status } = parsedBody(answer);

@@ -38,10 +38,18 @@ export function clientFromEnvironment(rest: Pick<ClientOptions, "reportAuth"> = 
   return clientOf({ baseUrl, apiKey, ...rest });
 }
 
-/** Creates a client of the service to sign for: the playground's, unless the environment names another. */
-export function emulatorFromEnvironment(): { readonly client: Client; readonly baseUrl: string } {
+/** A service and its client. */
+export interface Service {
+  readonly client: Client;
+  readonly baseUrl: string;
+  readonly apiKey: string;
+}
+
+/** The service of the environment: the playground's, but for the variables that are set. */
+export function serviceFromEnvironment(): Service {
   const baseUrl = process.env["REPORTS_URL"] || `http://127.0.0.1:${playgroundPort}`;
-  return { client: clientOf({ baseUrl, apiKey: emulatorKey() }), baseUrl };
+  const apiKey = emulatorKey();
+  return { client: clientOf({ baseUrl, apiKey }), baseUrl, apiKey };
 }
 
 /**
