@@ -26,6 +26,6 @@ try {
     terminal.tell(`${terminal.paint("red", "reporthook:", true)} ${terminal.clean(message)}`);
     if (answer?.body !== undefined)
       terminal.tell(terminal.clean(JSON.stringify(answer.body, null, 2)));
-    terminal.emit({ ...done, error: { code, message, ...answer } });
+    terminal.emit({ ...done, error: { code, message, ...answer } }, []);
   }
 }

@@ -26,8 +26,7 @@ export function addCompletion(program: Command, terminal: Terminal): void {
       const make = Object.hasOwn(scripts, shell) ? scripts[shell] : undefined;
       if (make === undefined) throw new InvalidArgumentError("The shells are bash, zsh and fish.");
       const script = make(completedIn(program, program.name()));
-      terminal.emit({ script });
-      terminal.print(script);
+      terminal.emit({ script }, script);
     });
   withExamples(command, examples);
 }

@@ -56,13 +56,12 @@ async function show(
       const url = `${await startListening(server, port, host)}/`;
       // Listen for signals before the URL is printed.
       const ended = untilEnd();
-      terminal.emit({ url });
       const title = terminal.paint("bold", "The dashboard is running; Ctrl-C ends it.");
       const facts = [
         ["  page", url],
         ["  inbox", nameOf(source)],
       ] as const;
-      terminal.print([title, "", ...pairs(facts, terminal), ""]);
+      terminal.emit({ url }, [title, "", ...pairs(facts, terminal), ""]);
       await warnOfOthers(terminal, inbox, source, receiver);
       await ended;
     } finally {

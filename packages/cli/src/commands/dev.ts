@@ -82,8 +82,7 @@ async function dev(terminal: Terminal, options: DevOptions): Promise<void> {
   const apiKey = emulatorKey();
   const tell = (event: PlaygroundEvent): void => {
     if (isQuiet && !isProblem(event)) return;
-    terminal.emit({ at: new Date(), ...event });
-    terminal.print(eventLines(event, { apiKey, to }, terminal).join("\n"));
+    terminal.emit({ at: new Date(), ...event }, eventLines(event, { apiKey, to }, terminal));
   };
   const playground = await terminal.during("Starting", () =>
     startPlayground({ port, host: options.host, apiKey, to, token, receiver, tell }),

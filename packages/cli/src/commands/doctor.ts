@@ -130,9 +130,9 @@ function report(terminal: Terminal, findings: Findings): void {
     const message = `${failed} of ${findings.checks.length} checks failed: ${findings.to} cannot receive notifications yet`;
     throw new CommandFailed("endpoint_unfit", message, { ...findings });
   }
-  terminal.emit(findings);
   const warnings = warned === 0 ? "" : ` (${counted(warned, "warning", "warnings")})`;
-  terminal.print(`\n${terminal.paint("green", "Ready for notifications")}${warnings}.`);
+  const ready = terminal.paint("green", "Ready for notifications");
+  terminal.emit(findings, `\n${ready}${warnings}.`);
 }
 
 function announcement(

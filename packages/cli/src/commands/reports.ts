@@ -9,7 +9,7 @@ import {
 } from "@reporthook/core/store";
 import type { Command } from "commander";
 import { idsLookedFor, onlyOne } from "../inbox/find.ts";
-import { addInboxCommand, cutPage, type InboxSource, withInbox } from "../inbox/source.ts";
+import { addInboxCommand, emitPage, type InboxSource, withInbox } from "../inbox/source.ts";
 import { entryTable } from "../inbox/view.ts";
 import { CommandFailed, UsageError } from "../lib/errors.ts";
 import { objectIn } from "../lib/exchange.ts";
@@ -72,10 +72,8 @@ export function addReports(program: Command, terminal: Terminal): void {
 async function list(terminal: Terminal, options: ListOptions): Promise<void> {
   const { state, limit, after } = options;
   await withReports(terminal, options, async (reports) => {
-    const { page, next } = cutPage(await reports.list({ state, limit: limit + 1, after }), limit);
-    terminal.emit({ requests: page, next });
-    terminal.print(requestTable(page, terminal));
-    if (next !== null) terminal.tell(`More: --after ${next}`);
+    const found = await reports.list({ state, limit: limit + 1, after });
+    emitPage(terminal, "requests", found, limit, requestTable);
   });
 }
 
@@ -87,10 +85,8 @@ async function show(terminal: Terminal, given: string, options: InboxSource): Pr
       .list({ receiver, requestId: request.id, limit: 1_000 })
       // Queues can't look for them.
       .catch(() => null);
-    terminal.emit({ ...request, deliveries });
-    terminal.print(requestLines(request, terminal));
-    if (deliveries === null || deliveries.length === 0) return;
-    terminal.print(["", ...entryTable(deliveries, terminal)]);
+    const rest = deliveries?.length ? ["", ...entryTable(deliveries, terminal)] : [];
+    terminal.emit({ ...request, deliveries }, [...requestLines(request, terminal), ...rest]);
   });
 }
 
@@ -107,9 +103,9 @@ async function settle(
   await withReports(terminal, options, async (reports) => {
     const { id, state } = await findRequest(reports, given);
     const settled = await reports.settle(id, status, { body });
-    terminal.emit({ id, settled });
-    if (!settled) throw new CommandFailed("settled", `Request ${id} is ${state} already`);
-    terminal.print(`${id} is ${status}. The app's handlers run, now or once it is started.`);
+    const text = `${id} is ${status}. The app's handlers run, now or once it is started.`;
+    if (settled) return terminal.emit({ id, settled }, text);
+    throw new CommandFailed("settled", `Request ${id} is ${state} already`, { id, settled });
   });
 }
 

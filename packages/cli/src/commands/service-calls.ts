@@ -97,8 +97,7 @@ async function request(terminal: Terminal, options: RequestOptions): Promise<voi
 }
 
 function show(terminal: Terminal, done: string, { status, body }: ServiceAnswer): void {
-  terminal.emit({ status, body });
-  terminal.print(`${terminal.paint("green", done)}: ${status}`);
-  if (body === "" || body === null) return;
-  terminal.print(terminal.clean(typeof body === "string" ? body : JSON.stringify(body, null, 2)));
+  const text = typeof body === "string" ? body : JSON.stringify(body, null, 2);
+  const rest = body === "" || body === null ? [] : [terminal.clean(text)];
+  terminal.emit({ status, body }, [`${terminal.paint("green", done)}: ${status}`, ...rest]);
 }

@@ -90,9 +90,9 @@ async function trigger(
   }
   if (answer.status === null) return;
   const { status, ms } = answer;
-  terminal.print(`${terminal.paint("green", String(status))} in ${milliseconds(ms)}`);
-  terminal.print(terminal.clean(answer.body));
-  terminal.emit({ to, name, status, ms, body: parsed(answer.body) });
+  const took = `${terminal.paint("green", String(status))} in ${milliseconds(ms)}`;
+  const result = { to, name, status, ms, body: parsed(answer.body) };
+  terminal.emit(result, [took, terminal.clean(answer.body)]);
 }
 
 /** The notification to send: a usual one, or one from a file. */

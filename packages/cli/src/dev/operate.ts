@@ -23,12 +23,11 @@ export async function operate(
   const end = (): void => ending.abort();
   // Listen for signals before the URL is printed.
   const ended = untilEnd(ending.signal);
-  terminal.emit({ what: "ready", url, webhook, ...(dashboard && { dashboard }), ...options.to });
-  if (!isQuiet) {
-    const typing = hasKeys ? "or press a key here:" : "or type a letter here, then Enter:";
-    terminal.print([...welcome(playground, terminal), "", typing, "", ...help, ""]);
-    warnOfOthers(terminal, playground);
-  }
+  const typing = hasKeys ? "or press a key here:" : "or type a letter here, then Enter:";
+  const lines = [...welcome(playground, terminal), "", typing, "", ...help, ""];
+  const ready = { what: "ready", url, webhook, ...(dashboard && { dashboard }), ...options.to };
+  terminal.emit(ready, isQuiet ? [] : lines);
+  if (!isQuiet) warnOfOthers(terminal, playground);
   const footer = hasKeys ? (): string => chosenLine(playground) : null;
   const drawFooter = (): void => {
     if (!ending.signal.aborted) terminal.footer(footer);

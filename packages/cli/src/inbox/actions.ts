@@ -151,7 +151,7 @@ async function actOnEach(
       failed.push({ id: given, message: (error as Error).message });
     }
   }
-  if (failed.length === 0) return terminal.emit({ [done]: succeeded });
+  if (failed.length === 0) return terminal.emit({ [done]: succeeded }, []);
   const message = failed.map((one) => one.message).join("; ");
   throw new CommandFailed(`not_${done}`, message, { [done]: succeeded, failed });
 }

@@ -10,7 +10,7 @@ import { type FilterOptions, queryOf, reasonOption, stateOption, withFilters } f
 import { findEntry, findId } from "./find.ts";
 import {
   addInboxCommand,
-  cutPage,
+  emitPage,
   type InboxSource,
   ofReceiver,
   theirs,
@@ -55,11 +55,9 @@ async function list(terminal: Terminal, given: ListOptions): Promise<void> {
     const { limit, receiver, newestFirst } = options;
     const after = options.after && (await findId(inbox, options.after, options));
     const query = { ...queryOf(options), receiver, newestFirst, after, limit: limit + 1 };
-    const { page, next } = cutPage(await inbox.list(query), limit);
-    terminal.emit({ entries: page, next });
-    terminal.print(entryTable(page, terminal));
-    if (page.length === 0) await warnOfOthers(terminal, inbox, options, receiver);
-    if (next !== null) terminal.tell(`More: --after ${next}`);
+    const found = await inbox.list(query);
+    emitPage(terminal, "entries", found, limit, entryTable);
+    if (found.length === 0) await warnOfOthers(terminal, inbox, options, receiver);
   });
 }
 
@@ -69,8 +67,7 @@ export function addShow(group: Command, terminal: Terminal): void {
   addInboxCommand(group, "show <id>", what, [showOne]).action((id: string, given: InboxSource) =>
     withInbox(terminal, given, "Reading the inbox", async (inbox, source) => {
       const details = await findEntry(inbox, id, source);
-      terminal.emit(details);
-      terminal.print(entryLines(details, terminal));
+      terminal.emit(details, entryLines(details, terminal));
     }),
   );
 }
@@ -104,8 +101,7 @@ async function exportEntry(terminal: Terminal, id: string, options: InboxSource)
     }
     const contentType = details.headers["content-type"];
     const text = fixtureText({ type: details.type, contentType, body: await answer.text() });
-    terminal.emit(JSON.parse(text));
-    terminal.print(terminal.clean(text));
+    terminal.emit(JSON.parse(text), terminal.clean(text));
   });
 }
 
@@ -128,8 +124,7 @@ export function addActs(group: Command, terminal: Terminal): void {
     .action((options: InboxSource & { readonly limit: number }) =>
       withInbox(terminal, options, "Reading the inbox", async (inbox, { limit, receiver }) => {
         const acts = await inbox.acts({ limit, receiver });
-        terminal.emit({ acts });
-        terminal.print(table(actColumns, acts, terminal));
+        terminal.emit({ acts }, table(actColumns, acts, terminal));
       }),
     );
 }

@@ -56,8 +56,8 @@ export async function actOnMany(
   const changed = found - total;
   const have = changed === 1 ? "has" : "have";
   const left = changed > 0 ? `; ${changed} ${have} changed meanwhile: left alone` : "";
-  terminal.print(`${capital(done)} ${total}${left}.`);
-  terminal.emit({ [done]: total, ...(changed > 0 && { changed }), ...(hasLeft && { leftOut }) });
+  const result = { [done]: total, ...(changed > 0 && { changed }), ...(hasLeft && { leftOut }) };
+  terminal.emit(result, `${capital(done)} ${total}${left}.`);
   return found;
 }
 

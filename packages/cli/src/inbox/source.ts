@@ -153,13 +153,18 @@ async function loadBullmq(): Promise<typeof import("@reporthook/bullmq").bullmqI
   }
 }
 
-/** The page of a list that was asked for one more than `limit`, and the id after which the next one begins. */
-export function cutPage<Row extends { readonly id: string }>(
+/** Prints a page of a list that was asked for one more than `limit`, and the id after which the next one begins. */
+export function emitPage<Row extends { readonly id: string }>(
+  terminal: Terminal,
+  name: "entries" | "requests",
   found: readonly Row[],
   limit: number,
-): { readonly page: readonly Row[]; readonly next: string | null } {
+  linesOf: (page: readonly Row[], terminal: Terminal) => string[],
+): void {
   const page = found.slice(0, limit);
-  return { page, next: found.length > limit ? (page.at(-1)?.id ?? null) : null };
+  const next = found.length > limit ? (page.at(-1)?.id ?? null) : null;
+  terminal.emit({ [name]: page, next }, linesOf(page, terminal));
+  if (next !== null) terminal.tell(`More: --after ${next}`);
 }
 
 /** The time that an inbox has lived through: its deliveries are due and kept by it, not by the wall clock. */

@@ -38,10 +38,12 @@ async function stats(terminal: Terminal, options: InboxSource): Promise<void> {
     // In all, not by minute.
     const { parked: reasons } = await inbox.summary({ receiver, from: now, until: now });
     const numbers = { counts, reasons, ...waiting, bytes: bytesOf(source) };
-    terminal.emit({ problems, ...numbers, processes });
-    terminal.print(problemLines(problems, source, terminal));
-    if (!terminal.json) terminal.print(errorLines(await inbox.errors({ receiver }), terminal));
-    terminal.print(statsLines({ ...numbers, processes }, terminal));
+    const errors = terminal.json ? [] : await inbox.errors({ receiver });
+    terminal.emit({ problems, ...numbers, processes }, [
+      ...problemLines(problems, source, terminal),
+      ...errorLines(errors, terminal),
+      ...statsLines({ ...numbers, processes }, terminal),
+    ]);
     await warnOfOthers(terminal, inbox, source, receiver);
   });
 }
@@ -181,8 +183,7 @@ export function addErrors(group: Command, terminal: Terminal): void {
       withInbox(terminal, given, "Grouping errors", async (inbox, options) => {
         const { limit, state, receiver } = options;
         const errors = (await inbox.errors({ receiver, state })).slice(0, limit);
-        terminal.emit({ errors });
-        terminal.print(table(errorColumns, errors, terminal));
+        terminal.emit({ errors }, table(errorColumns, errors, terminal));
         const [largest] = errors;
         if (largest === undefined) return;
         const steps = [

@@ -50,13 +50,13 @@ function reportPruned(
   [delete_, announce]: readonly [string, string],
   rest: object,
 ): void {
-  terminal.emit({ ...rest, deleted, announced });
   const kinds = sumOf(deleted) === 0 ? "" : ` (${kindsOf(deleted)})`;
-  terminal.print(`${delete_} ${sumOf(deleted)}${kinds}.`);
-  if (sumOf(announced) === 0) return;
-  terminal.print(
-    `${announce} the end of ${amountOf(announced)}: parked ones are deleted ${inWords(noticeMs)} later at the earliest.`,
-  );
+  const lines = [`${delete_} ${sumOf(deleted)}${kinds}.`];
+  if (sumOf(announced) > 0) {
+    const end = `${announce} the end of ${amountOf(announced)}`;
+    lines.push(`${end}: parked ones are deleted ${inWords(noticeMs)} later at the earliest.`);
+  }
+  terminal.emit({ ...rest, deleted, announced }, lines);
 }
 
 interface EraseOptions extends InboxSource {
@@ -103,8 +103,8 @@ async function erase(terminal: Terminal, options: EraseOptions): Promise<void> {
       ? found
       : await terminal.during("Erasing", () => eraseReport(inbox, query));
     if (erased.deliveries === null) throw notSearchable(erased);
-    terminal.print(`Erased ${manyOf(erased)}.`);
-    terminal.emit({ erased: erased.deliveries, requests: erased.requests });
+    const { deliveries, requests } = erased;
+    terminal.emit({ erased: deliveries, requests }, `Erased ${manyOf(erased)}.`);
   });
 }
 
@@ -145,7 +145,6 @@ async function backup(terminal: Terminal, file: string, options: BackupOptions):
       );
     }
     await inbox.backup(file, { overwrite });
-    terminal.print(`Copied to ${terminal.clean(file)}.`);
-    terminal.emit({ file });
+    terminal.emit({ file }, `Copied to ${terminal.clean(file)}.`);
   });
 }

@@ -12,10 +12,10 @@ export interface Terminal {
   readonly json: boolean;
   /** Characters in a line: the terminal's width. Without a terminal there is no limit: nothing is cut or wrapped. */
   readonly columns: number;
-  /** Prints text or lines of the result; nothing with `--json`. */
+  /** Prints text or lines; nothing with `--json`. */
   print(text: string | readonly string[]): void;
-  /** Prints the result as one line of JSON; only with `--json`. */
-  emit(value: unknown): void;
+  /** Prints a result: its text or lines, or with `--json` its value as one line of JSON. */
+  emit(value: unknown, text: string | readonly string[]): void;
   /** Prints a URL with its callback token, for which somebody has asked. */
   reveal(result: { readonly url: string }): void;
   /** Prints progress or a warning to stderr; nothing with `--json`. */
@@ -66,10 +66,10 @@ export function createTerminal(
       (stdout.isTTY && stdout.columns) || Number(env["COLUMNS"]) || Infinity,
     ),
     print: (text) => json || write(stdout, text),
-    emit(value) {
-      if (!json) return;
-      const text = JSON.stringify(value, (_, of) => redacted(of, redact));
-      stdout.write(`${printable(text)}\n`);
+    emit(value, text) {
+      if (!json) return write(stdout, text);
+      const line = JSON.stringify(value, (_, of) => redacted(of, redact));
+      stdout.write(`${printable(line)}\n`);
     },
     reveal: (result) => void stdout.write(`${json ? JSON.stringify(result) : result.url}\n`),
     tell: (text) => json || write(stderr, text),
