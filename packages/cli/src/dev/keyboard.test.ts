@@ -14,11 +14,7 @@ function pressCtrlZ(on: NodeJS.Platform): { readonly ended: number; readonly sig
   const kill = vi.spyOn(process, "kill").mockReturnValue(true);
   const stdin = Object.assign(process.stdin, { setRawMode: vi.fn() });
   const end = vi.fn();
-  const keyboard = readKeys(
-    () => {},
-    end,
-    () => {},
-  );
+  const keyboard = readKeys(true, { press: () => {}, end, resumed: () => {} });
   stdin.emit("keypress", undefined, ctrlZ);
   keyboard.close();
   stdin.pause();

@@ -1,58 +1,42 @@
-import { createInterface, emitKeypressEvents, type Key } from "node:readline";
+import { createInterface, type Interface, type Key } from "node:readline";
 
-/** A reader of keys or letters. */
-export interface Keyboard {
-  close(): void;
+/** The functions that are called while somebody types. */
+interface Typing {
+  press(key: string): void;
+  end(): void;
+  /** The process goes on after Ctrl-Z. */
+  resumed(): void;
 }
 
 const arrows: Readonly<Record<string, string>> = { up: "↑", down: "↓" };
 
 /**
- * Reads single keys from a terminal: Ctrl-C and `q` end, Ctrl-Z suspends, or ends on Windows. The terminal's mode is restored
- * by `close`, and when the process ends in any other way.
+ * Reads each key of a terminal, else lines of one letter, until it is closed. `q` ends, and on a terminal Ctrl-C, Ctrl-D, and
+ * Ctrl-Z on Windows, which can't suspend. The terminal's mode is restored also when the process crashes.
  */
-export function readKeys(
-  press: (key: string) => void,
-  end: () => void,
-  resumed: () => void,
-): Keyboard {
+export function readKeys(isTerminal: boolean, { press, end, resumed }: Typing): Interface {
   const { stdin } = process;
-  const restore = (): void => void (stdin.isTTY && stdin.setRawMode(false));
-  const suspend = (): void => {
-    restore();
-    process.once("SIGCONT", () => {
-      stdin.setRawMode(true);
-      resumed();
-    });
-    process.kill(process.pid, "SIGTSTP");
-  };
-  const onKey = (_: string | undefined, { name, ctrl, sequence = "" }: Key): void => {
-    // Windows can't suspend.
+  const typed = (key: string): void => (key === "q" ? end() : press(key));
+  const input = createInterface({ input: stdin, terminal: isTerminal, historySize: 0 });
+  if (!isTerminal) return input.on("line", (line) => typed(line.trim()));
+  const onKey = (_: string | undefined, { name = "", ctrl, sequence = "" }: Key): void => {
     const ends = process.platform === "win32" ? ["c", "d", "z"] : ["c", "d"];
-    const isEnd = name === "q" || (ctrl === true && ends.includes(name ?? ""));
-    if (isEnd) end();
-    else if (ctrl === true && name === "z") suspend();
-    else if (ctrl !== true) press(arrows[name ?? ""] ?? name ?? sequence);
+    if (ctrl !== true) typed(arrows[name] ?? (name || sequence));
+    else if (ends.includes(name)) end();
   };
-  emitKeypressEvents(stdin);
-  stdin.setRawMode(true);
+  const restore = (): void => input.close();
   stdin.on("keypress", onKey);
-  stdin.resume();
   process.once("exit", restore);
   process.once("SIGHUP", end);
-  return {
-    close() {
-      stdin.off("keypress", onKey);
-      process.off("exit", restore);
-      process.off("SIGHUP", end);
-      restore();
-    },
-  };
-}
-
-/** Reads lines, each with one letter; `q` ends. */
-export function readLetters(press: (letter: string) => void, end: () => void): Keyboard {
-  const input = createInterface({ input: process.stdin, terminal: false });
-  input.on("line", (line) => (line.trim() === "q" ? end() : press(line.trim())));
-  return input;
+  // Its own way to end at Ctrl-C would be to close.
+  input.on("SIGINT", () => {});
+  input.on("SIGCONT", () => {
+    input.resume();
+    resumed();
+  });
+  return input.once("close", () => {
+    stdin.off("keypress", onKey);
+    process.off("exit", restore);
+    process.off("SIGHUP", end);
+  });
 }

@@ -6,7 +6,7 @@ import { untilEnd } from "../lib/listen.ts";
 import type { Terminal } from "../lib/terminal.ts";
 import { chosenLine, detailLines } from "./details.ts";
 import type { History, SentNotification } from "./history.ts";
-import { readKeys, readLetters } from "./keyboard.ts";
+import { readKeys } from "./keyboard.ts";
 import type { Playground } from "./playground.ts";
 import { keyLines, welcome } from "./welcome.ts";
 
@@ -37,7 +37,7 @@ export async function operate(
       .catch((error: unknown) => terminal.print(terminal.clean(exitStatusOf(error).message)))
       .finally(drawFooter);
   };
-  const input = hasKeys ? readKeys(press, end, drawFooter) : readLetters(press, end);
+  const input = readKeys(hasKeys, { press, end, resumed: drawFooter });
   drawFooter();
   try {
     await ended;
