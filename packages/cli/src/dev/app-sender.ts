@@ -22,7 +22,6 @@ const verdicts: Readonly<Record<number, string>> = {
 export class AppSender {
   readonly #history: History;
   readonly #tell: Tell;
-  readonly #late = new Map<SentNotification, NodeJS.Timeout>();
 
   constructor(history: History, tell: Tell) {
     this.#history = history;
@@ -39,14 +38,13 @@ export class AppSender {
     sent.id = matching(/^[0-9a-z]{26}$/, parsedBody(answer)["id"]);
     this.#tell({ what: "sent", sent: resultOf(sent, request.url, answer) });
     const isSigned = (request.headers[signatureHeader] ?? "") !== "";
-    if (isSigned && isDelivered(answer) && sent.verdict === undefined) this.#expectQuestion(sent);
+    if (isSigned && isDelivered(answer)) setTimeout(() => this.#late(sent), askMs).unref();
     return answer;
   }
 
   /** The service has answered a question about a signature. */
   asked(signature: string | null, status: number, path: string): void {
     const sent = this.#history.ofSignature(signature);
-    if (sent !== undefined) this.#forget(sent);
     const about = sent && { name: sent.name, id: sent.id };
     const verdict = verdicts[status];
     const what = status === 401 ? "refused" : "asked";
@@ -55,22 +53,11 @@ export class AppSender {
     else if (about !== undefined && verdict !== undefined) this.#tell({ what, ...about, verdict });
   }
 
-  close(): void {
-    for (const sent of this.#late.keys()) this.#forget(sent);
-  }
-
-  #expectQuestion(sent: SentNotification): void {
-    const late = (): void => {
-      this.#forget(sent);
-      sent.step = "unasked";
-      this.#tell({ what: "unasked", name: sent.name, id: sent.id });
-    };
-    this.#late.set(sent, setTimeout(late, askMs).unref());
-  }
-
-  #forget(sent: SentNotification): void {
-    clearTimeout(this.#late.get(sent));
-    this.#late.delete(sent);
+  /** The time to ask is over. */
+  #late(sent: SentNotification): void {
+    if (sent.verdict !== undefined) return;
+    sent.step = "unasked";
+    this.#tell({ what: "unasked", name: sent.name, id: sent.id });
   }
 }
 

@@ -159,7 +159,6 @@ export class Playground {
 
   async close(): Promise<void> {
     for (const timer of this.#completing.values()) clearTimeout(timer);
-    this.#sender.close();
     this.#server.close();
     this.#server.closeAllConnections();
     await this.#emulator.close();
