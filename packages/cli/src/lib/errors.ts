@@ -1,14 +1,10 @@
 import { ReporthookError, ServiceError } from "@reporthook/core";
 import { CommanderError } from "commander";
 
-/** Wrong usage: exit code 2. The message is one sentence with the way out. */
-export class UsageError extends Error {
-  override readonly name: string = "UsageError";
-}
-
-/** The command failed: exit code 1. */
+/** The command failed. */
 export class CommandFailed extends Error {
   override readonly name: string = "Failure";
+  readonly exitCode: number = 1;
   readonly code: string;
   /** Partial results, shown beside the error with `--json`. */
   readonly done: Readonly<Record<string, unknown>>;
@@ -17,6 +13,16 @@ export class CommandFailed extends Error {
     super(message);
     this.code = code;
     this.done = done;
+  }
+}
+
+/** Wrong usage. The message is one sentence with the way out. */
+export class UsageError extends CommandFailed {
+  override readonly name: string = "UsageError";
+  override readonly exitCode: number = 2;
+
+  constructor(message: string) {
+    super("usage", message);
   }
 }
 
@@ -36,11 +42,7 @@ export interface ExitStatus {
 /** Converts a thrown value to an exit code and a message, never with a stack trace. */
 export function exitStatusOf(thrown: unknown): ExitStatus {
   if (thrown instanceof CommanderError) return usage(thrown);
-  if (thrown instanceof UsageError) return { exitCode: 2, code: "usage", message: thrown.message };
-  if (thrown instanceof CommandFailed) {
-    const { code, message, done } = thrown;
-    return { exitCode: 1, code, message, done };
-  }
+  if (thrown instanceof CommandFailed) return thrown;
   if (thrown instanceof ServiceError) {
     const { code, serviceStatus: status, body } = thrown;
     const answer = status === undefined ? {} : { answer: { status, body } };
