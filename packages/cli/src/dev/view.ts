@@ -1,12 +1,18 @@
 import type { Entry } from "@reporthook/core";
 import { inWords } from "@reporthook/core/store";
+import { commandLine } from "../inbox/source.ts";
 import { unsignedUrl } from "../lib/callback.ts";
-import { program, publicKey } from "../lib/environment.ts";
-import { isDelivered } from "../lib/exchange.ts";
-import { hang, milliseconds, quoted, type Style, truncate } from "../lib/layout.ts";
+import { publicKey } from "../lib/environment.ts";
+import { hang, milliseconds, type Style, truncate } from "../lib/layout.ts";
 import type { Terminal } from "../lib/terminal.ts";
 import { askMs } from "./app-sender.ts";
-import type { About, ForwardedNotification, PlaygroundEvent, ReceiverStep } from "./event.ts";
+import {
+  type About,
+  type ForwardedNotification,
+  isProblem,
+  type PlaygroundEvent,
+  type ReceiverStep,
+} from "./event.ts";
 import { attempts } from "./own-receiver.ts";
 import type { PlaygroundOptions } from "./playground.ts";
 
@@ -35,14 +41,12 @@ export function eventLines(
 ): string[] {
   const { what } = event;
   const time = new Date().toTimeString().slice(0, 8);
-  const label = terminal.paint(styles[isLost(event) ? "failed" : what], what.padEnd(8));
+  const isLost = what === "sent" && isProblem(event);
+  const label = terminal.paint(styles[isLost ? "failed" : what], what.padEnd(8));
   const lead = `${time}  ${label}  `;
   const lines = hang(lead, textOf(event, apiKey, terminal), terminal, 20);
   if (what !== "parked" || "forward" in to) return lines;
-  const release = `${program()} inbox release ${event.entry.id}`;
-  const db = `--db ${quoted(to.db)}`;
-  const isLong = `${release} ${db}`.length > terminal.columns;
-  return [...lines, `${release} ${isLong ? "\\\n    " : ""}${db}`];
+  return [...lines, commandLine(`release ${event.entry.id}`, to, terminal)];
 }
 
 function textOf(event: PlaygroundEvent, apiKey: string, terminal: Terminal): string {
@@ -105,8 +109,4 @@ function sentText(sent: ForwardedNotification, terminal: Terminal): string {
 
 function nameOf({ name, id }: About): string {
   return id === null ? name : `${id} ${name}`;
-}
-
-function isLost(event: PlaygroundEvent): boolean {
-  return event.what === "sent" && !isDelivered(event.sent);
 }

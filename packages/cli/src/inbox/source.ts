@@ -3,8 +3,9 @@ import type { Inbox } from "@reporthook/core";
 import { LivedClock, sumOf, systemClock, Timekeeper } from "@reporthook/core/store";
 import { sqliteInbox } from "@reporthook/sqlite";
 import type { Command } from "commander";
-import { playgroundFile } from "../lib/environment.ts";
+import { playgroundFile, program } from "../lib/environment.ts";
 import { CommandFailed, UsageError } from "../lib/errors.ts";
+import { quoted } from "../lib/layout.ts";
 import { type Example, withExamples } from "../lib/options.ts";
 import type { Terminal } from "../lib/terminal.ts";
 
@@ -50,6 +51,26 @@ export function nameOf(source: InboxSource): string {
   if (url === undefined) return source.db ?? "";
   const { protocol, host, pathname } = new URL(url);
   return `${protocol}//${host}${pathname}`;
+}
+
+/** A command of `inbox` for a source, on two lines if it is long. A title comes before it. */
+export function commandLine(
+  line: string,
+  { db, inbox, prefix, receiver }: InboxSource,
+  terminal: Terminal,
+  title: string = "",
+): string {
+  // A URL may contain a password, so it is not printed.
+  const where = [
+    ...(receiver === undefined ? [] : ["--receiver", receiver]),
+    ...(db === undefined ? [] : ["--db", quoted(db)]),
+    ...(inbox === undefined ? [] : ["--inbox URL"]),
+    ...(prefix === undefined ? [] : ["--prefix", quoted(prefix)]),
+  ].join(" ");
+  const lead = title === "" ? "" : `${title}:`.padEnd(13);
+  const command = `${lead}${program()} inbox ${line}`;
+  const isLong = command.length + 1 + where.length > terminal.columns;
+  return terminal.clean(`${command}${where && (isLong ? ` \\\n    ${where}` : ` ${where}`)}`);
 }
 
 /**

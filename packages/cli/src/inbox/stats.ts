@@ -2,14 +2,14 @@ import { realpathSync } from "node:fs";
 import type { Counts, ErrorGroup, Health, Inbox, Problem, State } from "@reporthook/core";
 import { inWords, Lookout, systemClock } from "@reporthook/core/store";
 import type { Command } from "commander";
-import { program } from "../lib/environment.ts";
-import { type Column, hang, pairs, quoted, table } from "../lib/layout.ts";
+import { type Column, hang, pairs, table } from "../lib/layout.ts";
 import { limitOption, receiverOption, usualReceiver } from "../lib/options.ts";
 import type { Terminal } from "../lib/terminal.ts";
 import { stateOption } from "./filters.ts";
 import { kindsOf } from "./many.ts";
 import {
   addInboxCommand,
+  commandLine,
   fileSize,
   type InboxSource,
   ofReceiver,
@@ -109,7 +109,7 @@ function problemLines(
     const [, inbox] = /^npx reporthook inbox (.*)$/.exec(command ?? "") ?? [];
     // A command of another kind is shown as it is.
     if (inbox === undefined) return command === null ? lines : [...lines, `Look: ${command}`];
-    return [...lines, ...commandLines([["Look", inbox]], source, terminal)];
+    return [...lines, commandLine(inbox, source, terminal, "Look")];
   });
 }
 
@@ -186,34 +186,11 @@ export function addErrors(group: Command, terminal: Terminal): void {
         terminal.emit({ errors }, table(errorColumns, errors, terminal));
         const [largest] = errors;
         if (largest === undefined) return;
-        const steps = [
-          ["Look", `list --error ${largest.error}`],
-          ["Once fixed", `release --error ${largest.error}`],
-        ] as const;
-        terminal.tell(commandLines(steps, options, terminal));
+        const { error } = largest;
+        terminal.tell([
+          commandLine(`list --error ${error}`, options, terminal, "Look"),
+          commandLine(`release --error ${error}`, options, terminal, "Once fixed"),
+        ]);
       }),
     );
-}
-
-/** Formats commands of `inbox` for a source, each with a title. */
-export function commandLines(
-  titled: readonly (readonly [string, string])[],
-  { db, inbox, prefix, receiver }: InboxSource,
-  terminal: Terminal,
-): string[] {
-  // A URL may contain a password, so it is not printed.
-  const where = [
-    ...(receiver === undefined ? [] : ["--receiver", receiver]),
-    ...(db === undefined ? [] : ["--db", quoted(db)]),
-    ...(inbox === undefined ? [] : ["--inbox URL"]),
-    ...(prefix === undefined ? [] : ["--prefix", quoted(prefix)]),
-  ].join(" ");
-  return titled.map(([title, line]) => {
-    const command = `${program()} inbox ${line}`;
-    const lead = `${title}:`.padEnd(13);
-    const isLong = lead.length + command.length + 1 + where.length > terminal.columns;
-    return terminal.clean(
-      `${lead}${command}${where && (isLong ? ` \\\n    ${where}` : ` ${where}`)}`,
-    );
-  });
 }

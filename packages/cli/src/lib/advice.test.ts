@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { ServiceError } from "@reporthook/core";
 import { expect, it } from "vitest";
 import { checkService } from "../doctor/service.ts";
-import { commandLines } from "../inbox/stats.ts";
+import { commandLine } from "../inbox/source.ts";
 import { adviceFor, againLine, startLine } from "./advice.ts";
 import type { Exchange } from "./exchange.ts";
 import { createTerminal } from "./terminal.ts";
@@ -43,6 +43,6 @@ it("the line about a service that is away has its address as one word", async ()
 
 it("the command for queues has their prefix as one word", () => {
   const wide = { ...createTerminal(false, {}), columns: 200 };
-  const [line = ""] = commandLines([["", "stats"]], { inbox: "redis://a", prefix: "a b;c" }, wide);
+  const line = commandLine("stats", { inbox: "redis://a", prefix: "a b;c" }, wide);
   expect(wordsOf(line)).toContain("a b;c");
 });
