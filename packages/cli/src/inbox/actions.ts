@@ -1,5 +1,5 @@
 import { hostname, userInfo } from "node:os";
-import { type Act, type ActQuery, type Inbox, ReporthookError } from "@reporthook/core";
+import { type Act, type ActQuery, type Entry, type Inbox, ReporthookError } from "@reporthook/core";
 import { actOn } from "@reporthook/core/store";
 import type { Command } from "commander";
 import { CommandFailed, UsageError } from "../lib/errors.ts";
@@ -13,7 +13,7 @@ import {
   stateOption,
   withFilters,
 } from "./filters.ts";
-import { findId, noSuch } from "./find.ts";
+import { findEntry } from "./find.ts";
 import { actOnMany, type Verb } from "./many.ts";
 import {
   addInboxCommand,
@@ -30,9 +30,14 @@ interface ActingOptions extends InboxSource, FilterOptions {
 }
 
 const verbs: Readonly<Record<Act, Verb>> = {
-  release: { doing: "Releasing", done: "released" },
-  retry: { doing: "Retrying", done: "retried" },
-  discard: { doing: "Discarding", done: "discarded", note: "They are deleted for good." },
+  release: { act: "release", doing: "Releasing", done: "released" },
+  retry: { act: "retry", doing: "Retrying", done: "retried" },
+  discard: {
+    act: "discard",
+    doing: "Discarding",
+    done: "discarded",
+    note: "They are deleted for good.",
+  },
 };
 
 const parkedStates = ["held", "dead", "parked"] as const;
@@ -141,12 +146,12 @@ async function actOnEach(
   const succeeded: string[] = [];
   for (const given of ids) {
     try {
-      const id = await findId(inbox, given, source);
-      await actOn(inbox, { ...query, id }).catch(async (error: unknown) => {
-        throw await withAdvice(error, inbox, { ...query, id }, source);
+      const entry = await findEntry(inbox, given, source);
+      await actOn(inbox, { ...query, id: entry.id }).catch((error: unknown) => {
+        throw withAdvice(error, entry, query);
       });
-      succeeded.push(id);
-      terminal.print(`${id} ${done}`);
+      succeeded.push(entry.id);
+      terminal.print(`${entry.id} ${done}`);
     } catch (error) {
       failed.push({ id: given, message: (error as Error).message });
     }
@@ -157,18 +162,11 @@ async function actOnEach(
 }
 
 /** A refusal, with the command or the receiver that is meant. */
-async function withAdvice(
-  error: unknown,
-  inbox: Inbox,
-  { act, id = "", receiver }: ActQuery,
-  source: InboxSource,
-): Promise<unknown> {
+function withAdvice(error: unknown, entry: Entry, { act, receiver }: ActQuery): unknown {
   if (!(error instanceof ReporthookError)) return error;
   const { code, message } = error;
-  const entry = await inbox.get(id);
-  if (entry === null) return noSuch(id, source);
-  if (code === "not_found") {
-    const belongs = `${id} does not belong to receiver ${receiver}`;
+  if (code === "not_found" && receiver !== undefined) {
+    const belongs = `${entry.id} does not belong to receiver ${receiver}`;
     return new CommandFailed(code, `${belongs}: name its receiver with --receiver`);
   }
   if (act !== "release" || Number(entry.nextAttemptAt) <= Date.now()) return error;

@@ -56,7 +56,7 @@ export async function findEntry(
 }
 
 /** The failure for an unknown id. */
-export function noSuch(id: string, source: InboxSource): CommandFailed {
+function noSuch(id: string, source: InboxSource): CommandFailed {
   return new CommandFailed(
     "not_found",
     `${nameOf(source)} has no delivery ${id}: inbox list shows the deliveries`,

@@ -12,7 +12,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 const count = 700;
 const terminal = createTerminal(true, {});
-const verb = { doing: "Releasing", done: "released" } as const;
+const verb = { act: "release", doing: "Releasing", done: "released" } as const;
 
 /** An inbox with more held deliveries than one step acts on; `meanwhile` and `after` run with each step. */
 async function opened(name: string, meanwhile: () => void, after = () => {}): Promise<Inbox> {

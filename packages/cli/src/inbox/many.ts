@@ -9,16 +9,14 @@ import {
   sumOf,
   unvouchedReasons,
 } from "@reporthook/core/store";
-import { confirm } from "../lib/ask.ts";
+import { type AskedAct, confirm } from "../lib/ask.ts";
 import { CommandFailed } from "../lib/errors.ts";
+import { capital } from "../lib/layout.ts";
 import type { Terminal } from "../lib/terminal.ts";
 
 /** An act on deliveries, in the words of messages. */
-export interface Verb {
+export interface Verb extends AskedAct {
   readonly doing: string;
-  readonly done: "released" | "retried" | "discarded";
-  /** A warning for the question. */
-  readonly note?: string;
 }
 
 /**
@@ -31,9 +29,10 @@ export interface Verb {
 export async function actOnMany(
   terminal: Terminal,
   inbox: Inbox,
-  { doing, done, note }: Verb,
+  verb: Verb,
   { query, yes }: { readonly query: ActQuery; readonly yes: boolean },
 ): Promise<number> {
+  const { doing, done } = verb;
   const leftOut = await terminal.during("Looking", () => leftOutOf(inbox, query));
   const hasLeft = Object.keys(leftOut).length > 0;
   if (hasLeft) {
@@ -43,12 +42,7 @@ export async function actOnMany(
   }
   const dryRun = { ...query, dryRun: true };
   const shown = yes ? null : await terminal.during("Looking", () => actOn(inbox, dryRun));
-  if (shown !== null && shown.total > 0) {
-    const many = amountOf(shown.counts);
-    const question = `${capital(query.act)} ${many}?`;
-    const asked = note === undefined ? question : `${question} ${note}`;
-    await confirm(terminal, asked, { many, done });
-  }
+  if (shown !== null && shown.total > 0) await confirm(terminal, verb, amountOf(shown.counts));
   const confirmed = { ...query, unchangedSince: shown?.changedAt ?? undefined };
   const work = { doing, done, of: shown?.total };
   const { total } = await carryOut(terminal, inbox, confirmed, work);
@@ -136,8 +130,4 @@ export function kindsOf(counts: Readonly<Partial<Record<string, number>>>): stri
 
 function deliveries(count: number): string {
   return counted(count, "delivery", "deliveries");
-}
-
-function capital(text: string): string {
-  return `${text[0]?.toUpperCase()}${text.slice(1)}`;
 }

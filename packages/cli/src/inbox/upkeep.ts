@@ -35,9 +35,8 @@ async function prune(terminal: Terminal, { dryRun, yes, ...source }: PruneOption
       return;
     }
     if (!yes && sumOf(foreseen.deleted) > 0) {
-      const many = amountOf(foreseen.deleted);
-      const question = `Delete ${many}? Their retention is over.`;
-      await confirm(terminal, question, { many, done: "deleted" });
+      const asked = { act: "delete", done: "deleted", note: "Their retention is over." };
+      await confirm(terminal, asked, amountOf(foreseen.deleted));
     }
     const pruned = await terminal.during("Deleting expired deliveries", () => inbox.prune(now));
     reportPruned(terminal, pruned, ["Deleted", "Announced"], { pruned: sumOf(pruned.deleted) });
@@ -95,13 +94,11 @@ async function erase(terminal: Terminal, options: EraseOptions): Promise<void> {
     const isNone = (found.deliveries ?? 0) + found.requests === 0;
     if (isNone && found.deliveries === null) throw notSearchable(found);
     if (!isNone && !yes) {
-      const many = manyOf(found);
-      const question = `Erase bodies, errors and contexts of ${many}? They are gone for good; backups keep theirs.`;
-      await confirm(terminal, question, { many, done: "erased" });
+      const act = "erase bodies, errors and contexts of";
+      const note = "They are gone for good; backups keep theirs.";
+      await confirm(terminal, { act, done: "erased", note }, manyOf(found));
     }
-    const erased = isNone
-      ? found
-      : await terminal.during("Erasing", () => eraseReport(inbox, query));
+    const erased = await terminal.during("Erasing", () => eraseReport(inbox, query));
     if (erased.deliveries === null) throw notSearchable(erased);
     const { deliveries, requests } = erased;
     terminal.emit({ erased: deliveries, requests }, `Erased ${manyOf(erased)}.`);

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createInterface } from "node:readline/promises";
 import { CommandFailed, UsageError } from "./errors.ts";
+import { capital } from "./layout.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** Whether a question can be answered on a terminal. */
@@ -8,20 +9,29 @@ export function canAsk({ json }: Terminal): boolean {
   return !json && process.stdin.isTTY === true && process.stderr.isTTY === true;
 }
 
+/** An act that is asked about, in the words of messages. */
+export interface AskedAct {
+  /** Before the number of what it concerns. */
+  readonly act: string;
+  readonly done: string;
+  /** A warning after the question. */
+  readonly note?: string | undefined;
+}
+
 /**
- * Asks whether that many are to be `done`.
+ * Asks whether to act on that many.
  *
  * @throws UsageError without a terminal to ask on; CommandFailed `not_confirmed` after a no, `interrupted` after Ctrl-C
  */
 export async function confirm(
   terminal: Terminal,
-  question: string,
-  { many, done }: { readonly many: string; readonly done: string },
+  { act, done, note = "" }: AskedAct,
+  many: string,
 ): Promise<void> {
   if (!canAsk(terminal)) {
     throw new UsageError(`${many} would be ${done}: add --yes, or confirm on a terminal`);
   }
-  if (await ask(terminal.clean(question))) return;
+  if (await ask(terminal.clean(`${capital(act)} ${many}? ${note}`.trimEnd()))) return;
   throw new CommandFailed("not_confirmed", `Nothing is ${done}`);
 }
 
