@@ -8,7 +8,7 @@ import {
   systemClock,
 } from "@reporthook/core/store";
 import type { Command } from "commander";
-import { idsLookedFor, onlyOne } from "../inbox/find.ts";
+import { wholeId } from "../inbox/find.ts";
 import { addInboxCommand, emitPage, type InboxSource, withInbox } from "../inbox/source.ts";
 import { entryTable } from "../inbox/view.ts";
 import { CommandFailed, UsageError } from "../lib/errors.ts";
@@ -125,13 +125,12 @@ async function withReports(
 
 /** The request with this id, or the only one whose id begins so. */
 async function findRequest(reports: StoredReports, given: string): Promise<RequestRecord> {
-  const idPrefix = given.toLowerCase();
-  const exact = await reports.get(idPrefix);
-  if (exact !== null) return exact;
-  const some = idPrefix === "" ? [] : await reports.list({ after: idPrefix, limit: idsLookedFor });
-  const found = some.filter(({ id }) => id.startsWith(idPrefix));
-  const only = onlyOne(found, given);
-  if (only !== undefined) return only;
+  const id = await wholeId(given, async (idPrefix, limit) => {
+    const some = await reports.list({ after: idPrefix, limit });
+    return some.filter((one) => one.id.startsWith(idPrefix));
+  });
+  const found = id === null ? null : await reports.get(id);
+  if (found !== null) return found;
   const message = `No request with the id ${given}: reports list shows the requests`;
   throw new CommandFailed("not_found", message);
 }

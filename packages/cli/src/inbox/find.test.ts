@@ -1,12 +1,15 @@
 import { expect, it } from "vitest";
-import { onlyOne } from "./find.ts";
+import { wholeId } from "./find.ts";
 
-const found = (...ids: readonly string[]) => ids.map((id) => ({ id }));
+const among =
+  (...ids: readonly string[]) =>
+  async (_: string, limit: number) =>
+    ids.slice(0, limit).map((id) => ({ id }));
 
-it("onlyOne() gives the only one, and names the first five of several", () => {
-  expect(onlyOne([], "0")).toBeUndefined();
-  expect(onlyOne(found("01"), "0")).toEqual({ id: "01" });
-  expect(() => onlyOne(found("01", "02"), "0")).toThrow("begin with 0: 01, 02; type more");
-  const many = found("01", "02", "03", "04", "05", "06");
-  expect(() => onlyOne(many, "0")).toThrow("01, 02, 03, 04, 05 and others; type more");
+it("wholeId() gives the only one, and names the first five of several", async () => {
+  expect(await wholeId("0", among())).toBeNull();
+  expect(await wholeId("0", among("01"))).toBe("01");
+  await expect(wholeId("0", among("01", "02"))).rejects.toThrow("begin with 0: 01, 02; type more");
+  const many = among("01", "02", "03", "04", "05", "06");
+  await expect(wholeId("0", many)).rejects.toThrow("01, 02, 03, 04, 05 and others; type more");
 });

@@ -4,38 +4,37 @@ import { CommandFailed } from "../lib/errors.ts";
 import { type InboxSource, nameOf } from "./source.ts";
 
 const idLength = 26;
-/** So many ids are looked for with a beginning: all but the last are named. */
-export const idsLookedFor = 6;
+const maxNamed = 5;
 
 /**
- * Finds the id with this beginning.
- *
- * @throws CommandFailed `not_found` if there is none; `ambiguous_id`, which lists them, if there are several
- */
-export async function findId(inbox: Inbox, given: string, source: InboxSource): Promise<string> {
-  const idPrefix = given.toLowerCase();
-  if (idPrefix.length >= idLength) return idPrefix;
-  const found = idPrefix === "" ? [] : await inbox.list({ idPrefix, limit: idsLookedFor });
-  const only = onlyOne(found, given);
-  if (only === undefined) throw noSuch(given, source);
-  return only.id;
-}
-
-/**
- * The only one of those found; undefined if there is none.
+ * The whole id of the only one that begins so; null if there is none. `look` finds those that do.
  *
  * @throws CommandFailed `ambiguous_id`, which lists their ids, if there are several
  */
-export function onlyOne<T extends { id: string }>(
-  found: readonly T[],
+export async function wholeId(
   given: string,
-): T | undefined {
-  if (found.length < 2) return found[0];
-  const named = found.slice(0, idsLookedFor - 1).map(({ id }) => id);
-  const more = found.length === idsLookedFor ? " and others" : "";
+  look: (idPrefix: string, limit: number) => Promise<readonly { readonly id: string }[]>,
+): Promise<string | null> {
+  const idPrefix = given.toLowerCase();
+  if (idPrefix.length >= idLength) return idPrefix;
+  const found = idPrefix === "" ? [] : await look(idPrefix, maxNamed + 1);
+  if (found.length < 2) return found[0]?.id ?? null;
+  const named = found.slice(0, maxNamed).map(({ id }) => id);
+  const more = found.length > maxNamed ? " and others" : "";
   const ids = named.join(", ") + more;
   const message = `Several ids begin with ${given}: ${ids}; type more of the one you mean`;
   throw new CommandFailed("ambiguous_id", message);
+}
+
+/**
+ * The whole id of a delivery.
+ *
+ * @throws CommandFailed `not_found`, or as {@link wholeId} does
+ */
+export async function findId(inbox: Inbox, given: string, source: InboxSource): Promise<string> {
+  const id = await wholeId(given, (idPrefix, limit) => inbox.list({ idPrefix, limit }));
+  if (id === null) throw noSuch(given, source);
+  return id;
 }
 
 /**
@@ -55,7 +54,6 @@ export async function findEntry(
   return details;
 }
 
-/** The failure for an unknown id. */
 function noSuch(id: string, source: InboxSource): CommandFailed {
   return new CommandFailed(
     "not_found",
