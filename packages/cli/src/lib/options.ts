@@ -109,27 +109,19 @@ export function oneOf<Word extends string>(words: readonly Word[]): (given: stri
   };
 }
 
-/** The most similar word, if one is similar. */
+/** The most similar word, if one is similar: by the pairs of letters that both have. */
 function nearest(given: string, words: readonly string[]): string | undefined {
-  const plain = (text: string): string => text.toLowerCase().replaceAll(/[^a-z]+/g, "");
-  const short = plain(given.slice(0, 100));
-  const rated = words
-    .map((word) => ({ word, changes: changesBetween(short, plain(word)) }))
-    .filter(({ word, changes }) => changes <= Math.max(2, plain(word).length * 0.4))
-    .sort((one, other) => one.changes - other.changes);
-  return short === "" ? undefined : rated[0]?.word;
+  const asked = pairsIn(given.slice(0, 100));
+  const rated = words.map((word) => {
+    const pairs = pairsIn(word);
+    const shared = [...pairs].filter((pair) => asked.has(pair));
+    return { word, share: (2 * shared.length) / (pairs.size + asked.size) };
+  });
+  const [best] = rated.sort((one, other) => other.share - one.share);
+  return best !== undefined && best.share >= 0.4 ? best.word : undefined;
 }
 
-/** The edit distance between two texts. */
-function changesBetween(one: string, other: string): number {
-  let row = Array.from({ length: other.length + 1 }, (_, index) => index);
-  for (let i = 1; i <= one.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= other.length; j++) {
-      const replaced = (row[j - 1] as number) + (one[i - 1] === other[j - 1] ? 0 : 1);
-      next.push(Math.min(replaced, (row[j] as number) + 1, (next[j - 1] as number) + 1));
-    }
-    row = next;
-  }
-  return row[other.length] as number;
+function pairsIn(text: string): ReadonlySet<string> {
+  const letters = text.toLowerCase().replaceAll(/[^a-z]+/g, "");
+  return new Set(Array.from(letters, (_, at) => letters.slice(at, at + 2)));
 }
