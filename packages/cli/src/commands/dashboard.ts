@@ -1,8 +1,9 @@
+import { once } from "node:events";
 import { createServer } from "node:http";
 import type { Logger } from "@reporthook/core";
 import { dashboard, ofInbox } from "@reporthook/dashboard";
 import { onNode } from "@reporthook/dashboard/node";
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import {
   addInboxCommand,
   type InboxSource,
@@ -11,7 +12,7 @@ import {
   withInbox,
 } from "../inbox/source.ts";
 import { pairs } from "../lib/layout.ts";
-import { startListening, untilEnd } from "../lib/listen.ts";
+import { endOfCommand, startListening } from "../lib/listen.ts";
 import { loopback, portOption, receiverOption, usualReceiver } from "../lib/options.ts";
 import type { Terminal } from "../lib/terminal.ts";
 
@@ -37,11 +38,7 @@ export function addDashboard(program: Command, terminal: Terminal): void {
     .summary("view an inbox in a browser")
     .addOption(receiverOption("the receiver whose deliveries are shown", usualReceiver))
     .addOption(portOption(4748))
-    .addOption(
-      new Option("--host <host>", "127.0.0.1, ::1 or localhost")
-        .argParser(loopback)
-        .default("127.0.0.1"),
-    )
+    .option("--host <host>", "127.0.0.1, ::1 or localhost", loopback, "127.0.0.1")
     .action((options: ShownOptions) => show(terminal, options));
 }
 
@@ -55,7 +52,7 @@ async function show(
     try {
       const url = `${await startListening(server, port, host)}/`;
       // Listen for signals before the URL is printed.
-      const ended = untilEnd();
+      const ended = once(endOfCommand().signal, "abort");
       const title = terminal.paint("bold", "The dashboard is running; Ctrl-C ends it.");
       const facts = [
         ["  page", url],

@@ -1,8 +1,9 @@
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { platform } from "node:process";
 import { isLoopback } from "@reporthook/core/store";
 import { CommandFailed, exitStatusOf } from "../lib/errors.ts";
-import { untilEnd } from "../lib/listen.ts";
+import { endOfCommand } from "../lib/listen.ts";
 import type { Terminal } from "../lib/terminal.ts";
 import { chosenLine, detailLines } from "./details.ts";
 import type { History, SentNotification } from "./history.ts";
@@ -19,10 +20,10 @@ export async function operate(
   const { url, webhook, dashboard, options } = playground;
   const hasKeys = !isQuiet && terminal.hasKeys;
   const help = keyLines(playground, hasKeys);
-  const ending = new AbortController();
-  const end = (): void => ending.abort();
   // Listen for signals before the URL is printed.
-  const ended = untilEnd(ending.signal);
+  const ending = endOfCommand();
+  const ended = once(ending.signal, "abort");
+  const end = (): void => ending.abort();
   const typing = hasKeys ? "or press a key here:" : "or type a letter here, then Enter:";
   const lines = [...welcome(playground, terminal), "", typing, "", ...help, ""];
   const ready = { what: "ready", url, webhook, ...(dashboard && { dashboard }), ...options.to };
@@ -39,14 +40,10 @@ export async function operate(
   };
   const input = readKeys(hasKeys, { press, end, resumed: drawFooter });
   drawFooter();
-  try {
-    await ended;
-  } finally {
-    end();
-    terminal.footer(null);
-    input.close();
-    process.stdin.destroy();
-  }
+  await ended;
+  terminal.footer(null);
+  input.close();
+  process.stdin.destroy();
 }
 
 function warnOfOthers(terminal: Terminal, { dashboard, options: { host } }: Playground): void {

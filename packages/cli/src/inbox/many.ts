@@ -12,6 +12,7 @@ import {
 import { type AskedAct, confirm } from "../lib/ask.ts";
 import { CommandFailed } from "../lib/errors.ts";
 import { capital } from "../lib/layout.ts";
+import { endOfCommand } from "../lib/listen.ts";
 import type { Terminal } from "../lib/terminal.ts";
 
 /** An act on deliveries, in the words of messages. */
@@ -65,44 +66,23 @@ async function carryOut(
   const count = new ActCount();
   const told = of === undefined ? "" : ` of ${of}`;
   const soFar = (): string => `${count.total} ${done}, the rest is as it was`;
-  await terminal.during(`${doing}${told}`, (say) =>
-    interruptible(async (status) => {
-      try {
-        for await (const step of inbox.act(query)) {
-          count.addStep(step);
-          say(`${doing}: ${count.total}${told}`);
-          if (status.interrupted) break;
-        }
-      } catch (error) {
-        const { code = "unexpected", message } = error as { code?: string; message: string };
-        throw new CommandFailed(code, `${message}. ${soFar()}`, { [done]: count.total });
-      }
-      if (!status.interrupted) return;
-      throw new CommandFailed("interrupted", `Interrupted: ${soFar()}`, { [done]: count.total });
-    }),
-  );
-  return count;
-}
-
-/** Runs work that ends early, at a point that suits it, after Ctrl-C or SIGTERM. A second one ends the process. */
-async function interruptible<T>(
-  work: (status: { readonly interrupted: boolean }) => Promise<T>,
-): Promise<T> {
-  const signals = ["SIGINT", "SIGTERM"] as const;
-  const status = { interrupted: false };
-  const interrupt = (): void => {
-    status.interrupted = true;
-    letGo();
-  };
-  const letGo = (): void => {
-    for (const signal of signals) process.removeListener(signal, interrupt);
-  };
-  for (const signal of signals) process.on(signal, interrupt);
+  const ending = endOfCommand();
   try {
-    return await work(status);
+    await terminal.during(`${doing}${told}`, async (say) => {
+      for await (const step of inbox.act(query)) {
+        count.addStep(step);
+        say(`${doing}: ${count.total}${told}`);
+        if (ending.signal.aborted) break;
+      }
+    });
+    if (!ending.signal.aborted) return count;
+  } catch (error) {
+    const { code = "unexpected", message } = error as { code?: string; message: string };
+    throw new CommandFailed(code, `${message}. ${soFar()}`, { [done]: count.total });
   } finally {
-    letGo();
+    ending.abort();
   }
+  throw new CommandFailed("interrupted", `Interrupted: ${soFar()}`, { [done]: count.total });
 }
 
 /** The deliveries that a release without a reason leaves out, by reason. */

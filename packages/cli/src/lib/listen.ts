@@ -33,10 +33,14 @@ export async function startListening(server: Server, port: number, host: string)
   return `http://${shown}:${(server.address() as AddressInfo).port}`;
 }
 
-/** Resolves on Ctrl-C, SIGTERM or the given signal. */
-export async function untilEnd(signal?: AbortSignal): Promise<void> {
-  await Promise.race([
-    once(process, "SIGINT", { signal }),
-    once(process, "SIGTERM", { signal }),
-  ]).catch(() => {});
+/** Aborted by Ctrl-C or SIGTERM, unless its user does so before. A second signal ends the process. */
+export function endOfCommand(): AbortController {
+  const ending = new AbortController();
+  const end = (): void => ending.abort();
+  const signals = ["SIGINT", "SIGTERM"] as const;
+  for (const signal of signals) process.on(signal, end);
+  ending.signal.addEventListener("abort", () => {
+    for (const signal of signals) process.off(signal, end);
+  });
+  return ending;
 }
