@@ -1,4 +1,4 @@
-import { Argument, type Command } from "commander";
+import type { Command } from "commander";
 import {
   type CallbackChoice,
   callbackSecret,
@@ -19,7 +19,7 @@ export function addCallbackUrl(program: Command, terminal: Terminal): void {
       `Print a webhook address with a callback token, signed with ${secretVariable}.\n` +
         "Whoever knows it can pass the receiver's check of the token: keep it out of logs.",
     )
-    .addArgument(new Argument("<url>", "the address of the webhook").argParser(url))
+    .argument("<url>", "the address of the webhook", url)
     .action(async (base: string, choice: CallbackChoice) => {
       if (callbackSecret() === null) {
         throw new UsageError(`Set ${secretVariable} to the app's secret: it signs the URL`);

@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import { isProblem, type PlaygroundEvent } from "../dev/event.ts";
 import { chooseApp } from "../dev/find-app.ts";
 import { operate } from "../dev/operate.ts";
@@ -43,7 +43,7 @@ export function addDev(program: Command, terminal: Terminal): void {
         "offers a running app that it finds. There the arrow keys choose a notification;\n" +
         "r sends it again, d shows its details, o opens it in a browser.",
     )
-    .addOption(new Option("--forward <url>", "your app's webhook").argParser(url))
+    .option("--forward <url>", "your app's webhook", url)
     .addOption(portOption(playgroundPort))
     .option("--host <host>", "the address to listen on", host, "127.0.0.1")
     .option("--db <file>", `the playground's inbox (default: ${playgroundFile})`, file)

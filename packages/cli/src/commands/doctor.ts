@@ -1,6 +1,6 @@
 import { counted } from "@reporthook/core/store";
 import { createEmulator } from "@reporthook/emulator";
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import {
   type Check,
   checkFramework,
@@ -46,7 +46,7 @@ export function addDoctor(program: Command, terminal: Terminal): void {
         "It sends unsigned test notifications, which reach handlers of\n" +
         "test_webhook_endpoint, and malformed requests; nothing signed.",
     )
-    .addOption(new Option("--to <url>", "the endpoint").argParser(url).makeOptionMandatory())
+    .requiredOption("--to <url>", "the endpoint", url)
     .option("--requests <count>", "how many requests to time, 8 a second", integer(1, 10_000), 20)
     .option(
       "--signed",

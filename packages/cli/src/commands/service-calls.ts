@@ -15,11 +15,7 @@ export function addTest(program: Command, terminal: Terminal): void {
     .command("test")
     .summary("ask the service to test a webhook address")
     .description(`Ask the service to send a test notification to an address.\n${environment}`)
-    .addOption(
-      new Option("--to <url>", "the address, as reachable from the service")
-        .argParser(url)
-        .makeOptionMandatory(),
-    )
+    .requiredOption("--to <url>", "the address, as reachable from the service", url)
     .action(async ({ to, ...choice }: CallbackChoice & { readonly to: string }) => {
       const client = clientFromEnvironment();
       const url = await signUrl(to, choice);
@@ -51,7 +47,7 @@ export function addRequest(program: Command, terminal: Terminal): void {
     .description(
       `Request a report, once. A report requested twice may be charged twice.\n${environment}`,
     )
-    .addOption(new Option("--to <url>", "webhook_url: gets every status").argParser(url))
+    .option("--to <url>", "webhook_url: gets every status", url)
     .option("--domain <name>", "a domain; may be repeated", each(String))
     .option("--category-id <id>", "a category id; may be repeated", each(id))
     .option("--metric <name>", "a metric; may be repeated", each(String))
