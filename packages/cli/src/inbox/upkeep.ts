@@ -30,32 +30,23 @@ async function prune(terminal: Terminal, { dryRun, yes, ...source }: PruneOption
   await withInbox(terminal, source, null, async (inbox) => {
     const now = new Date((await livedTimeOf(inbox)).retentionNow);
     const foreseen = await terminal.during("Looking", () => inbox.prune(now, { dryRun: true }));
-    if (dryRun) {
-      reportPruned(terminal, foreseen, ["Would delete", "Would announce"], { dryRun });
-      return;
-    }
-    if (!yes && sumOf(foreseen.deleted) > 0) {
+    if (!dryRun && !yes && sumOf(foreseen.deleted) > 0) {
       const asked = { act: "delete", done: "deleted", note: "Their retention is over." };
       await confirm(terminal, asked, amountOf(foreseen.deleted));
     }
-    const pruned = await terminal.during("Deleting expired deliveries", () => inbox.prune(now));
-    reportPruned(terminal, pruned, ["Deleted", "Announced"], { pruned: sumOf(pruned.deleted) });
+    const prune = (): Promise<Pruned> => inbox.prune(now);
+    const { deleted, announced, noticeMs } = dryRun
+      ? foreseen
+      : await terminal.during("Deleting expired deliveries", prune);
+    const kinds = sumOf(deleted) === 0 ? "" : ` (${kindsOf(deleted)})`;
+    const lines = [`${dryRun ? "Would delete" : "Deleted"} ${sumOf(deleted)}${kinds}.`];
+    if (sumOf(announced) > 0) {
+      const end = `${dryRun ? "Would announce" : "Announced"} the end of ${amountOf(announced)}`;
+      lines.push(`${end}: parked ones are deleted ${inWords(noticeMs)} later at the earliest.`);
+    }
+    const mode = dryRun ? { dryRun } : { pruned: sumOf(deleted) };
+    terminal.emit({ ...mode, deleted, announced }, lines);
   });
-}
-
-function reportPruned(
-  terminal: Terminal,
-  { deleted, announced, noticeMs }: Pruned,
-  [delete_, announce]: readonly [string, string],
-  rest: object,
-): void {
-  const kinds = sumOf(deleted) === 0 ? "" : ` (${kindsOf(deleted)})`;
-  const lines = [`${delete_} ${sumOf(deleted)}${kinds}.`];
-  if (sumOf(announced) > 0) {
-    const end = `${announce} the end of ${amountOf(announced)}`;
-    lines.push(`${end}: parked ones are deleted ${inWords(noticeMs)} later at the earliest.`);
-  }
-  terminal.emit({ ...rest, deleted, announced }, lines);
 }
 
 interface EraseOptions extends InboxSource {
