@@ -8,25 +8,28 @@ import {
 import { sqliteInbox } from "@reporthook/sqlite";
 import { callbackSecret } from "../lib/callback.ts";
 import type { ReceiverStep, Tell } from "./event.ts";
+import type { History } from "./history.ts";
 
 /** Attempts of the playground's handler. */
 export const attempts = 3;
 
-/** Creates the playground's receiver. Its handler does nothing, or fails on demand; each step is reported. */
+/** Creates the playground's receiver, without a handler; each step of a delivery is reported, and kept in the history. */
 export function createOwnReceiver(
   client: Client,
-  {
-    db,
-    receiver: name,
-    tell,
-  }: { readonly db: string; readonly receiver: string; readonly tell: Tell },
-  note: (what: ReceiverStep, entry: Entry) => void,
-  isBroken: () => boolean,
+  db: string,
+  { receiver: name, tell }: { readonly receiver: string; readonly tell: Tell },
+  history: History,
 ): Receiver {
-  const step = (what: ReceiverStep) => (entry: Entry) => note(what, entry);
+  const note = (step: ReceiverStep, entry: Entry): void => {
+    const { id, type } = entry;
+    const sent = history.ofDelivery(id) ?? history.add({ name: "", id, step, request: null });
+    sent.name = type ?? sent.name;
+    sent.step = step;
+    tell({ what: step, entry });
+  };
   const warn = warnTo(tell);
   const secret = callbackSecret();
-  const receiver = createReceiver({
+  return createReceiver({
     client,
     name,
     inbox: sqliteInbox(db),
@@ -39,15 +42,12 @@ export function createOwnReceiver(
       error: warn,
     },
     observe: {
-      acknowledged: step("received"),
+      acknowledged: (entry) => note("received", entry),
       verified: (entry) => note(entry.state === "rejected" ? "rejected" : "verified", entry),
-      handled: step("handled"),
-      failed: step("failed"),
-      parked: step("parked"),
+      handled: (entry) => note("handled", entry),
+      failed: (entry) => note("failed", entry),
+      parked: (entry) => note("parked", entry),
     },
-  });
-  return receiver.on("*", () => {
-    if (isBroken()) throw new Error("the handler is broken");
   });
 }
 

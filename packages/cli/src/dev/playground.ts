@@ -1,11 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import {
-  type Client,
-  createClient,
-  type Entry,
-  type EntryDetails,
-  type Receiver,
-} from "@reporthook/core";
+import { type Client, createClient, type EntryDetails, type Receiver } from "@reporthook/core";
 import { nodeHandler } from "@reporthook/core/node";
 import { isLoopback } from "@reporthook/core/store";
 import { dashboard } from "@reporthook/dashboard";
@@ -17,7 +11,7 @@ import { CommandFailed } from "../lib/errors.ts";
 import { startListening } from "../lib/listen.ts";
 import { AppInbox } from "./app-inbox.ts";
 import { AppSender } from "./app-sender.ts";
-import type { ReceiverStep, Tell } from "./event.ts";
+import type { Tell } from "./event.ts";
 import { type AppRequest, History, type SentNotification, signatureHeader } from "./history.ts";
 import { createOwnReceiver, dashboardLogger } from "./own-receiver.ts";
 import { answerErrors, type Handle, pageProblem, passedOn, passTo, serve } from "./serve.ts";
@@ -86,9 +80,10 @@ export class Playground {
     this.#client = createClient(this.#emulator.clientOptions);
     this.#appInbox = new AppInbox(tell);
     if ("db" in to) {
-      const step = (what: ReceiverStep, entry: Entry): void => this.#note(what, entry);
-      const isBroken = (): boolean => this.broken;
-      const receiver = createOwnReceiver(this.#client, { ...options, db: to.db }, step, isBroken);
+      const receiver = createOwnReceiver(this.#client, to.db, options, this.history);
+      receiver.on("*", () => {
+        if (this.broken) throw new Error("the handler is broken");
+      });
       this.#receiver = receiver;
       this.#webhook = nodeHandler(receiver);
       this.#dashboard = onNode(dashboard(receiver, { logger: dashboardLogger(tell) }));
@@ -203,16 +198,6 @@ export class Playground {
       this.#sender.asked(signature, answer.status, pathname);
     }
     return answer;
-  }
-
-  /** Notes a step in the playground's receiver. */
-  #note(what: ReceiverStep, entry: Entry): void {
-    const { id } = entry;
-    const sent =
-      this.history.ofDelivery(id) ?? this.history.add({ name: "", id, step: what, request: null });
-    sent.name = entry.type ?? sent.name;
-    sent.step = what;
-    this.options.tell({ what, entry });
   }
 
   async #signedAgain(headers: Readonly<Record<string, string>>): Promise<Record<string, string>> {
