@@ -3,16 +3,13 @@ import { eventNames, parkedReasons, states } from "@reporthook/core/store";
 import { type Command, InvalidArgumentError, type Option } from "commander";
 import { choiceOption } from "../lib/options.ts";
 
-/** Filters for deliveries. */
-export interface FilterOptions {
-  readonly state?: State | "parked";
-  readonly reason?: ReasonCode;
-  readonly type?: EventType;
-  readonly reportId?: string;
-  readonly requestId?: string;
-  readonly error?: string;
+/** Filters for deliveries, as the options have them. */
+export interface FilterOptions
+  extends Pick<
+    InboxQuery,
+    "state" | "reason" | "type" | "reportId" | "requestId" | "error" | "until"
+  > {
   readonly since?: Date;
-  readonly until?: Date;
 }
 
 const types = eventNames.filter((name): name is EventType => name !== "report" && name !== "*");
