@@ -2,7 +2,6 @@ import type { ActQuery, Inbox, ReasonCounts } from "@reporthook/core";
 import {
   ActCount,
   actOn,
-  addCounts,
   counted,
   isParked,
   statesOf,
@@ -14,6 +13,8 @@ import { CommandFailed } from "../lib/errors.ts";
 import { capital } from "../lib/layout.ts";
 import { endOfCommand } from "../lib/listen.ts";
 import type { Terminal } from "../lib/terminal.ts";
+
+const unvouched: ReadonlySet<string> = new Set(unvouchedReasons);
 
 /** An act on deliveries, in the words of messages. */
 export interface Verb extends AskedAct {
@@ -85,15 +86,13 @@ async function carryOut(
   throw new CommandFailed("interrupted", `Interrupted: ${soFar()}`, { [done]: count.total });
 }
 
-/** The deliveries that a release without a reason leaves out, by reason. */
+/** The deliveries that a release without a reason leaves out, by reason: a discard would find them. */
 async function leftOutOf(inbox: Inbox, query: ActQuery): Promise<ReasonCounts> {
-  const counts: Record<string, number> = {};
   const { act, reason } = query;
-  if (act !== "release" || reason !== undefined || !statesOf(query).some(isParked)) return counts;
-  for (const one of unvouchedReasons) {
-    addCounts(counts, (await actOn(inbox, { ...query, reason: one, dryRun: true })).counts);
-  }
-  return counts;
+  if (act !== "release" || reason !== undefined || !statesOf(query).some(isParked)) return {};
+  const { counts } = await actOn(inbox, { ...query, act: "discard", dryRun: true });
+  const entries = Object.entries(counts);
+  return Object.fromEntries(entries.filter(([code]) => unvouched.has(code)));
 }
 
 /** A number of deliveries and their kinds: 3 deliveries (2 poison, 1 expired) */
