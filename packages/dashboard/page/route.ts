@@ -20,7 +20,7 @@ export type Route =
   | { readonly screen: "overview" }
   | { readonly screen: "deliveries"; readonly filters: Filters }
   | { readonly screen: "delivery"; readonly id: string }
-  /** Those beyond an id, if there is one. */
+  /** The reports beyond an id, if there is one. */
   | { readonly screen: "reports"; readonly of: string; readonly after?: string }
   /** By the id of its request. */
   | { readonly screen: "report"; readonly id: string };

@@ -15,11 +15,11 @@ const stateOptions: Options = [
 const reasonOptions: Options = Object.keys(reasons).map((code) => [code, reasonWithCode(code)]);
 const eventOptions: Options = events.map((name) => [name, name]);
 
-/** The filters of a list; the address keeps them. What is chosen is applied at once, what is typed once typing has paused. */
+/** The filters of a list; the address keeps them. A choice is applied at once, a text once typing has paused. */
 export function Filtering({ filters }: { readonly filters: Filters }): JSX.Element {
   const form = useRef<HTMLFormElement>(null);
   const typing = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
-  // What was typed a moment ago is dropped when the list changes or is left.
+  // A text that was typed a moment ago is dropped when the list changes or is left.
   useLayoutEffect(() => () => clearTimeout(typing.current), [filters]);
   const [isOpen] = useState(
     () => matchMedia("(min-width: 50rem)").matches || rare.some((name) => name in filters),

@@ -65,7 +65,7 @@ function Problem({
   );
 }
 
-/** What is parked for a reason: what to do about it, and the errors. */
+/** The deliveries parked for a reason: what to do about them, and their errors. */
 function Parked({
   reason,
   overview,
