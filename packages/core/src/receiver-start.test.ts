@@ -113,8 +113,7 @@ describe("starting", () => {
     seeAll();
     receiver.mount();
     await nextTurn();
-    await send("report");
-    await turns();
+    expect((await send("report")).body.code).toBe("inbox_unavailable");
     expect(open).toHaveBeenCalledTimes(1);
     clock.advance(1_000);
     await turns();
@@ -123,10 +122,13 @@ describe("starting", () => {
     expect(open).toHaveBeenCalledTimes(2);
     expect(lines).toMatchObject([
       { level: "error", fields: { afterMs: 1_000, error: "Error: locked" } },
+      { level: "error", fields: { id: null, error: "Error: locked" } },
       { level: "error", fields: { afterMs: 2_000 } },
     ]);
     open.mockResolvedValue(undefined);
     clock.advance(1_000);
+    await turns();
+    expect((await send("report")).status).toBe(200);
     await receiver.idle();
     expect(seen).toHaveLength(1);
   });

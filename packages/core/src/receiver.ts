@@ -21,7 +21,7 @@ import {
   referenceCountOf,
   reserveName,
 } from "./inbox/receivers.ts";
-import { assertMs } from "./lib/validate.ts";
+import { assertKnownKeys, assertMs } from "./lib/validate.ts";
 import { watch } from "./observe/instrumentation.ts";
 import { Reporter } from "./observe/reporter.ts";
 import type { ReceiverOptions } from "./options/receiver-options.ts";
@@ -162,9 +162,10 @@ class OwnReceiver implements Receiver {
     await untilIdle({ inbox, name: this.name, started, tell: this.#sweep.tell }, timeoutMs);
   };
 
-  readonly callbackUrl: Receiver["callbackUrl"] = async (base, { context } = {}) => {
+  readonly callbackUrl: Receiver["callbackUrl"] = async (base, options = {}) => {
     if (this.#callbacks === null) throw new TypeError("callbackUrl needs the option callback");
-    return this.#callbacks.url(base, context);
+    assertKnownKeys("callbackUrl", options, ["context"]);
+    return this.#callbacks.url(base, options.context);
   };
 
   readonly #answer: ReturnType<Receiver["mount"]> = (incoming, context) => {

@@ -91,6 +91,10 @@ describe("making", () => {
     await expect(url(await url(base, 1), 2)).rejects.toThrow("carries a callback_token already");
     await expect(url(base, () => {})).rejects.toThrow("context must be something that JSON");
     await expect(setUp().receiver.callbackUrl(base)).rejects.toThrow("needs the option callback");
+    const { receiver } = setUp({ callback: { secrets: [secret] } });
+    for (const options of [null, 5, "x", [], { customer: 1 }]) {
+      await expect(receiver.callbackUrl(base, options as never)).rejects.toThrow(TypeError);
+    }
   });
 });
 

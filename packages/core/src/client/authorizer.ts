@@ -38,6 +38,8 @@ export type Authorization =
   | {
       readonly verdict: null;
       readonly why: WithoutVerdict;
+      /** Whether the service answered, in whatever way. */
+      readonly hasAnswered: boolean;
       readonly error: unknown;
       readonly retryAfterMs: number;
     };

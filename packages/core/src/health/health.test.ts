@@ -119,10 +119,41 @@ describe("health", () => {
       ...{ ready: false, inbox: { ok: false, error } },
       problems: [{ code: "inbox_fails", severity: "critical" }],
     });
-    // It is asked again when the question must have been lost.
+    // It is asked again: the question may have been lost.
     hung.mockRestore();
-    clock.advance(60_000);
+    clock.advance(4_000);
     expect(await receiver.health()).toMatchObject({ ready: true, inbox: { ok: true } });
+  });
+
+  it("health() is not ready when the inbox throws in the place of an answer", async () => {
+    const inbox = memoryInbox();
+    const { receiver } = setUp({ inbox });
+    vi.spyOn(inbox, "health").mockImplementation(() => {
+      throw new Error("no");
+    });
+    const failed = { ready: false, inbox: { ok: false, error: "Error: no" } };
+    expect(await receiver.health()).toMatchObject(failed);
+  });
+
+  it.each([
+    ["failing", { status: 503 }],
+    ["failing", { status: 429 }],
+    ["failing", { status: 500 }],
+    ["unreachable", { drop: true }],
+  ] as const)("health().service is %s after %o", async (service, fault) => {
+    const { receiver, emulator, send } = setUp({ verify: "before-ack" });
+    emulator.fault("authorize", fault);
+    await send("report");
+    expect((await receiver.health()).service).toBe(service);
+  });
+
+  it("an expired signature ends all_rejected: the service made it, and so the key is right", async () => {
+    const { receiver, send } = setUp({ verify: "before-ack" });
+    for (let count = 0; count < 5; count++) await send("report", { signature: "invalid" });
+    expect((await receiver.health()).problems).toMatchObject([{ code: "all_rejected" }]);
+    await send("report", { signature: "expired" });
+    const codes = (await receiver.health()).problems.map(({ code }) => code);
+    expect(codes).not.toContain("all_rejected");
   });
 
   it("health() is ready while only counting takes long, and tells the last counts", async () => {

@@ -65,6 +65,8 @@ export interface Inside {
 const answerMs = 400;
 const pruneMs = 100;
 const silentMs = 4_000;
+/** Longer than a server is let count. */
+const countingMs = 60_000;
 /** Milliseconds by which two clocks that are read one after the other may differ. */
 const jitterMs = 100;
 
@@ -95,8 +97,8 @@ export class Lookout {
     this.#desk = desk;
     this.#prune = prune;
     const running = (): number => time.clock.running();
-    this.#asking = new SharedQuestion(running, () => this.#ask());
-    this.#looking = new SharedQuestion(running, () => this.#look());
+    this.#asking = new SharedQuestion(running, silentMs, () => this.#ask());
+    this.#looking = new SharedQuestion(running, countingMs, () => this.#look());
   }
 
   /** Milliseconds to add to lived time for people: the same until the clock is set, so that a date stays. */
@@ -121,7 +123,11 @@ export class Lookout {
   }
 
   async #ask(): Promise<void> {
-    this.#says(await this.#of.inbox.health().catch(failed));
+    try {
+      this.#says(await this.#of.inbox.health());
+    } catch (error) {
+      this.#says(failed(error));
+    }
   }
 
   async #look(): Promise<void> {

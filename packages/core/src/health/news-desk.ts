@@ -87,11 +87,11 @@ export class NewsDesk {
     this.#vain = null;
     this.#refusedSince = null;
     this.#service = "ok";
-    if (verdict === "valid") {
-      this.#validAt = now;
+    if (verdict === "valid") this.#validAt = now;
+    if (verdict !== "invalid") {
       this.#invalid = null;
+      return;
     }
-    if (verdict !== "invalid") return;
     const hasContext = context === null ? this.#needsToken : context !== withoutToken;
     const hasToken = hasContext || requestId !== null;
     const before = this.#invalid ?? { since: now, count: 0, latest: [], hasToken: false };
@@ -104,7 +104,7 @@ export class NewsDesk {
   }
 
   /** Called when a call brought no verdict. */
-  noVerdict({ id, signature }: Job, outage: Outage | null): void {
+  noVerdict({ id, signature }: Job, outage: Outage | null, hasAnswered: boolean): void {
     const now = this.#clock.now();
     this.#vain ??= { since: now, isSingle: true, ids: new Map() };
     const { ids } = this.#vain;
@@ -113,9 +113,12 @@ export class NewsDesk {
     if (outage === "unauthorized") {
       this.#refusedSince ??= now;
       this.#service = "refused";
-    } else if (outage === "unavailable") this.#service = "unreachable";
-    // A stranger can cause such answers: once there were verdicts, a minute without any tells.
-    else if (now - (this.#judgedAt ?? never) >= minuteMs) this.#service = "failing";
+    } else if (outage === "unavailable") {
+      this.#service = hasAnswered ? "failing" : "unreachable";
+    } else if (now - (this.#judgedAt ?? never) >= minuteMs) {
+      // A stranger can cause such answers: once there were verdicts, a minute without any tells.
+      this.#service = "failing";
+    }
   }
 
   /** Called with each result: of the refused ones, some are lost. */

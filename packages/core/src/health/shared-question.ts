@@ -1,16 +1,15 @@
-/** Longer than a server is let count. */
-const forgottenMs = 60_000;
-
-/** A question that is asked once at a time, and again when it was forgotten. */
+/** A question that is asked once at a time, and again after so many milliseconds without an answer. */
 export class SharedQuestion {
   readonly #running: () => number;
   readonly #ask: () => Promise<void>;
+  readonly #againMs: number;
   #asked: Promise<void> | null = null;
   #askedAt = 0;
   #silentSince: number | null = null;
 
-  constructor(running: () => number, ask: () => Promise<void>) {
+  constructor(running: () => number, againMs: number, ask: () => Promise<void>) {
     this.#running = running;
+    this.#againMs = againMs;
     this.#ask = ask;
   }
 
@@ -21,7 +20,7 @@ export class SharedQuestion {
 
   answer(): Promise<void> {
     const now = this.#running();
-    if (this.#asked !== null && now - this.#askedAt < forgottenMs) return this.#asked;
+    if (this.#asked !== null && now - this.#askedAt < this.#againMs) return this.#asked;
     this.#askedAt = now;
     this.#silentSince ??= now;
     this.#asked = this.#ask().finally(() => {

@@ -74,7 +74,8 @@ export function headerOf(headers: IncomingHeaders, name: string): string | null 
 
 /** Whether the sender has packed the body. */
 export function isEncoded(headers: IncomingHeaders): boolean {
-  return (headerOf(headers, "content-encoding") ?? "identity") !== "identity";
+  const encoding = headerOf(headers, "content-encoding")?.trim().toLowerCase();
+  return ![undefined, "", "identity"].includes(encoding);
 }
 
 /** All headers as a plain object with lower-case names. */

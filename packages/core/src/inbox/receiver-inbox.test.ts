@@ -81,6 +81,8 @@ describe("inbox of a receiver", () => {
     ["give at least one filter of state, type, ", { idPrefix: "" }, {}],
     ["give at least one filter of state, type, ", { unchangedSince: new Date() }, {}],
     ["reason must be a string, not 7", { reason: 7 }, {}],
+    ["reportId must be a string, not null", { reportId: null }, {}],
+    ["error must be a string, not null", { state: "dead", error: null }, {}],
     ["state must be parked or one of received, ", { state: "lost" }, {}],
     [
       'unchangedSince must be a valid Date, not "now"',

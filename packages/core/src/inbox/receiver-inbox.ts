@@ -190,7 +190,9 @@ function checkFilters(whose: string, query: InboxFilters): void {
   for (const date of ["from", "until"] as const) {
     if (query[date] !== undefined) checkDate(`${whose}: ${date}`, query[date]);
   }
-  for (const text of texts) checkText(`${whose}: ${text}`, query[text] ?? "");
+  for (const text of texts) {
+    if (query[text] !== undefined) checkText(`${whose}: ${text}`, query[text]);
+  }
 }
 
 function checkDate(name: string, date: unknown): void {

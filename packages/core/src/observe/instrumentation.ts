@@ -70,8 +70,11 @@ export interface Instrumentation {
   answered?(result: ReceiveResult, isSigned: () => boolean, ms: number): void;
   /** Called with each verdict. */
   judged?(job: Job, verdict: Verdict): void;
-  /** Called when a call of authorize brought no verdict; `outage` is null if that may concern this signature alone. */
-  noVerdict?(job: Job, outage: Outage | null): void;
+  /**
+   * Called when a call of authorize brought no verdict; `outage` is null if that may concern this signature alone, and
+   * `hasAnswered` is false if no answer came.
+   */
+  noVerdict?(job: Job, outage: Outage | null, hasAnswered: boolean): void;
   /** Called with the names of the headers of a notification without a signature, unless it is a test. */
   unsigned?(headers: readonly string[]): void;
   /** Called when a notification could not be stored. */

@@ -4,7 +4,6 @@ import { describe, expect, it } from "vitest";
 import type { NewDelivery } from "../inbox/delivery.ts";
 import type { Inbox } from "../inbox/inbox.ts";
 import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
-import { outside } from "../inbox/receivers.ts";
 import { Deadline } from "../lib/time/deadline.ts";
 import { messages } from "../log-messages.ts";
 import { receiverSettingsOf } from "../options/receiver-settings.ts";
@@ -42,7 +41,8 @@ function make(add: Inbox["add"]) {
     inbox: Object.assign(memoryInbox(), { add }),
   });
   Object.assign(settings, { logger: { warn: write, error: write } });
-  const admission = new Admission(settings, outside, { tell() {} });
+  const runner = { phase: "working", prepare: async () => {} } as const;
+  const admission = new Admission(settings, runner, { tell() {} });
   const store = () =>
     admission.store(delivery, { to: "received" }, new Deadline(settings.clock, 100));
   return { clock, lines, store };

@@ -2,26 +2,29 @@ import { ReporthookError } from "../errors.ts";
 import type { Refusal } from "../http/answer.ts";
 import type { Arrival, NewDelivery } from "../inbox/delivery.ts";
 import type { AddResult } from "../inbox/inbox.ts";
-import type { Life } from "../inbox/receivers.ts";
 import { describe } from "../lib/describe.ts";
 import { type Logger, oncePerMinute } from "../lib/log.ts";
 import type { Deadline } from "../lib/time/deadline.ts";
-import type { Timekeeper } from "../lib/time/timekeeper.ts";
 import { messages } from "../log-messages.ts";
 import type { Reporter } from "../observe/reporter.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
+import type { Runner } from "../run/runner.ts";
 
 /** Refuses requests once the receiver is closed or while too many deliveries wait, and deliveries that can't be stored. */
 export class Admission {
   readonly #settings: ReceiverSettings;
-  readonly #life: Life;
+  readonly #runner: Pick<Runner, "phase" | "prepare">;
   readonly #reporter: Pick<Reporter, "tell">;
   readonly #overloaded: Logger["warn"];
   readonly #failed: Logger["error"];
 
-  constructor(settings: ReceiverSettings, life: Life, reporter: Pick<Reporter, "tell">) {
+  constructor(
+    settings: ReceiverSettings,
+    runner: Pick<Runner, "phase" | "prepare">,
+    reporter: Pick<Reporter, "tell">,
+  ) {
     this.#settings = settings;
-    this.#life = life;
+    this.#runner = runner;
     this.#reporter = reporter;
     this.#failed = oncePerMinute(settings.clock, settings.logger.error);
     this.#overloaded = oncePerMinute(settings.clock, settings.logger.warn);
@@ -31,7 +34,7 @@ export class Admission {
   refusal(): Refusal | null {
     const { ack, inbox, limits, name } = this.#settings;
     // While it is closing, it stores: a sender is refused only when nothing is left that could work on it.
-    if (this.#life.phase === "closed") return { refused: "closing" };
+    if (this.#runner.phase === "closed") return { refused: "closing" };
     if (ack === "handled") return null;
     const { waiting, unverified } = inbox.backlog(name);
     if (waiting < limits.waiting && unverified < limits.unverified) return null;
@@ -39,10 +42,10 @@ export class Admission {
     return { refused: "overloaded" };
   }
 
-  /** Waits for the time of the inbox before the first delivery, or refuses that. Never rejects. */
-  async join(time: Timekeeper, deadline: Deadline): Promise<Refusal | null> {
+  /** Waits until deliveries may be stored, or refuses one. Never rejects. */
+  async prepare(deadline: Deadline): Promise<Refusal | null> {
     if (this.#settings.ack === "handled") return null;
-    return this.#ask(null, deadline, () => time.join().then(() => null));
+    return this.#ask(null, deadline, () => this.#runner.prepare().then(() => null));
   }
 
   /** Stores a delivery before the deadline, or refuses it; after a timeout it may still be stored. Never rejects. */

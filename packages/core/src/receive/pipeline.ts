@@ -77,7 +77,7 @@ export class Pipeline {
     id: string,
     deadline: Deadline,
   ): Promise<Read | Refusal> {
-    const { name, time } = this.#settings;
+    const { name } = this.#settings;
     const { url: calledUrl } = incoming;
     const turnedAway = this.#admission.refusal();
     if (turnedAway !== null) return turnedAway;
@@ -92,8 +92,8 @@ export class Pipeline {
     if (lacksToken && signature === null) return { refused: "not_found" };
     const hashing = keyOf(name, calledUrl, notification);
     const key = isPromise(hashing) ? await inTime(deadline, hashing) : hashing;
-    const unjoined = time.isJoined ? null : await this.#admission.join(time, deadline);
-    if (unjoined !== null) return unjoined;
+    const unprepared = this.#runner.mayStore ? null : await this.#admission.prepare(deadline);
+    if (unprepared !== null) return unprepared;
     const parts = { id, key, context, requestId };
     return { delivery: newDelivery(this.#settings, notification, parts), claims, lacksToken };
   }

@@ -178,7 +178,7 @@ describe("no signature", () => {
   });
 
   it("receive() takes without a signature no encoding but identity", async () => {
-    for (const encoding of ["identity", " Identity "]) {
+    for (const encoding of ["identity", " Identity ", ""]) {
       expect(await read({ headers: { "content-encoding": encoding } })).toBeTypeOf("object");
     }
     const gzip = { "content-encoding": "gzip" };

@@ -11,6 +11,7 @@ import {
   type BodyReading,
   headerOf,
   type Incoming,
+  isEncoded,
   plainHeaders,
   readAlready,
 } from "../http/incoming.ts";
@@ -171,7 +172,6 @@ function claimsOf(object: JsonObject, headers: KeptHeaders, parse: Parse | undef
 const jsonType = /^[a-z]+\/(?:[a-z0-9][\w!#$&^.+-]*\+)?json$/;
 
 function isPlainJson(headers: Incoming["headers"]): boolean {
-  const encoding = headerOf(headers, "content-encoding")?.trim().toLowerCase() ?? "identity";
   const type = headerOf(headers, "content-type")?.split(";")[0]?.trim().toLowerCase() ?? "";
-  return encoding === "identity" && (type === "" || jsonType.test(type));
+  return !isEncoded(headers) && (type === "" || jsonType.test(type));
 }

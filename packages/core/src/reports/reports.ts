@@ -48,7 +48,7 @@ export function createReports(
     const { idempotencyKey = null, overdueMs = callback?.overdueMs ?? 86_400_000 } = options;
     const { context: given, resend, signal } = options;
     const context = given === undefined ? null : contextText("reports.request", given);
-    const asked = checkedReport(report, url);
+    const asked = checkedReport(report);
     assertNotAborted(signal);
     return reporter.request(async (traceparent) => {
       await time.joinAndKeep();
@@ -93,11 +93,9 @@ const ownAddress = {
 };
 
 /** The report as it is sent, but for its address. */
-function checkedReport(report: RequestedReport, url: string): RequestedReport {
+function checkedReport(report: RequestedReport): RequestedReport {
   if (report?.webhook_url !== undefined) throw new InvalidReportRequestError([ownAddress]);
-  const body = JSON.parse(reportBody({ ...report, webhook_url: url })) as RequestedReport;
-  const { webhook_url: _, ...asked } = body;
-  return asked;
+  return JSON.parse(reportBody(report));
 }
 
 function checkOptions(options: RequestOptions): void {

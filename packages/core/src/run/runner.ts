@@ -12,6 +12,8 @@ import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import type { Work } from "./work.ts";
 
 const retryMaxMs = 30_000;
+/** Milliseconds after a failure in which requests do not have the inbox opened again. */
+const openAgainMs = 1_000;
 const intervalMaxMs = 2_147_483_647;
 
 /** The life of a receiver: starts its work, and ends it. */
@@ -22,6 +24,8 @@ export class Runner implements Life {
   readonly #connections: Connections;
   readonly #aborted = new StopController();
   #failures = 0;
+  /** Why the inbox could not be opened the last time, and when. */
+  #failure: { readonly error: unknown; readonly at: number } | null = null;
   #retryTimer: unknown;
   #keepAlive: unknown;
 
@@ -40,6 +44,20 @@ export class Runner implements Life {
   /** Whether what is stored now is worked on here. */
   get takesOn(): boolean {
     return this.phase !== "new" && !this.work.isStopped;
+  }
+
+  /** Whether nothing has to be waited for before a delivery is stored: the inbox is open, or is not to be opened here. */
+  get mayStore(): boolean {
+    return this.phase === "working" ? this.work.isWorking : this.#settings.time.isJoined;
+  }
+
+  /** Resolves once {@link mayStore}; rejects when the inbox can't be opened. */
+  prepare(): Promise<void> {
+    const { clock, time } = this.#settings;
+    if (this.phase !== "working") return time.join();
+    const failure = this.#failure;
+    const isFresh = failure !== null && clock.running() - failure.at < openAgainMs;
+    return isFresh && !this.work.isOpening ? Promise.reject(failure.error) : this.#begin();
   }
 
   /** Aborted when {@link close} runs out of time. */
@@ -84,12 +102,17 @@ export class Runner implements Life {
     });
   }
 
-  #begin(): Promise<void> {
+  async #begin(): Promise<void> {
     if (this.phase === "new") {
       this.phase = "working";
       this.work.begin();
     }
-    return this.work.open();
+    try {
+      await this.work.open();
+    } catch (error) {
+      this.#failure = { error, at: this.#settings.clock.running() };
+      throw error;
+    }
   }
 
   /** Ends the work within `timeoutMs` milliseconds. Until it has ended, notifications are stored. */

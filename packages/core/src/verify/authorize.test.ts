@@ -37,7 +37,8 @@ describe("calls", () => {
     const details = { retryable: true, retryAfterMs: 7, ...(status && { serviceStatus: status }) };
     const error = new ServiceError(code, "no", details);
     const answer = await ask(() => Promise.reject(error));
-    expect(answer).toEqual({ verdict: null, why, error, retryAfterMs: 7 });
+    const hasAnswered = status !== undefined;
+    expect(answer).toEqual({ verdict: null, why, hasAnswered, error, retryAfterMs: 7 });
   });
 
   const refused = Object.assign(new Error("connect"), { code: "ECONNREFUSED" });

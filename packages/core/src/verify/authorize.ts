@@ -63,7 +63,8 @@ function noVerdict(error: unknown): Authorization {
         ? "unavailable"
         : "unknown";
   const asked = typeof retryAfterMs === "number" && retryAfterMs > 0 ? retryAfterMs : 0;
-  return { verdict: null, why, error, retryAfterMs: asked };
+  const hasAnswered = status !== undefined;
+  return { verdict: null, why, hasAnswered, error, retryAfterMs: asked };
 }
 
 /** The status that the service answered with: of a `ServiceError`, or of an error of another client. */

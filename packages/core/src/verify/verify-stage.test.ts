@@ -21,7 +21,7 @@ describe("verdicts", () => {
 
   it.each([
     ["refused", 401],
-    ["unreachable", 503],
+    ["failing", 503],
   ])("VerifyStage.run() logs the recovery of a service: %s", async (status, code) => {
     let answer: () => unknown = fail(code);
     const warn = vi.fn();

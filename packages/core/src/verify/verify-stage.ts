@@ -173,7 +173,7 @@ export class VerifyStage {
 
   #withoutVerdict(
     job: Job,
-    { why, error: thrown, retryAfterMs }: Authorization & { verdict: null },
+    { why, hasAnswered, error: thrown, retryAfterMs }: Authorization & { verdict: null },
     permit: Permit,
     signal: StopSignal,
   ): Outcome {
@@ -190,7 +190,7 @@ export class VerifyStage {
     const isKey = why === "unauthorized" && isKeySuspect(call);
     const outage = isKey || why === "unavailable" ? why : null;
     this.#hasGoneSilent ||= outage !== null;
-    this.#options.reporter.tell("noVerdict", job, outage);
+    this.#options.reporter.tell("noVerdict", job, outage, hasAnswered);
     if (isKey) {
       this.#refusedAt = call.service.now;
       this.#lines.refused({ error }, messages.keyRefused);

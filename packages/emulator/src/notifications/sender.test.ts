@@ -188,6 +188,15 @@ test.each([
   }
 });
 
+test("send() fails when deliver resolves to no response, and settled() says so", async () => {
+  for (const answer of [5, "x", {}, undefined]) {
+    const { send, settled } = outboxOf((async () => answer) as unknown as Deliver);
+    const why = "deliver must resolve to a Response";
+    expect(await send(parcel)).toMatchObject({ status: null, failed: true });
+    await expect(settled()).rejects.toThrow(why);
+  }
+});
+
 test("send() never tries again", async () => {
   const deliver = vi.fn(async () => new Response(null, { status: 503 }));
   const { send, settled, clock } = outboxOf(deliver);

@@ -80,7 +80,10 @@ export class Transport {
     if (this.#app !== undefined) return this.#app.post({ url, ...notification, signal });
     // Redirects are not followed: a 3xx is not 2xx.
     const request = new Request(url, { ...notification, redirect: "manual", signal });
-    return this.#deliver?.(request) ?? untraced(() => globalThis.fetch(request));
+    if (this.#deliver === undefined) return untraced(() => globalThis.fetch(request));
+    const answer = await this.#deliver(request);
+    if (typeof answer?.status === "number") return answer;
+    throw new TypeError("deliver must resolve to a Response");
   }
 
   #note({ name, url }: OutgoingNotification, what: string): void {
