@@ -38,7 +38,7 @@ export type Authorization =
   | {
       readonly verdict: null;
       readonly why: WithoutVerdict;
-      /** Whether the service answered, in whatever way. */
+      /** Whether the service answered. */
       readonly hasAnswered: boolean;
       readonly error: unknown;
       readonly retryAfterMs: number;
