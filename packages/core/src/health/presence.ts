@@ -2,6 +2,8 @@ import { hourKey, hourMs, oldHours } from "../inbox/hours.ts";
 import type { OfReceiver } from "../inbox/receiver-inbox.ts";
 import { isTiedToRequests } from "../lib/platform.ts";
 import { setUnrefTimeout } from "../lib/time/clock.ts";
+import { realClock } from "../lib/time/real-timers.ts";
+import { signMs, standstillMs } from "../lib/time/standstill.ts";
 import { settlesWithin } from "../lib/time/timeout.ts";
 import type { EventCounters } from "./counters.ts";
 import type { Lookout } from "./health.ts";
@@ -28,6 +30,8 @@ export class Presence {
   #keeping: Promise<void> | null = null;
   #isValidKept = false;
   #signs = 0;
+  /** When the next sign was planned, by real time. */
+  #plannedAt = realClock.now();
 
   constructor(of: Required<OfReceiver>, desk: NewsDesk, counters: EventCounters) {
     this.#of = of;
@@ -39,6 +43,7 @@ export class Presence {
   begin(): void {
     this.#desk.joined();
     this.#isPresent = true;
+    this.#plannedAt = realClock.now();
     if (!isTiedToRequests() && !this.#of.time.clock.isReplaced) this.#sign();
   }
 
@@ -53,13 +58,23 @@ export class Presence {
   }
 
   readonly #sign = (): void => {
+    // It stood still, which is told in a moment: a sign before that would say that all is well.
+    if (realClock.now() - this.#plannedAt > lifeSignMs + standstillMs) {
+      this.#planSign(2 * signMs);
+      return;
+    }
     this.#keeping = this.#keep(false)
       .catch((error: unknown) => this.onError?.(error))
       .finally(() => {
         // Only now: on a virtual clock that leaps, one sign will do.
-        if (this.#isPresent) this.#timer = setUnrefTimeout(this.#of.clock, this.#sign, lifeSignMs);
+        if (this.#isPresent) this.#planSign(lifeSignMs);
       });
   };
+
+  #planSign(ms: number): void {
+    this.#plannedAt = realClock.now();
+    this.#timer = setUnrefTimeout(this.#of.clock, this.#sign, ms);
+  }
 
   async #keep(hasEnded: boolean): Promise<void> {
     const { inbox, name, time } = this.#of;
