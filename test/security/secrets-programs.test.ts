@@ -90,7 +90,7 @@ describe("commands", () => {
   it("reporthook dev prints no secret", async () => {
     const dev = cli(["dev", "--port", "0", "--db", join(folder, "dev.db")]);
     await dev.printed("quit");
-    for (const letter of ["t", "r", "b", "t"]) dev.type(letter);
+    for (const letter of ["t", "n", "b", "t"]) dev.type(letter);
     await dev.printed("attempt 1 of 3");
     await dev.printed(/verified +\w{26} report\.complete/);
     dev.type("q");

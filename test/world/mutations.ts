@@ -11,8 +11,9 @@ export const mutations: readonly Mutation[] = [
     of: "store",
     becomes: `
       const { inbox } = this.#settings;
-      const added = await deadline.race(inbox.add(delivery, arrival)).catch(() => "late" as const);
-      return added === "late" ? { status: "added", id: delivery.id } : added;`,
+      const adding = deadline.race(inbox.add(delivery, arrival)).catch(() => "late" as const);
+      return adding.then((added) =>
+        added === "late" ? { status: "added" as const, id: delivery.id } : added);`,
   },
   {
     name: "takes longer to answer than the sender waits",

@@ -39,7 +39,7 @@ export class Presence {
     this.#counters = counters;
   }
 
-  /** Gives a sign at once, and again 5 seconds after each. Called once the time of the inbox is joined. */
+  /** Gives a sign at once, and each 5 seconds. Called once the time of the inbox is joined. */
   begin(): void {
     this.#desk.joined();
     this.#isPresent = true;
@@ -63,11 +63,13 @@ export class Presence {
       this.#planSign(2 * signMs);
       return;
     }
+    const { clock } = this.#of;
+    const since = clock.now();
     this.#keeping = this.#keep(false)
       .catch((error: unknown) => this.onError?.(error))
       .finally(() => {
         // Only now: on a virtual clock that leaps, one sign will do.
-        if (this.#isPresent) this.#planSign(lifeSignMs);
+        if (this.#isPresent) this.#planSign(Math.max(0, since + lifeSignMs - clock.now()));
       });
   };
 

@@ -30,6 +30,8 @@ const forms: Record<string, (key: string) => string> = {
   "in JSON": json,
   "in JSON in JSON": (key) => json(json(key)),
   "in JSON with escaped slashes": (key) => json(key).replaceAll("/", "\\/"),
+  "in JSON with escaped slashes, and percent-encoded": (key) =>
+    encodeURIComponent(json(key).replaceAll("/", "\\/")),
   "percent-encoded and in JSON": (key) => json(encodeURIComponent(key)),
   "in HTML": (key) => key.replace(/[&<>"']/g, (char) => named[char] ?? char),
   "in HTML by numbers": (key) => key.replace(/[^\w]/g, (char) => `&#${char.charCodeAt(0)};`),

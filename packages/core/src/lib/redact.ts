@@ -129,17 +129,25 @@ const entities: Readonly<Record<string, string>> = {
  */
 function escaped(key: string): string {
   // A row of backslashes as one: many that may each be many would take long to match.
-  return key.replace(/\\+|[^a-z\d]/giu, (char) => {
+  return key.replace(/\\+|[^a-z\d]/giu, (char, at: number) => {
     if (char.startsWith("\\")) return backslashes(char.length);
-    const inJson = JSON.stringify(char).slice(1, -1);
-    const inText = inJson.startsWith("\\") ? `|\\\\{1,8}${literal(inJson.slice(1))}` : "";
-    return `(?:\\\\{0,8}${literal(char)}${inText}|${byNumbers(char)}|${byBytes(char)})`;
+    // A row has taken the backslashes before it.
+    const before = key[at - 1] === "\\" ? "\\\\{0,8}" : "\\\\{1,8}";
+    const [, name = ""] = /^\\(\w+)$/.exec(JSON.stringify(char).slice(1, -1)) ?? [];
+    const inUrl = `(?:${byBytes("\\")})`;
+    const inJson = name && `|(?:\\\\{1,8}|${inUrl}{1,8})${name}`;
+    // JSON in a URL has backslashes, too.
+    const encoded = `${key[at - 1] === "\\" ? "" : `${inUrl}{0,8}`}${byBytes(char)}`;
+    return `(?:\\\\{0,8}${literal(char)}${inJson}|${byNumbers(char, before)}|${encoded})`;
   });
 }
 
 function backslashes(count: number): string {
-  const one = `${byNumbers("\\")}|${byBytes("\\")}`;
-  return `(?:\\\\{${count},${8 * count}}|(?:${one}){${count}})`;
+  const most = 8 * count + 8;
+  const inUrl = byBytes("\\");
+  const raw = `\\\\{${count},${most}}(?!\\\\)`;
+  const encoded = `(?:${inUrl}){${count},${most}}(?!${inUrl})`;
+  return `(?:${raw}|${encoded}|(?:${byNumbers("\\", "\\\\{1,8}")}){${count}})`;
 }
 
 function byBytes(text: string): string {
@@ -150,12 +158,12 @@ function byBytes(text: string): string {
 }
 
 /** A character by the number of each of its code units. */
-function byNumbers(char: string): string {
+function byNumbers(char: string, before: string): string {
   const units = char.split("").map((unit) => {
     const code = unit.charCodeAt(0);
     const hex = inEitherCase(code.toString(16));
     const name = unit in entities ? `|${entities[unit]}` : "";
-    return `(?:\\\\{1,8}u0*${hex}|&(?:#[xX]0*${hex}|#0*${code}${name});)`;
+    return `(?:${before}u0*${hex}|&(?:#[xX]0*${hex}|#0*${code}${name});)`;
   });
   return units.join("");
 }

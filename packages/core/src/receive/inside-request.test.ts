@@ -1,3 +1,4 @@
+import type { ReceiverOptions } from "@reporthook/core";
 import {
   gate,
   setUp,
@@ -76,13 +77,15 @@ describe("copies of one notification", () => {
 });
 
 describe("time", () => {
-  it('ack: "handled" answers in time although the clock is set back an hour while the body is read', async () => {
+  /** Sends a notification whose body is read while the clock is set back an hour; the whole of it is there after 1.9 s. */
+  async function sendWhileSetBack(options: Partial<ReceiverOptions>) {
     const clock = manualClock();
     let shift = 0;
-    const { receiver } = setUp({
-      ack: "handled",
-      client: { authorize: () => new Promise(() => {}) },
-      clock: { ...clock, now: () => clock.now() + shift },
+    const { receiver } = setUp({ ...options, clock: { ...clock, now: () => clock.now() + shift } });
+    let signal: AbortSignal | undefined;
+    receiver.on("*", (_, given) => {
+      signal = given.signal;
+      return new Promise(() => {});
     });
     const body = gate();
     let status = 0;
@@ -95,12 +98,30 @@ describe("time", () => {
     clock.advance(900);
     body.open();
     await turns();
-    clock.advance(2_099);
-    await turns();
-    expect(status).toBe(0);
-    clock.advance(1);
-    await turns();
-    expect(status).toBe(503);
+    const after = async (ms: number): Promise<number> => {
+      clock.advance(ms);
+      await turns();
+      return status;
+    };
+    return { after, answer, isAborted: () => signal?.aborted };
+  }
+
+  const never = { authorize: () => new Promise<never>(() => {}) };
+
+  it('ack: "handled" answers in time although the clock is set back while the body is read, and aborts the handlers', async () => {
+    for (const client of [never, { authorize: async () => "valid" as const }]) {
+      const { after, answer, isAborted } = await sendWhileSetBack({ ack: "handled", client });
+      expect(await after(2_099)).toBe(0);
+      expect(await after(1)).toBe(503);
+      expect(isAborted()).toBe(client === never ? undefined : true);
+      await answer;
+    }
+  });
+
+  it("before-ack answers in time although the clock is set back while the body is read", async () => {
+    const options = { verify: "before-ack", autostart: false, client: never } as const;
+    const { after, answer } = await sendWhileSetBack(options);
+    expect(await after(2_100)).toBe(200);
     await answer;
   });
 });

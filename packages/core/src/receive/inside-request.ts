@@ -47,13 +47,15 @@ export class InsideRequest {
   }
 
   /** `verify: "before-ack"`: the outcome of the verify stage, or null without a verdict in time. */
-  async verify(delivery: NewDelivery, { leftMs: left }: Deadline): Promise<Outcome | null> {
-    const { clock, limits } = this.#settings;
+  async verify(delivery: NewDelivery, deadline: Deadline): Promise<Outcome | null> {
+    const { limits } = this.#settings;
+    const { leftMs: left } = deadline;
     const parent = this.#closing;
     const ms = Math.min(limits.verifyMs, Math.max(left - storeMs, left / 2));
     try {
-      return await withTimeout({ clock, ms, late: "No verdict in time", parent }, (scope) =>
-        this.#verify.run(jobAt(delivery), scope),
+      return await withTimeout(
+        { clock: deadline, ms, late: "No verdict in time", parent },
+        (scope) => this.#verify.run(jobAt(delivery), scope),
       );
     } catch {
       this.#late({ id: delivery.id, ms }, messages.noVerdictInTime);
@@ -112,14 +114,11 @@ export class InsideRequest {
     deadline: Deadline,
     run: (scope: TimeoutScope) => Promise<ReceiveResult>,
   ): Promise<ReceiveResult> {
-    const { clock, logger } = this.#settings;
+    const { logger } = this.#settings;
     const late = "The time of the request is used up";
-    const bounds = { clock, ms: deadline.leftMs, late, parent: this.#closing };
+    const bounds = { clock: deadline, ms: deadline.leftMs, late, parent: this.#closing };
     try {
-      // The deadline's own timer also knows of a clock that was set back while the body was read.
-      const result = await deadline.race(withTimeout(bounds, run));
-      if (result === "late") throw new Error(late);
-      return { ...result, id };
+      return { ...(await withTimeout(bounds, run)), id };
     } catch (error) {
       logger.warn({ id, error: describe(error) }, messages.notHandledInTime);
       return { refused: "not_handled", id };

@@ -40,8 +40,8 @@ export class KnownRequests {
   get store(): RequestStore {
     const { requests } = this.#inbox;
     if (requests === undefined) throw new TypeError(keepsNone);
-    if (!this.#isClosed) return requests;
-    throw new ReporthookError("closed", `Receiver ${this.#receiver} is closed`);
+    this.#assertOpen();
+    return requests;
   }
 
   /** The receiver is closed: nothing is recorded any more, and nobody waits. */
@@ -116,12 +116,14 @@ export class KnownRequests {
     const receivedAt = this.#clock.wallNow();
     // No header can carry a line feed: no notification has such a signature.
     const source = { receiver, signature: `${type}\n${requestId}`, url: "", body: nothing };
+    const key = await dedupeKey(source);
+    this.#assertOpen();
     const delivery = {
       id: newId(receivedAt),
       receiver,
       receivedAt,
       arrivedAt: this.#clock.now(),
-      key: await dedupeKey(source),
+      key,
       signature: null,
       url: "",
       context: null,
@@ -130,6 +132,11 @@ export class KnownRequests {
       body,
     };
     return this.#inbox.add(delivery, { to: "verified", verification, type, reportId });
+  }
+
+  #assertOpen(): void {
+    if (!this.#isClosed) return;
+    throw new ReporthookError("closed", `Receiver ${this.#receiver} is closed`);
   }
 
   async #whyNot(

@@ -31,12 +31,12 @@ export function storedReports(
     },
     list: async (query = {}) => {
       assertKnownKeys("reports.list", query, ["state", "newestFirst", "limit", "after"]);
-      const { state, newestFirst, limit = 100, after } = query;
+      const { state, newestFirst = false, limit = 100, after } = query;
       const isState = state === undefined || states.includes(state);
       assertOption("reports.list: state", expected, state, isState);
-      checkChoice("reports.list: newestFirst", newestFirst ?? false);
+      checkChoice("reports.list: newestFirst", newestFirst);
       checkLimit("reports.list", limit);
-      checkText("reports.list: after", after ?? "");
+      if (after !== undefined) checkText("reports.list: after", after);
       const store = await ready();
       const found = await store.list({ receiver: name, state, newestFirst, limit, after });
       return found.map(requestRecordOf);

@@ -50,7 +50,7 @@ export class OverdueSweep {
     if (inbox.requests === undefined) return;
     while (!this.#isStopped) {
       const due = await this.#requests.store.due(name, clock.now(), atOnce);
-      for (const one of due) await this.#tell(one);
+      for (const one of due) if (!this.#isStopped) await this.#tell(one);
       if (due.length < atOnce) return;
     }
   };

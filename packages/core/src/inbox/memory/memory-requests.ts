@@ -13,9 +13,8 @@ export class MemoryRequests implements RequestStore {
 
   readonly add: RequestStore["add"] = async (request) => {
     const { receiver, idempotencyKey: key } = request;
-    for (const one of this.#all.values()) {
-      const hasKey = key !== null && one.receiver === receiver && one.idempotencyKey === key;
-      if (hasKey) return copyOf(one);
+    for (const one of key === null ? [] : this.#all.values()) {
+      if (one.receiver === receiver && one.idempotencyKey === key) return copyOf(one);
     }
     this.#all.set(request.id, copyOf(request));
     return null;

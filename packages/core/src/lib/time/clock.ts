@@ -1,10 +1,14 @@
-/** Where time comes from; give one to run a receiver on virtual time. */
-export interface Clock {
-  /** Milliseconds since the epoch. */
-  now(): number;
+/** The timers of a clock. */
+export interface Timers {
   /** Calls `callback` once after `ms` milliseconds; returns what `clearTimeout` takes. */
   setTimeout(callback: () => void, ms: number): unknown;
   clearTimeout(timer: unknown): void;
+}
+
+/** Where time comes from; give one to run a receiver on virtual time. */
+export interface Clock extends Timers {
+  /** Milliseconds since the epoch. */
+  now(): number;
 }
 
 /** The system's clock; looks the globals up at each call, so that test runners can replace them. */
@@ -15,7 +19,7 @@ export const systemClock: Clock = {
 };
 
 /** Like `clock.setTimeout`, but the timer alone keeps no process alive. */
-export function setUnrefTimeout(clock: Clock, callback: () => void, ms: number): unknown {
+export function setUnrefTimeout(clock: Timers, callback: () => void, ms: number): unknown {
   const timer = clock.setTimeout(callback, Math.min(Math.max(ms, 0), 2_147_483_647));
   (timer as { unref?: () => void } | undefined)?.unref?.();
   return timer;

@@ -1,8 +1,11 @@
-import { setUnrefTimeout } from "./clock.ts";
+import { setUnrefTimeout, type Timers } from "./clock.ts";
 import type { ReceiverClock } from "./lived-clock.ts";
 
-/** The time that one request has. Its steps share one timer, because a timer costs as much as hashing a body. */
-export class Deadline {
+/**
+ * The time that one request has: the timers of its steps, one step at a time. They share one timer, because a timer costs as much as
+ * hashing a body, and it knows what has passed when the clock is set back between two steps.
+ */
+export class Deadline implements Timers {
   /** Milliseconds that it has in all. */
   readonly ms: number;
   readonly #clock: ReceiverClock;
@@ -10,8 +13,7 @@ export class Deadline {
   #timer: unknown;
   #firesAt = 0;
   #lateAt = 0;
-  // Of the last step: once that has settled it changes nothing.
-  #late: ((late: "late") => void) | undefined;
+  #late: (() => void) | undefined;
 
   /** `ms` milliseconds from now on. */
   constructor(clock: ReceiverClock, ms: number) {
@@ -30,21 +32,32 @@ export class Deadline {
     return this.#left(this.ms, this.#clock.running());
   }
 
-  /** Settles as `step` does, or resolves to `"late"` when `ms` milliseconds or all are over; one step at a time. */
+  /** Settles as `step` does, or resolves to `"late"` when `ms` milliseconds or all are over. */
   race<T>(step: Promise<T>, ms: number = this.ms): Promise<T | "late"> {
     return new Promise((resolve, reject) => {
       const now = this.#clock.running();
-      const left = this.#left(ms, now);
-      this.#late = resolve;
-      this.#lateAt = now + left;
-      if (this.#timer === undefined || this.#lateAt < this.#firesAt) this.#arm(left);
+      this.#set(() => resolve("late"), this.#left(ms, now), now);
       step.then(resolve, reject);
     });
+  }
+
+  setTimeout(callback: () => void, ms: number): void {
+    this.#set(callback, ms, this.#clock.running());
+  }
+
+  clearTimeout(): void {
+    this.#late = undefined;
   }
 
   /** Ends the deadline, once the request is answered. */
   end(): void {
     this.#clock.clearTimeout(this.#timer);
+  }
+
+  #set(callback: () => void, ms: number, now: number): void {
+    this.#late = callback;
+    this.#lateAt = now + ms;
+    if (this.#timer === undefined || this.#lateAt < this.#firesAt) this.#arm(ms);
   }
 
   #left(most: number, now: number): number {
@@ -62,6 +75,6 @@ export class Deadline {
     // The timer may be early.
     const left = this.#lateAt - this.#clock.running();
     if (left > 0) this.#arm(left);
-    else this.#late?.("late");
+    else this.#late?.();
   }
 }

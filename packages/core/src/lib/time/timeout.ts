@@ -1,9 +1,9 @@
 import { type Abortable, onAbort, type StopSignal } from "../abort.ts";
-import { type Clock, graceMs, isOverdue, setUnrefTimeout } from "./clock.ts";
+import { type Clock, graceMs, isOverdue, setUnrefTimeout, type Timers } from "./clock.ts";
 
 /** Time limit of an operation. */
 export interface TimeoutOptions {
-  readonly clock: Clock;
+  readonly clock: Timers;
   readonly ms: number;
   /** The error when the time is used up, or its message. */
   readonly late: string | (() => Error);
