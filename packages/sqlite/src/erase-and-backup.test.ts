@@ -120,4 +120,25 @@ describe("backups", () => {
     await tool.close();
     await app.end();
   });
+
+  it("backup() leaves no text in the copy that is erased there later", async () => {
+    const { inbox, put, work, clock, end } = fixture(sqliteInbox(newPath()));
+    const secret = "Lovelace-4711";
+    const stack = "    at handler (file:///srv/app/handlers.js:10:20)\n".repeat(40);
+    const error = `Error: ${secret} has no account\n${stack}${secret}`;
+    for (let count = 0; count < 60; count++) {
+      const isMeant = count % 6 === 0;
+      await put({ body: "{}" });
+      await work("verify", { ...valid, reportId: isMeant ? "r-1" : "r-2" });
+      await work("handle", endedAs("dead", "do_not_retry", { error: isMeant ? error : stack }));
+    }
+    const copy = newPath();
+    await inbox.backup?.(copy);
+    const restored = sqliteInbox(copy);
+    const query = { reportId: "r-1", now: clock.now(), by: null };
+    expect(await restored.erase?.(query)).toBe(10);
+    await restored.close();
+    expect(readFileSync(copy).includes(secret)).toBe(false);
+    await end();
+  });
 });
