@@ -1,6 +1,16 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  linkSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import type { Inbox } from "@reporthook/core";
 import { createInboxFixture, endedAs, handled, later, valid } from "@reporthook/testing/internals";
 import { afterAll, describe, expect, it } from "vitest";
@@ -10,6 +20,11 @@ const folder = mkdtempSync(join(tmpdir(), "reporthook-erase-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 let files = 0;
 const newPath = (): string => join(folder, `${++files}.db`);
+const linkedTo = (file: string, link: (from: string, to: string) => void): string => {
+  const path = newPath();
+  link(file, path);
+  return path;
+};
 const fixture = (inbox: Inbox) => createInboxFixture(inbox, 60_000);
 
 const told = "Ada Lovelace";
@@ -119,6 +134,37 @@ describe("backups", () => {
     expect(existsSync(`${file}.part-${process.pid}`)).toBe(false);
     await tool.close();
     await app.end();
+  });
+
+  it.each<readonly [what: string, file: (path: string) => string]>([
+    ["its own file", (path) => path],
+    ["another spelling of it", (path) => relative(".", path)],
+    ["a symbolic link to it", (path) => linkedTo(path, symlinkSync)],
+    ["its log", (path) => `${path}-wal`],
+    ["a hard link to its log", (path) => linkedTo(`${path}-wal`, linkSync)],
+    ["the index of its log", (path) => `${path}-shm`],
+    ["a journal beside it, which is not there", (path) => `${path}-journal`],
+  ])("backup() does not write over the inbox when it is given %s", async (_, name) => {
+    const path = newPath();
+    const { inbox, put, end } = fixture(sqliteInbox(path));
+    const id = await put();
+    const files = (): unknown => [
+      readdirSync(folder).sort(),
+      ["", "-wal", "-shm"].map((end) => statSync(path + end).ino),
+    ];
+    const file = name(path);
+    const before = files();
+    for (const overwrite of [true, false]) {
+      const refused = inbox.backup?.(file, { overwrite });
+      await expect(refused).rejects.toMatchObject({
+        code: "inbox_failed",
+        message: `${file} is a file of the inbox itself: name another file`,
+      });
+    }
+    expect(files()).toEqual(before);
+    expect((await inbox.get(await put()))?.state).toBe("received");
+    expect((await inbox.list({ limit: 1 }))[0]?.id).toBe(id);
+    await end();
   });
 
   it("backup() leaves no text in the copy that is erased there later", async () => {

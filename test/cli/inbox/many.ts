@@ -139,6 +139,8 @@ describe("the folder of an app", () => {
     const again = await cli(["inbox", "backup", "copy.db"], { cwd });
     expect([again.code, again.err]).toEqual([1, expect.stringContaining("copy.db exists")]);
     expect((await cli(["inbox", "backup", "copy.db", "--overwrite"], { cwd })).code).toBe(0);
+    const own = await cli(["inbox", "backup", "./inbox.db", "--overwrite"], { cwd });
+    expect([own.code, own.err]).toEqual([1, expect.stringContaining("inbox itself: name another")]);
     const asked = await cli(erase, { cwd });
     expect([asked.code, asked.err]).toEqual([
       2,

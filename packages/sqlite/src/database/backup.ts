@@ -1,17 +1,33 @@
-import { closeSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { ReporthookError } from "@reporthook/core";
 import { type Driver, inboxFailed } from "./driver.ts";
 
 /**
  * Copies a database at one moment into a new file, while others go on writing into it. Only its owner may read the copy, which
  * appears once it is whole and on the disk.
  *
- * @throws ReporthookError `inbox_failed` when the file exists and may not be overwritten, or can't be written
+ * @throws ReporthookError `inbox_failed` when the file exists and may not be overwritten, is one of the database itself, or
+ * can't be written
  */
 export function copyDatabase(driver: Driver, path: string, file: string, overwrite: boolean): void {
   const exists = `${file} exists: name another file, or say that it may be overwritten`;
-  if (!overwrite && existsSync(file)) throw inboxFailed(exists);
   const part = `${file}.part-${process.pid}`;
   try {
+    if (isOwn(path, file)) {
+      throw inboxFailed(`${file} is a file of the inbox itself: name another file`);
+    }
+    if (!overwrite && existsSync(file)) throw inboxFailed(exists);
     closeSync(openSync(part, "wx", 0o600));
     const database = driver.open(path);
     try {
@@ -29,10 +45,24 @@ export function copyDatabase(driver: Driver, path: string, file: string, overwri
     if (overwrite) renameSync(part, file);
     else linkSync(part, file);
   } catch (error) {
+    if (error instanceof ReporthookError) throw error;
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === "EEXIST") throw inboxFailed(exists);
     throw inboxFailed(`${path} can't be copied to ${file}: ${message}`, error);
   } finally {
     rmSync(part, { force: true });
   }
+}
+
+/** Whether SQLite reads or writes a file for a database, under any of its names. */
+function isOwn(path: string, file: string): boolean {
+  const identity = identityOf(file);
+  return ["", "-wal", "-shm", "-journal"].some((end) => identityOf(path + end) === identity);
+}
+
+/** The same for all names of a file; its path if it does not exist. */
+function identityOf(file: string): string {
+  const stats = statSync(file, { bigint: true, throwIfNoEntry: false });
+  if (stats !== undefined) return `${stats.dev} ${stats.ino}`;
+  return join(realpathSync(dirname(file)), basename(file));
 }
