@@ -50,7 +50,7 @@ describe("the command dev", () => {
     const manifest = new URL("../../package.json", import.meta.url);
     const { name, scripts } = JSON.parse(readFileSync(manifest, "utf8"));
     expect(scripts).toHaveProperty("reporthook");
-    const dev = startCli(["dev", "--port", "0", "--db", "a clone.db"], {
+    const dev = startCli(["dev", "--port", "0", "--db", "a clone.db", "--receiver", "shop"], {
       cwd: folder,
       env: { npm_package_name: name, COLUMNS: "80" },
     });
@@ -59,7 +59,7 @@ describe("the command dev", () => {
     expect(text).toContain(`\n  ${inClone} trigger report.complete \\\n    --to http`);
     const to = /--to (\S+)/.exec(text)?.[1] ?? "";
     await cli(["trigger", "report", "--signature", "none", "--to", to]);
-    const parked = /^(npx .*) inbox release \w{26} \\\n {4}--db 'a clone\.db'\n/m;
+    const parked = /^(npx .*) inbox release \w{26} \\\n {4}--receiver shop --db 'a clone\.db'\n/m;
     expect(parked.exec(await dev.printed(parked))?.[1]).toBe(inClone);
     await end(dev);
   });

@@ -166,6 +166,11 @@ export async function cliJson<Value = unknown>(
   return { code, value: JSON.parse(out) as Value };
 }
 
+/** The commands that a text tells to type, as arguments. */
+export function commandsIn(text: string): string[][] {
+  return Array.from(text.matchAll(/ npx reporthook (.+)$/gm), ([, line = ""]) => line.split(" "));
+}
+
 /** The length of the longest line. */
 export function widest(text: string): number {
   return Math.max(...text.split("\n").map((line) => line.length));

@@ -5,7 +5,7 @@ import { createReceiver, type Receiver } from "@reporthook/core";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { patient } from "@reporthook/test-support/patient";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { cli, cliJson } from "./process.ts";
+import { cli, cliJson, commandsIn } from "./process.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reporthook-reports-"));
 const db = join(folder, "inbox.db");
@@ -13,18 +13,26 @@ const seen: unknown[] = [];
 
 const report = { domains: ["example.com"] };
 
+function openReceiver(file: string, name?: string): Receiver {
+  return createReceiver({
+    client: {
+      authorize: async () => "valid",
+      requestReport: async () => ({ status: 202, body: 1 }),
+    },
+    inbox: sqliteInbox(file),
+    callback: { secrets: ["0123456789abcdef0123456789abcdef"], url: "https://app.example/hook" },
+    ...{ logger: false, ...patient, ...(name !== undefined && { name }) },
+  });
+}
+
+afterAll(() => rmSync(folder, { recursive: true }));
+
 describe("reports that were asked for", () => {
   let id: string;
   let receiver: Receiver;
 
   beforeAll(async () => {
-    const requestReport = async () => ({ status: 202, body: 1 });
-    receiver = createReceiver({
-      client: { authorize: async () => "valid", requestReport },
-      inbox: sqliteInbox(db),
-      callback: { secrets: ["0123456789abcdef0123456789abcdef"], url: "https://app.example/hook" },
-      ...{ logger: false, ...patient },
-    });
+    receiver = openReceiver(db);
     receiver.on("*", (event) => void seen.push(event));
     const options = { context: { customer: "c-1" }, idempotencyKey: "k-1", overdueMs: 1 };
     ({ id } = await receiver.reports.request(report, options));
@@ -35,7 +43,6 @@ describe("reports that were asked for", () => {
 
   afterAll(async () => {
     await receiver.close();
-    rmSync(folder, { recursive: true });
   });
 
   it("reporthook reports list shows each with its state, and those that are overdue", async () => {
@@ -88,5 +95,31 @@ describe("reports that were asked for", () => {
     const nothing = { report: {}, context: null, idempotencyKey: null, answer: null };
     expect(value).toMatchObject({ id, state: "complete", ...nothing });
     expect(JSON.stringify(value)).not.toMatch(/c-1|example\.com|k-1/);
+  });
+});
+
+describe("requests of two receivers in one inbox", () => {
+  const file = join(folder, "two.db");
+  const ids: Record<string, string> = {};
+  beforeAll(async () => {
+    for (const name of ["shop", "reports"]) {
+      const receiver = openReceiver(file, name);
+      receiver.on("*", () => {});
+      ({ id: ids[name] = "" } = await receiver.reports.request(report, { overdueMs: 1 }));
+      await receiver.start();
+      await receiver.idle({ timeoutMs: 60_000 });
+      await receiver.close();
+    }
+  });
+
+  it("reporthook inbox stats tells commands that work as they are typed, for each receiver", async () => {
+    const { out } = await cli(["inbox", "stats", "--db", file]);
+    const commands = commandsIn(out);
+    expect(commands).toHaveLength(2);
+    for (const command of commands) {
+      expect(command.slice(0, 4)).toEqual(["reports", "list", "--state", "overdue"]);
+      const name = command.includes("--receiver") ? "shop" : "reports";
+      expect((await cli(command)).out).toContain(ids[name]);
+    }
   });
 });

@@ -1,12 +1,12 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createClient, createReceiver } from "@reporthook/core";
+import { createClient, createReceiver, DoNotRetry, RetryAfter } from "@reporthook/core";
 import { createEmulator } from "@reporthook/emulator";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { patient } from "@reporthook/test-support/patient";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { cli, cliJson } from "../process.ts";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { cli, cliJson, commandsIn } from "../process.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reporthook-receivers-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -82,5 +82,48 @@ describe("two receivers on one file", () => {
     const named = await cli([...all, "--receiver", "mine"]);
     expect([named.out, await parkedOf("mine")]).toEqual(["Discarded 1.\n", 0]);
     expect((await cli(["inbox", "show", second, "--db", db])).code).toBe(1);
+  });
+});
+
+describe("errors of two receivers on one file", () => {
+  const file = join(folder, "errors.db");
+  const client = createClient(emulator.clientOptions);
+
+  /** Has a handler fail once. */
+  async function fail(name: string, error: Error, state?: "verified"): Promise<void> {
+    const inbox = sqliteInbox(file);
+    const receiver = createReceiver({ client, inbox, name, logger: false, ...patient });
+    receiver.on("*", () => {
+      throw error;
+    });
+    await receiver.fetch(new Request("http://app/", emulator.notification("report.complete")));
+    const failed = async () =>
+      expect(await inbox.errors({ receiver: name, state })).toHaveLength(1);
+    await vi.waitFor(failed, { timeout: 60_000 });
+    await receiver.close();
+  }
+
+  it("reporthook inbox errors tells commands that work as they are typed, for each receiver that has the error", async () => {
+    await fail("shop", new DoNotRetry("it is gone"));
+    const told = async (...args: string[]) =>
+      commandsIn((await cli(["inbox", "errors", ...args, "--db", file])).err);
+    const [look = [], ...acts] = await told();
+    expect((await cli(look)).out).toContain("it is gone");
+    expect(acts).toHaveLength(1);
+    expect((await cli([...(acts[0] ?? []), "--yes"])).out).toBe("Released 1.\n");
+    await fail("shop", new DoNotRetry("it is gone"));
+    await fail("reports", new DoNotRetry("it is gone"));
+    const [, ...both] = await told();
+    expect(both).toHaveLength(2);
+    for (const act of both) expect((await cli([...act, "--yes"])).out).toMatch(/Released [12]\.\n/);
+    expect(await told()).toEqual([]);
+  });
+
+  it("reporthook inbox errors of waiting ones tells the command that retries them", async () => {
+    await fail("later", new RetryAfter(3_600_000), "verified");
+    const args = ["inbox", "errors", "--state", "verified", "--receiver", "later", "--db", file];
+    const [look = [], retry = []] = commandsIn((await cli(args)).err);
+    expect((await cli(look)).out).toContain("verified");
+    expect((await cli([...retry, "--yes"])).out).toBe("Retried 1.\n");
   });
 });

@@ -82,7 +82,8 @@ async function dev(terminal: Terminal, options: DevOptions): Promise<void> {
   const apiKey = emulatorKey();
   const tell = (event: PlaygroundEvent): void => {
     if (isQuiet && !isProblem(event)) return;
-    terminal.emit({ at: new Date(), ...event }, eventLines(event, { apiKey, to }, terminal));
+    const lines = eventLines(event, { apiKey, to, receiver }, terminal);
+    terminal.emit({ at: new Date(), ...event }, lines);
   };
   const playground = await terminal.during("Starting", () =>
     startPlayground({ port, host: options.host, apiKey, to, token, receiver, tell }),

@@ -36,7 +36,7 @@ const maxUrl = 200;
 /** The lines for one event. */
 export function eventLines(
   event: PlaygroundEvent,
-  { apiKey, to }: Pick<PlaygroundOptions, "apiKey" | "to">,
+  { apiKey, to, receiver }: Pick<PlaygroundOptions, "apiKey" | "to" | "receiver">,
   terminal: Terminal,
 ): string[] {
   const { what } = event;
@@ -46,7 +46,7 @@ export function eventLines(
   const lead = `${time}  ${label}  `;
   const lines = hang(lead, textOf(event, apiKey, terminal), terminal, 20);
   if (what !== "parked" || "forward" in to) return lines;
-  return [...lines, commandLine(`release ${event.entry.id}`, to, terminal)];
+  return [...lines, commandLine(`inbox release ${event.entry.id}`, { ...to, receiver }, terminal)];
 }
 
 function textOf(event: PlaygroundEvent, apiKey: string, terminal: Terminal): string {

@@ -42,6 +42,9 @@ const verbs: Readonly<Record<Act, Verb>> = {
 
 const parkedStates = ["held", "dead", "parked"] as const;
 
+/** The states of deliveries that `retry` is for, not `release`. */
+export const retriedStates = ["received", "verified", "rejected"] as const;
+
 /** The example for all parked deliveries of a kind. */
 export const releaseAll: Example = [
   "run all that failed",
@@ -79,7 +82,7 @@ export function addRetry(group: Command, terminal: Terminal): void {
     ["the key was wrong, and is right", "reporthook inbox retry --state rejected"],
   ])
     .addOption(choiceOption("--reason <code>", "all rejected for this reason", reasons))
-    .addOption(stateOption("all in this state", ["received", "verified", "rejected"]));
+    .addOption(stateOption("all in this state", retriedStates));
   forMany(command, terminal, "retry", "every waiting delivery").addOption(
     receiverOption(theirs, usualReceiver),
   );

@@ -6,7 +6,7 @@ import type { Command } from "commander";
 import { playgroundFile, program } from "../lib/environment.ts";
 import { CommandFailed, UsageError } from "../lib/errors.ts";
 import { quoted } from "../lib/layout.ts";
-import { type Example, withExamples } from "../lib/options.ts";
+import { type Example, usualReceiver, withExamples } from "../lib/options.ts";
 import type { Terminal } from "../lib/terminal.ts";
 
 /** The inbox of a command: a file, or the queues at a URL; and the receiver that is named. */
@@ -53,7 +53,7 @@ export function nameOf(source: InboxSource): string {
   return `${protocol}//${host}${pathname}`;
 }
 
-/** A command of `inbox` for a source, on two lines if it is long. A title comes before it. */
+/** A command for a source, on two lines if it is long. A title comes before it. */
 export function commandLine(
   line: string,
   { db, inbox, prefix, receiver }: InboxSource,
@@ -62,13 +62,13 @@ export function commandLine(
 ): string {
   // A URL may contain a password, so it is not printed.
   const where = [
-    ...(receiver === undefined ? [] : ["--receiver", receiver]),
+    ...(receiver === undefined || receiver === usualReceiver ? [] : ["--receiver", receiver]),
     ...(db === undefined ? [] : ["--db", quoted(db)]),
     ...(inbox === undefined ? [] : ["--inbox URL"]),
     ...(prefix === undefined ? [] : ["--prefix", quoted(prefix)]),
   ].join(" ");
   const lead = title === "" ? "" : `${title}:`.padEnd(13);
-  const command = `${lead}${program()} inbox ${line}`;
+  const command = `${lead}${program()} ${line}`;
   const isLong = command.length + 1 + where.length > terminal.columns;
   return terminal.clean(`${command}${where && (isLong ? ` \\\n    ${where}` : ` ${where}`)}`);
 }

@@ -5,6 +5,7 @@ import type { Command } from "commander";
 import { type Column, hang, pairs, table } from "../lib/layout.ts";
 import { limitOption, receiverOption, usualReceiver } from "../lib/options.ts";
 import type { Terminal } from "../lib/terminal.ts";
+import { retriedStates } from "./actions.ts";
 import { stateOption } from "./filters.ts";
 import { kindsOf } from "./many.ts";
 import {
@@ -106,10 +107,9 @@ function problemLines(
     const lead = `${severity}: `;
     const told = `${code}, for ${inWords(now - since.getTime())}: ${receiver}: ${terminal.clean(text)}`;
     const lines = hang(lead, told, terminal).map((line) => terminal.paint(style, line));
-    const [, inbox] = /^npx reporthook inbox (.*)$/.exec(command ?? "") ?? [];
-    // A command of another kind is shown as it is.
-    if (inbox === undefined) return command === null ? lines : [...lines, `Look: ${command}`];
-    return [...lines, commandLine(inbox, source, terminal, "Look")];
+    if (command === null) return lines;
+    const look = command.replace("npx reporthook ", "");
+    return [...lines, commandLine(look, source, terminal, "Look")];
   });
 }
 
@@ -185,12 +185,18 @@ export function addErrors(group: Command, terminal: Terminal): void {
         const errors = (await inbox.errors({ receiver, state })).slice(0, limit);
         terminal.emit({ errors }, table(errorColumns, errors, terminal));
         const [largest] = errors;
-        if (largest === undefined) return;
+        if (largest === undefined || terminal.json) return;
         const { error } = largest;
-        terminal.tell([
-          commandLine(`list --error ${error}`, options, terminal, "Look"),
-          commandLine(`release --error ${error}`, options, terminal, "Once fixed"),
-        ]);
+        const those = `--error ${error}${state === undefined ? "" : ` --state ${state}`}`;
+        terminal.tell(commandLine(`inbox list ${those}`, options, terminal, "Look"));
+        const act = retriedStates.some((each) => each === state) ? "retry" : "release";
+        // An act is for one receiver.
+        for (const name of await namesIn(inbox, receiver)) {
+          const query = { receiver: name, error, state: state ?? "parked", limit: 1 };
+          if ((await inbox.list(query)).length === 0) continue;
+          const source = { ...options, receiver: name };
+          terminal.tell(commandLine(`inbox ${act} ${those}`, source, terminal, "Once fixed"));
+        }
       }),
     );
 }

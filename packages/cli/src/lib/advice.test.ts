@@ -43,6 +43,6 @@ it("the line about a service that is away has its address as one word", async ()
 
 it("the command for queues has their prefix as one word", () => {
   const wide = { ...createTerminal(false, {}), columns: 200 };
-  const line = commandLine("stats", { inbox: "redis://a", prefix: "a b;c" }, wide);
+  const line = commandLine("inbox stats", { inbox: "redis://a", prefix: "a b;c" }, wide);
   expect(wordsOf(line)).toContain("a b;c");
 });
