@@ -263,6 +263,28 @@ describe("the folder of an app", () => {
     server.close();
   });
 
+  it.each([
+    ["release", "released"],
+    ["discard", "discarded"],
+  ])("reporthook inbox %s takes an id that is given twice once", async (verb, done) => {
+    const { failed } = ids;
+    const given = [failed, failed.toUpperCase(), "nobody", failed.slice(0, 25), "nobody"];
+    const { value } = await cliJson<Failed>(["inbox", verb, ...given], { cwd });
+    expect(value).toMatchObject({ [done]: [failed], failed: [{ id: "nobody" }] });
+    expect(value.error.message.match(/nobody/g)).toHaveLength(1);
+    const twice = ["inbox", verb, ids.unknown, ids.unknown];
+    expect(await cli(twice, { cwd })).toMatchObject({ code: 0, out: `${ids.unknown} ${done}\n` });
+  });
+
+  it("reporthook inbox discard takes ids cut short as they were before it began", async () => {
+    let length = 1;
+    while (ids.failed.slice(0, length + 1) === ids.forgotten.slice(0, length + 1)) length++;
+    const given = [ids.failed, ids.unknown, ids.forgotten.slice(0, length)];
+    const { value } = await cliJson(["inbox", "discard", ...given], { cwd });
+    expect(value).toMatchObject({ error: { message: expect.stringContaining("Several ids") } });
+    expect(await listed()).toEqual([ids.forgotten]);
+  });
+
   it("reporthook inbox release runs handled deliveries, too, if told", async () => {
     const handled = ["inbox", "release", "--state", "handled", "--yes"];
     expect(await cliJson(handled, { cwd })).toEqual({ code: 0, value: { released: 0 } });

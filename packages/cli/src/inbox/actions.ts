@@ -138,42 +138,49 @@ async function runAct(
   await withInbox(terminal, options, isKind ? null : verb.doing, work);
 }
 
-/** Acts on each of the named deliveries, prints each result, and fails at the end if one failed. */
+/** Acts once on each of the named deliveries, prints each result, and fails at the end if one failed. */
 async function actOnEach(
   terminal: Terminal,
   inbox: Inbox,
   { ids, query, done }: { readonly ids: readonly string[]; query: ActQuery; done: string },
   source: InboxSource,
 ): Promise<void> {
-  const failed: { id: string; message: string }[] = [];
-  const succeeded: string[] = [];
+  const failed = new Map<string, string>();
+  const entries = new Map<string, Entry>();
+  // All before the first act: once one is deleted, the beginning of an id may mean another.
   for (const given of ids) {
     try {
       const entry = await findEntry(inbox, given, source);
-      await actOn(inbox, { ...query, id: entry.id }).catch((error: unknown) => {
-        throw withAdvice(error, entry, query);
-      });
-      succeeded.push(entry.id);
-      terminal.print(`${entry.id} ${done}`);
+      entries.set(entry.id, entry);
     } catch (error) {
-      failed.push({ id: given, message: (error as Error).message });
+      failed.set(given, (error as Error).message);
     }
   }
-  if (failed.length === 0) return terminal.emit({ [done]: succeeded }, []);
-  const message = failed.map((one) => one.message).join("; ");
-  throw new CommandFailed(`not_${done}`, message, { [done]: succeeded, failed });
+  const succeeded: string[] = [];
+  for (const [id, entry] of entries) {
+    try {
+      await actOn(inbox, { ...query, id });
+      succeeded.push(id);
+      terminal.print(`${id} ${done}`);
+    } catch (error) {
+      failed.set(id, refusalOf(error as Error, entry, query));
+    }
+  }
+  if (failed.size === 0) return terminal.emit({ [done]: succeeded }, []);
+  const message = [...failed.values()].join("; ");
+  const each = Array.from(failed, ([id, why]) => ({ id, message: why }));
+  throw new CommandFailed(`not_${done}`, message, { [done]: succeeded, failed: each });
 }
 
-/** A refusal, with the command or the receiver that is meant. */
-function withAdvice(error: unknown, entry: Entry, { act, receiver }: ActQuery): unknown {
-  if (!(error instanceof ReporthookError)) return error;
-  const { code, message } = error;
-  if (code === "not_found" && receiver !== undefined) {
-    const belongs = `${entry.id} does not belong to receiver ${receiver}`;
-    return new CommandFailed(code, `${belongs}: name its receiver with --receiver`);
+/** Why a delivery was refused, with the command or the receiver that is meant. */
+function refusalOf(error: Error, entry: Entry, { act, receiver }: ActQuery): string {
+  const { message } = error;
+  if (!(error instanceof ReporthookError)) return message;
+  if (error.code === "not_found" && receiver !== undefined) {
+    return `${entry.id} does not belong to receiver ${receiver}: name its receiver with --receiver`;
   }
-  if (act !== "release" || Number(entry.nextAttemptAt) <= Date.now()) return error;
-  return new CommandFailed(code, `${message}; inbox retry retries a waiting delivery`);
+  if (act !== "release" || Number(entry.nextAttemptAt) <= Date.now()) return message;
+  return `${message}; inbox retry retries a waiting delivery`;
 }
 
 /** The name of the user and of the host, for the history of deliveries; null where the system knows none. */
