@@ -101,6 +101,12 @@ describe("reports that were asked for", () => {
 describe("requests of two receivers in one inbox", () => {
   const file = join(folder, "two.db");
   const ids: Record<string, string> = {};
+  const asked = async (...args: string[]): Promise<readonly string[]> => {
+    const list = ["reports", "list", ...args, "--db", file];
+    const { value } = await cliJson<{ requests: { id: string }[] }>(list);
+    return value.requests.map(({ id }) => id);
+  };
+
   beforeAll(async () => {
     for (const name of ["shop", "reports"]) {
       const receiver = openReceiver(file, name);
@@ -109,6 +115,14 @@ describe("requests of two receivers in one inbox", () => {
       await receiver.start();
       await receiver.idle({ timeoutMs: 60_000 });
       await receiver.close();
+    }
+  });
+
+  it("reporthook reports list shows those of all receivers, or of one that is named", async () => {
+    expect(await asked()).toEqual([ids["shop"], ids["reports"]]);
+    expect(await asked("--limit", "1", "--after", `${ids["shop"]}`)).toEqual([ids["reports"]]);
+    for (const name of ["shop", "reports"]) {
+      expect(await asked("--receiver", name)).toEqual([ids[name]]);
     }
   });
 
@@ -121,5 +135,19 @@ describe("requests of two receivers in one inbox", () => {
       const name = command.includes("--receiver") ? "shop" : "reports";
       expect((await cli(command)).out).toContain(ids[name]);
     }
+  });
+
+  it("reporthook reports show and settle find a request by its id, whichever receiver has it", async () => {
+    const id = `${ids["shop"]}`;
+    const shown = await cliJson(["reports", "show", id.slice(0, 25), "--db", file]);
+    expect(shown.value).toMatchObject({ id, deliveries: [{ type: "report.overdue" }] });
+    const settle = ["reports", "settle", id, "complete", "--db", file];
+    const another = await cli([...settle, "--receiver", "reports"]);
+    expect([another.code, another.err]).toEqual([1, expect.stringContaining("No request")]);
+    expect(await cliJson(settle)).toEqual({ code: 0, value: { id, settled: true } });
+    const stored = ["inbox", "list", "--state", "verified", "--receiver", "shop", "--db", file];
+    const { value } = await cliJson(stored);
+    expect(value).toMatchObject({ entries: [{ requestId: id, type: "report.complete" }] });
+    expect(await asked("--state", "complete")).toEqual([id]);
   });
 });

@@ -95,3 +95,4 @@ export { assertKnownKeys } from "./lib/validate.ts";
 export { type Erased, eraseReport } from "./reports/erasing.ts";
 export { storedReports } from "./reports/looking.ts";
 export type { StoredReports } from "./reports/reports-type.ts";
+export { requestRecordOf } from "./reports/request.ts";

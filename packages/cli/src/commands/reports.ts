@@ -1,9 +1,15 @@
 import { readFileSync } from "node:fs";
-import type { Inbox, RequestRecord, RequestState } from "@reporthook/core";
+import type {
+  Inbox,
+  RequestRecord,
+  RequestState,
+  RequestStore,
+  StoredRequest,
+} from "@reporthook/core";
 import {
   inWords,
+  requestRecordOf,
   requestStates,
-  type StoredReports,
   storedReports,
   systemClock,
 } from "@reporthook/core/store";
@@ -19,7 +25,6 @@ import {
   type Example,
   limitOption,
   receiverOption,
-  usualReceiver,
   withExamples,
 } from "../lib/options.ts";
 import type { Terminal } from "../lib/terminal.ts";
@@ -51,7 +56,7 @@ export function addReports(program: Command, terminal: Terminal): void {
     .helpCommand(false);
   const add = (usage: string, what: string, example: Example): Command =>
     addInboxCommand(group, usage, what, [example]).addOption(
-      receiverOption("the receiver that asked for them", usualReceiver),
+      receiverOption("only requests of this receiver"),
     );
   add("list", "List requests, oldest first.", overdue)
     .addOption(choiceOption("--state <state>", "only this state", states))
@@ -70,19 +75,19 @@ export function addReports(program: Command, terminal: Terminal): void {
 }
 
 async function list(terminal: Terminal, options: ListOptions): Promise<void> {
-  const { state, limit, after } = options;
-  await withReports(terminal, options, async (reports) => {
-    const found = await reports.list({ state, limit: limit + 1, after });
-    emitPage(terminal, "requests", found, limit, requestTable);
+  const { receiver, state, limit, after } = options;
+  await withInbox(terminal, options, "Reading the inbox", async (inbox) => {
+    const found = await storeOf(inbox).list({ receiver, state, limit: limit + 1, after });
+    emitPage(terminal, "requests", found.map(requestRecordOf), limit, requestTable);
   });
 }
 
 async function show(terminal: Terminal, given: string, options: InboxSource): Promise<void> {
-  const { receiver } = options;
-  await withReports(terminal, options, async (reports, inbox) => {
-    const request = await findRequest(reports, given);
+  await withInbox(terminal, options, "Reading the inbox", async (inbox) => {
+    const found = await findRequest(storeOf(inbox), given, options);
+    const request = requestRecordOf(found);
     const deliveries = await inbox
-      .list({ receiver, requestId: request.id, limit: 1_000 })
+      .list({ receiver: found.receiver, requestId: found.id, limit: 1_000 })
       // Queues can't look for them.
       .catch(() => null);
     const rest = deliveries?.length ? ["", ...entryTable(deliveries, terminal)] : [];
@@ -100,8 +105,9 @@ async function settle(
     throw new UsageError(`The status must be complete or internal_error, not ${status}`);
   }
   const body = options.body === undefined ? {} : bodyOf(options.body);
-  await withReports(terminal, options, async (reports) => {
-    const { id, state } = await findRequest(reports, given);
+  await withInbox(terminal, options, "Reading the inbox", async (inbox) => {
+    const { id, receiver: name, state } = await findRequest(storeOf(inbox), given, options);
+    const reports = storedReports({ inbox, name, clock: systemClock });
     const settled = await reports.settle(id, status, { body });
     const text = `${id} is ${status}. The app's handlers run, now or once it is started.`;
     if (settled) return terminal.emit({ id, settled }, text);
@@ -109,27 +115,23 @@ async function settle(
   });
 }
 
-async function withReports(
-  terminal: Terminal,
-  options: InboxSource,
-  work: (reports: StoredReports, inbox: Inbox) => Promise<void>,
-): Promise<void> {
-  await withInbox(terminal, options, "Reading the inbox", async (inbox, source) => {
-    const { receiver = usualReceiver } = source;
-    if (inbox.requests === undefined) {
-      throw new CommandFailed("no_requests", "This inbox keeps no requests: only SQLite and Redis");
-    }
-    await work(storedReports({ inbox, name: receiver, clock: systemClock }), inbox);
-  });
+/** @throws CommandFailed `no_requests` */
+function storeOf({ requests }: Inbox): RequestStore {
+  if (requests !== undefined) return requests;
+  throw new CommandFailed("no_requests", "This inbox keeps no requests: only SQLite and Redis");
 }
 
 /** The request with this id, or the only one whose id begins so. */
-async function findRequest(reports: StoredReports, given: string): Promise<RequestRecord> {
+async function findRequest(
+  requests: RequestStore,
+  given: string,
+  { receiver }: InboxSource,
+): Promise<StoredRequest> {
   const id = await wholeId(given, async (idPrefix, limit) => {
-    const some = await reports.list({ after: idPrefix, limit });
+    const some = await requests.list({ receiver, after: idPrefix, limit });
     return some.filter((one) => one.id.startsWith(idPrefix));
   });
-  const found = id === null ? null : await reports.get(id);
+  const found = id === null ? null : await requests.get(id, receiver);
   if (found !== null) return found;
   const message = `No request with the id ${given}: reports list shows the requests`;
   throw new CommandFailed("not_found", message);
