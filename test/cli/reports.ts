@@ -5,7 +5,7 @@ import { createReceiver, type Receiver } from "@reporthook/core";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { patient } from "@reporthook/test-support/patient";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { cli, cliJson, commandsIn } from "./process.ts";
+import { cli, cliJson, commandsIn, type Failed } from "./process.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reporthook-reports-"));
 const db = join(folder, "inbox.db");
@@ -80,6 +80,9 @@ describe("reports that were asked for", () => {
     });
     const again = await cli(given);
     expect([again.code, again.err]).toEqual([1, expect.stringContaining("is complete already")]);
+    const other = await cliJson<Failed>(["reports", "settle", id, "internal_error", "--db", db]);
+    expect(other).toMatchObject({ code: 1, value: { id, settled: false } });
+    expect(other.value.error).toMatchObject({ code: "settled" });
   });
 
   it("reporthook inbox erase removes the content of a request, too, and the request stays", async () => {
