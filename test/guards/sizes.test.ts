@@ -25,7 +25,7 @@ const maxLines = {
   "core/src": 14_750,
   "core/src/inbox/memory": 823,
   "sqlite/src": 7_170,
-  "cli/src": 4_755,
+  "cli/src": 4_765,
   "dashboard/src": 1_694,
   "dashboard/page": 2_680,
 };

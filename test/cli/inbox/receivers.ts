@@ -61,6 +61,14 @@ describe("two receivers on one file", () => {
     expect(named).toMatch(/^held +2$/m);
   });
 
+  it("reporthook inbox export finds a delivery by its id, whichever receiver has it", async () => {
+    const exported = ["inbox", "export", theirs[0] ?? "", "--db", db];
+    const { code, value } = await cliJson(exported);
+    expect([code, value]).toEqual([0, expect.objectContaining({ body: expect.anything() })]);
+    expect(await cliJson([...exported, "--receiver", "mine"])).toEqual({ code, value });
+    expect((await cli([...exported, "--receiver", "reports"])).code).toBe(1);
+  });
+
   it("reporthook inbox discard deletes nothing of another receiver, but for an id when none is named", async () => {
     const [first = "", second = ""] = theirs;
     const one = await cli(["inbox", "discard", first, "--receiver", "reports", "--db", db]);

@@ -188,6 +188,16 @@ export function emitPage<Row extends { readonly id: string }>(
   if (next !== null) terminal.tell(`More: --after ${next}`);
 }
 
+/** The receiver that is named, else all that have used the inbox. */
+export async function namesIn(
+  inbox: Inbox,
+  receiver: string | undefined,
+): Promise<readonly string[]> {
+  if (receiver !== undefined) return [receiver];
+  const names = (await inbox.receivers?.()) ?? [];
+  return names.length === 0 ? [usualReceiver] : names;
+}
+
 /** The time that an inbox has lived through: its deliveries are due and kept by it, not by the wall clock. */
 export async function livedTimeOf(inbox: Inbox): Promise<Timekeeper> {
   const time = new Timekeeper(new LivedClock(systemClock), inbox);

@@ -3,7 +3,7 @@ import type { Counts, ErrorGroup, Health, Inbox, Problem, State } from "@reporth
 import { inWords, Lookout, systemClock } from "@reporthook/core/store";
 import type { Command } from "commander";
 import { type Column, hang, pairs, table } from "../lib/layout.ts";
-import { limitOption, receiverOption, usualReceiver } from "../lib/options.ts";
+import { limitOption, receiverOption } from "../lib/options.ts";
 import type { Terminal } from "../lib/terminal.ts";
 import { retriedStates } from "./actions.ts";
 import { stateOption } from "./filters.ts";
@@ -13,6 +13,7 @@ import {
   commandLine,
   fileSize,
   type InboxSource,
+  namesIn,
   ofReceiver,
   warnOfOthers,
   withInbox,
@@ -47,13 +48,6 @@ async function stats(terminal: Terminal, options: InboxSource): Promise<void> {
     ]);
     await warnOfOthers(terminal, inbox, source, receiver);
   });
-}
-
-/** The receiver that is named, else all that have used the inbox. */
-async function namesIn(inbox: Inbox, receiver: string | undefined): Promise<readonly string[]> {
-  if (receiver !== undefined) return [receiver];
-  const names = (await inbox.receivers?.()) ?? [];
-  return names.length === 0 ? [usualReceiver] : names;
 }
 
 const severities: readonly Problem["severity"][] = ["critical", "warning"];
