@@ -184,7 +184,7 @@ test("the health route stays ready while the service is away, and is not once th
   await until(async () => {
     const answer = await fetch(`${app.url}/health`);
     expect(answer.status).toBe(200);
-    return ((await answer.json()) as { service: string }).service === "unreachable";
+    return ((await answer.json()) as { service: string }).service === "failing";
   });
   emulator.reset();
 

@@ -22,12 +22,12 @@ const maxAdapterLines = 60;
 const maxFunctionLines = 70;
 /** All that a reader has to read: a feature that raises one of these does so where everybody sees it. */
 const maxLines = {
-  "core/src": 14_750,
+  "core/src": 14_770,
   "core/src/inbox/memory": 823,
   "sqlite/src": 7_170,
   "cli/src": 4_765,
   "dashboard/src": 1_694,
-  "dashboard/page": 2_680,
+  "dashboard/page": 2_685,
 };
 
 const api = new API({ cwd: root });

@@ -89,7 +89,10 @@ async function erase(terminal: Terminal, options: EraseOptions): Promise<void> {
       const note = "They are gone for good; backups keep theirs.";
       await confirm(terminal, { act, done: "erased", note }, manyOf(found));
     }
-    const erased = await terminal.during("Erasing", () => eraseReport(inbox, query));
+    // Nothing that was not shown is erased.
+    const erased = isNone
+      ? found
+      : await terminal.during("Erasing", () => eraseReport(inbox, query));
     if (erased.deliveries === null) throw notSearchable(erased);
     const { deliveries, requests } = erased;
     terminal.emit({ erased: deliveries, requests }, `Erased ${manyOf(erased)}.`);

@@ -130,7 +130,7 @@ export function createClient(options: ClientOptions): Client {
     fail("timeoutMs", `an integer of milliseconds from 1 to ${longestMs}`, typeName(timeoutMs));
   }
   if (!reportAuths.includes(reportAuth)) {
-    fail("reportAuth", reportAuths.join(", "), typeName(reportAuth));
+    fail("reportAuth", '"header", "query" or "none"', typeName(reportAuth));
   }
 
   type Rest = Omit<ServiceCall, "endpoint" | "fetch" | "timeoutMs" | "apiKey">;

@@ -41,7 +41,7 @@ export function Chart({ minutes, hours }: Pick<WireOverview, "minutes" | "hours"
   const now = useNow(barMs);
   const first = now - (span.bars - 1) * barMs;
   const bars = barsOf(chosen === 0 ? minutes : hours, barMs).filter(({ at }) => at >= first);
-  const most = Math.max(1, ...bars.map(({ numbers }) => sum(Object.values(numbers))));
+  const most = Math.max(0, ...bars.map(({ numbers }) => sum(Object.values(numbers))));
   const sums = outcomes.map((name) => {
     const all = sum(bars.map(({ numbers }) => numbers[name]));
     return { name, text: `${count(all)} ${name}` };
@@ -82,7 +82,12 @@ export function Chart({ minutes, hours }: Pick<WireOverview, "minutes" | "hours"
         aria-label={`${title}. Last ${span.name}: ${text}`}
       >
         {bars.map(({ at, numbers }) => (
-          <Stack key={at} numbers={numbers} x={Math.round((at - first) / barMs)} most={most} />
+          <Stack
+            key={at}
+            numbers={numbers}
+            x={Math.round((at - first) / barMs)}
+            most={Math.max(1, most)}
+          />
         ))}
       </svg>
       <p class="axis">

@@ -39,6 +39,7 @@ function Problem({
 }): JSX.Element {
   // The command says which deliveries are meant.
   const [, by, value = ""] = / inbox list --(state|reason) (\w+)/.exec(command ?? "") ?? [];
+  const number = by === "reason" ? (overview.parked[value as ReasonCode] ?? 0) : 0;
   return (
     <>
       <p>
@@ -55,7 +56,7 @@ function Problem({
           <To route={{ screen: "reports", of: "overdue" }}>See the overdue reports</To>
         )}
       </p>
-      {by === "reason" && <Parked reason={value} overview={overview} />}
+      {number > 0 && <Parked reason={value} number={number} overview={overview} />}
       {command !== null && (
         <p>
           <code>{command}</code> <Copy text={command}>Copy the command</Copy>
@@ -68,13 +69,14 @@ function Problem({
 /** The deliveries parked for a reason: what to do about them, and their errors. */
 function Parked({
   reason,
+  number,
   overview,
 }: {
   readonly reason: string;
+  readonly number: number;
   readonly overview: WireOverview;
 }): JSX.Element {
   const { viewer, receiver, parkedChangedAt: changedAt } = overview;
-  const number = overview.parked[reason as ReasonCode] ?? 0;
   const errors = overview.errors[reason as ReasonCode] ?? [];
   return (
     <>
@@ -91,9 +93,7 @@ function Parked({
           </To>
         </p>
       ))}
-      {viewer.may === "act" && number > 0 && (
-        <AllOfReason {...{ receiver, reason, number, changedAt, errors }} />
-      )}
+      {viewer.may === "act" && <AllOfReason {...{ receiver, reason, number, changedAt, errors }} />}
     </>
   );
 }

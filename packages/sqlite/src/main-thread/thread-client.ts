@@ -90,7 +90,7 @@ export class ThreadClient implements ConsumerSource {
     this.#connection = null;
     this.#failure = error === null ? null : { error, at: performance.now() };
     this.consumers.endThread(error ?? new Error("The inbox was closed"));
-    // Reopens the file for consumers, also for those that began while it was closed, without waiting for a question.
+    // Reopens the file for consumers, also for those that began while it was closed, at once.
     const reopen = (): void => {
       if (this.consumers.isActive) this.flush();
     };

@@ -83,7 +83,7 @@ export interface Completion {
   readonly changes: Changes;
 }
 
-/** The state of one consumer: it has begun or ended, has room for more deliveries, or wants to be served. */
+/** The state of one consumer, told when it begins or ends, when its room for deliveries changes, and when one is due. */
 export interface ConsumerState extends LivedMoment {
   /** As in the receiver's clock. */
   readonly knownSince: number;
@@ -180,8 +180,8 @@ export interface Reply {
   /** The worker that holds the leases; null before the first. */
   readonly workerId: number | null;
   /**
-   * When the next delivery of a consumer is due, if that has changed and it has credit: -Infinity if one may be due now, Infinity if
-   * none waits.
+   * When the next delivery of a consumer with credit is due, if that has changed or its state came: -Infinity if one may be due
+   * now, Infinity if none waits.
    */
   readonly due: readonly { readonly consumer: number; readonly at: number }[];
   /** Deliveries that were parked, because work on them ended the process too often. */

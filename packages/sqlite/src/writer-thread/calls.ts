@@ -22,7 +22,7 @@ export class Calls {
   readonly #probe: () => void;
   readonly #lived: Lived;
   readonly #query: Query;
-  readonly #log: StoredActs;
+  readonly #storedActs: StoredActs;
   readonly #acts: Acts;
   readonly #eraser: Eraser;
   readonly #errors: ErrorSteps;
@@ -44,9 +44,9 @@ export class Calls {
     this.#probe = probe;
     this.#lived = new Lived(tables.database);
     this.#query = new Query(deliveries, this.#lived);
-    this.#log = new StoredActs(tables);
-    this.#acts = new Acts(deliveries, this.#query, this.#log);
-    this.#eraser = new Eraser(deliveries, this.#log);
+    this.#storedActs = new StoredActs(tables);
+    this.#acts = new Acts(deliveries, this.#query, this.#storedActs);
+    this.#eraser = new Eraser(deliveries, this.#storedActs);
     this.#errors = new ErrorSteps(tables);
     this.#facts = new StoredFacts(deliveries, maintenance);
     this.#notes = new StoredNotes(tables.database);
@@ -80,7 +80,7 @@ export class Calls {
         this.#consumers.invalidate();
         return this.#acts.next(call.query, call.from);
       case "acts":
-        return this.#log.list(call.query);
+        return this.#storedActs.list(call.query);
       case "errors":
         return this.#errors.next(call.query, call.from);
       case "erase":

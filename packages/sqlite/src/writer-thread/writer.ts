@@ -225,7 +225,7 @@ export class Writer {
 
   #record(completion: Completion): boolean {
     const { seq, leasedTo, receiver, keepsLease, changes } = completion;
-    // This process may have leased it again.
+    // Its lease was lost, and this process may have it again under another worker's id.
     if (leasedTo !== this.#leases.workerId) return false;
     if (keepsLease) return this.#deliveries.record(completion, "handle");
     const queued = queuedAfter(changes);
