@@ -18,7 +18,7 @@ afterEach(() => void vi.restoreAllMocks());
 
 onEachServer((server) => {
   const open = (prefix = `clock_${++prefixes}`): Inbox =>
-    bullmqInbox({ connection: server().url, prefix, leaseMs: 1_000, logger: false });
+    bullmqInbox({ connection: server().url, prefix, leaseMs: 10_000, logger: false });
 
   /** Starts a receiver whose handler fails `failures` times, each time to be tried again after `retryMs`. */
   async function run(inbox: Inbox, failures: number, retryMs = 300) {

@@ -1,4 +1,4 @@
-import type { ReceiverOptions } from "@reporthook/core";
+import { memoryInbox, type ReceiverOptions } from "@reporthook/core";
 import {
   gate,
   setUp,
@@ -116,6 +116,29 @@ describe("time", () => {
       expect(isAborted()).toBe(client === never ? undefined : true);
       await answer;
     }
+  });
+
+  it("before-ack stores in time although the call that was given up ends while it stores", async () => {
+    const clock = manualClock();
+    const asked = gate();
+    const inbox = Object.assign(memoryInbox(), { add: () => new Promise<never>(() => {}) });
+    const { receiver } = setUp({
+      ...{ verify: "before-ack", autostart: false, clock, inbox },
+      client: { authorize: () => asked.opened.then(() => "valid" as const) },
+    });
+    let status = 0;
+    const answer = receiver.fetch(slowRequest(Promise.resolve())).then((response) => {
+      status = response.status;
+    });
+    await turns();
+    clock.advance(2_500);
+    await turns();
+    asked.open();
+    await turns();
+    clock.advance(1_500);
+    await turns();
+    expect(status).toBe(503);
+    await answer;
   });
 
   it("before-ack answers in time although the clock is set back while the body is read", async () => {

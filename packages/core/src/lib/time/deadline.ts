@@ -41,12 +41,14 @@ export class Deadline implements Timers {
     });
   }
 
-  setTimeout(callback: () => void, ms: number): void {
+  setTimeout(callback: () => void, ms: number): unknown {
     this.#set(callback, ms, this.#clock.running());
+    return callback;
   }
 
-  clearTimeout(): void {
-    this.#late = undefined;
+  /** A step that ends late clears its own timer, not that of the step after it. */
+  clearTimeout(timer: unknown): void {
+    if (this.#late === timer) this.#late = undefined;
   }
 
   /** Ends the deadline, once the request is answered. */
