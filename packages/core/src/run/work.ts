@@ -53,7 +53,8 @@ export class Work {
     this.#inboxFailed = oncePerMinuteEach(clock, logger.error, "error");
     this.#notPruned = oncePerMinute(clock, logger.error);
     time.onError = this.#failed;
-    time.onMinute = () => void this.prune();
+    // Not 60: the timer of a minute may come a millisecond before it by the clock, and lists prune meanwhile.
+    time.onMinute = () => void this.prune(30_000);
   }
 
   /** Whether the inbox is open, or about to be. */
