@@ -68,6 +68,9 @@ export function loggerOf(
   return typeof logger.info === "function" ? { ...safe, info: guarded("info") } : safe;
 }
 
+/** A timer of a minute may come a moment before it, and write its line. */
+const minuteMs = 59_900;
+
 /** Throttles a log line to one a minute; `count` is the number of occurrences since the last line. */
 export function oncePerMinute(
   clock: Pick<ReceiverClock, "running">,
@@ -78,7 +81,7 @@ export function oncePerMinute(
   return (fields, message) => {
     count++;
     const now = clock.running();
-    if (now - last < 60_000) return;
+    if (now - last < minuteMs) return;
     write({ ...fields, count }, message);
     last = now;
     count = 0;
