@@ -5,7 +5,7 @@ import type { Framework } from "./app.ts";
 import { deploy, type Plan } from "./deployment.ts";
 import { rowOf, tableOf } from "./table.ts";
 
-// The long run is `pnpm test:deployments`.
+// The long run: DEPLOYMENT_RESTARTS=20.
 const long = process.env["DEPLOYMENT_RESTARTS"];
 const restarts = Number(long ?? 2);
 const rates = long === undefined ? [50] : [50, 500];

@@ -1,4 +1,4 @@
-import { fork } from "node:child_process";
+import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { hostname, tmpdir } from "node:os";
@@ -157,6 +157,16 @@ async function statsOf(file: string): Promise<string[]> {
   return printed.flatMap(({ problems }) => problems.map(nameOf));
 }
 
+/** Another process on the file, which has given a sign of life. */
+async function beginOther(file: string): Promise<ChildProcess> {
+  const child = fork(otherProcess, [file], {
+    execArgv: ["--conditions=@reporthook/source", "--import", "tsx"],
+  });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  await once(child, "message");
+  return child;
+}
+
 describe("drills", () => {
   test("the service answers 500 for 10 minutes", async () => {
     const { emulator, receiver, send, pass, story, othersSee, log } = begin((one) => {
@@ -269,19 +279,34 @@ describe("drills", () => {
     expect(log()).toContainEqual(expect.stringMatching(/^Notification not stored/));
   });
 
-  test("a process of two hangs", async () => {
-    const { receiver, file, send, story } = begin(
+  test("a process of two hangs, and does not go on", async () => {
+    const { receiver, file, pass, story, othersSee } = begin((one) => {
+      one.on("report.complete", () => {});
+    });
+    await receiver.start();
+    const child = await beginOther(file);
+    expect(await story()).toEqual({ ready: true, problems: [] });
+    child.kill("SIGSTOP");
+    const stalled = [`warning process_stalled ${child.pid} on ${hostname()}`];
+    for (const minutes of [1, 2, 7]) {
+      await pass(minutes * minute);
+      expect(await story()).toEqual({ ready: true, problems: stalled });
+      await othersSee(stalled);
+    }
+    await pass(51 * minute);
+    expect(await story()).toEqual({ ready: true, problems: [] });
+    await othersSee([]);
+  });
+
+  test("a process of two hangs, and goes on", async () => {
+    const { receiver, file, story } = begin(
       (one) => {
         one.on("report.complete", () => {});
       },
       { clock: systemClock },
     );
-    await send(1);
-    const child = fork(otherProcess, [file], {
-      execArgv: ["--conditions=@reporthook/source", "--import", "tsx"],
-    });
-    onTestFinished(() => void child.kill("SIGKILL"));
-    await once(child, "message");
+    await receiver.start();
+    const child = await beginOther(file);
     expect((await receiver.health()).problems).toEqual([]);
     child.kill("SIGSTOP");
     const shows = (text: string) => () =>

@@ -154,7 +154,12 @@ export function split(url: string): { readonly rest: string; readonly token: str
   const at = url.indexOf("?");
   const parts = at === -1 ? [] : url.slice(at + 1).split("&");
   const isToken = (part: string): boolean => part.startsWith(`${parameter}=`);
-  const token = parts.find(isToken)?.slice(parameter.length + 1);
+  // A callback URL may have a fragment, which no request has.
+  const [token] =
+    parts
+      .find(isToken)
+      ?.slice(parameter.length + 1)
+      .split("#", 1) ?? [];
   if (token === undefined) return { rest: url, token: null };
   const others = parts.filter((part) => !isToken(part)).join("&");
   return { rest: url.slice(0, others === "" ? at : at + 1) + others, token };

@@ -1,4 +1,4 @@
-import { type Callbacks, contextOf } from "../callback-urls/callback-url.ts";
+import { type Callbacks, contextOf, split } from "../callback-urls/callback-url.ts";
 import type { ServiceAnswer } from "../client/client.ts";
 import { responseIn } from "../client/service-response.ts";
 import { InvalidReportRequestError, ReporthookError } from "../errors.ts";
@@ -77,7 +77,7 @@ export async function askOnce(
       { ...report, webhook_url: webhookUrl },
       { ...(signal !== undefined && { signal }), context: contextOf(request) },
     );
-    answer = withoutSecret(given, webhookUrl.slice(webhookUrl.lastIndexOf("=") + 1));
+    answer = withoutToken(given, split(webhookUrl).token);
   } catch (error) {
     if (earlier !== null || !isRefusal(error)) throw unsure(error, id);
     const deleted = (read: StoredRequest) => (read.state === "unconfirmed" ? null : read);
@@ -129,7 +129,11 @@ function unsureCopy(cause: unknown, requestId: string): Error {
 }
 
 /** The answer as JSON holds it, without the token, which the service may repeat. */
-function withoutSecret(answer: Partial<ServiceAnswer> | undefined, token: string): ServiceAnswer {
+function withoutToken(
+  answer: Partial<ServiceAnswer> | undefined,
+  token: string | null,
+): ServiceAnswer {
   const { status = 200, body = null } = answer ?? {};
-  return JSON.parse(JSON.stringify({ status, body }).replaceAll(token, "[callback token]"));
+  const text = JSON.stringify({ status, body });
+  return JSON.parse(token === null ? text : text.replaceAll(token, "[callback token]"));
 }

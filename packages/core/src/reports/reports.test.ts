@@ -62,6 +62,24 @@ describe("asking", () => {
     expect(await reports.get("other")).toBeNull();
   });
 
+  it.each(["#a=b", "#top"])(
+    "reports.request() keeps an answer without the token of a URL that ends in %s",
+    async (fragment) => {
+      const callback = { secrets: [secret], url: url + fragment };
+      const { failWith, reports, sent } = make({ callback });
+      const echoed = () => sent.at(-1)?.split("#")[0];
+      failWith(() => Response.json({ to: echoed(), all: sent.at(-1) }, { status: 201 }));
+      const { id } = await reports.request(report);
+      const hidden = `${url}?callback_token=[callback token]`;
+      expect(await reports.get(id)).toMatchObject({
+        answer: { status: 201, body: { to: hidden, all: hidden + fragment } },
+      });
+      failWith(() => new Response(`Can't reach ${echoed()}`, { status: 400 }));
+      const error = await reports.request(report).catch((given: unknown) => given);
+      expect(error).toMatchObject({ body: `Can't reach ${hidden}` });
+    },
+  );
+
   it("reports.request() leaves nothing behind after a clear refusal, and frees the key", async () => {
     const { reports, sent, failWith } = make();
     for (const status of [400, 401, 404, 422]) {
