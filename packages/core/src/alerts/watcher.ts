@@ -6,6 +6,7 @@ import { describe } from "../lib/describe.ts";
 import { type Logger, oncePerMinute } from "../lib/log.ts";
 import { printable } from "../lib/printable.ts";
 import { redactAddresses } from "../lib/redact.ts";
+import { tryGet } from "../lib/safe-get.ts";
 import { setUnrefTimeout } from "../lib/time/clock.ts";
 import { settlesWithin, withTimeout } from "../lib/time/timeout.ts";
 import { messages } from "../log-messages.ts";
@@ -178,9 +179,5 @@ export class AlertWatcher implements Instrumentation {
 }
 
 function toldIn(text: string | null): ToldByKey {
-  try {
-    return (JSON.parse(text ?? "{}") ?? {}) as ToldByKey;
-  } catch {
-    return {};
-  }
+  return tryGet(() => JSON.parse(text ?? "{}") as ToldByKey | null) ?? {};
 }

@@ -1,4 +1,5 @@
 import { assertNoPromise } from "../lib/is-promise.ts";
+import { tryGet } from "../lib/safe-get.ts";
 import type { ReportStatus } from "./events.ts";
 
 /** A JSON object as it came. */
@@ -39,12 +40,8 @@ const places = ["payload", "report", "data"];
 
 /** The bytes as a JSON object, or null when they are none (not UTF-8, not JSON, an array, a string, …). */
 export function toObject(bytes: Uint8Array): JsonObject | null {
-  try {
-    const value: unknown = JSON.parse(utf8.decode(bytes));
-    return isObject(value) ? value : null;
-  } catch {
-    return null;
-  }
+  const value: unknown = tryGet(() => JSON.parse(utf8.decode(bytes)));
+  return isObject(value) ? value : null;
 }
 
 /** `event_type` as it came, or null (document, section "Webhook notification"). */

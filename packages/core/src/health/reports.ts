@@ -1,6 +1,7 @@
 import type { Facts, Notes } from "../inbox/facts.ts";
 import type { Inbox } from "../inbox/inbox.ts";
 import type { RequestCounts } from "../inbox/request-store.ts";
+import { tryGet } from "../lib/safe-get.ts";
 import type { Overdue, ProcessReport } from "./situation.ts";
 
 /** The beginning of the keys of all notes from which problems follow. */
@@ -52,10 +53,6 @@ export function noteOf(report: ProcessReport, isForgotten = false): Record<strin
 
 /** A report of another version may be of another kind. */
 function reportIn(text: Notes[string]): ProcessReport[] {
-  try {
-    const report = JSON.parse(text) as ProcessReport;
-    return typeof report.news === "object" && Number.isFinite(report.at) ? [report] : [];
-  } catch {
-    return [];
-  }
+  const report = tryGet(() => JSON.parse(text) as ProcessReport | null);
+  return typeof report?.news === "object" && Number.isFinite(report.at) ? [report] : [];
 }

@@ -1,3 +1,4 @@
+import { tryGet } from "../lib/safe-get.ts";
 import type { Notes } from "./facts.ts";
 
 /** The numbers of one hour. */
@@ -42,9 +43,5 @@ function numberIn(key: string): number {
 }
 
 function countsIn(text: string): Record<string, unknown> {
-  try {
-    return JSON.parse(text) as Record<string, unknown>;
-  } catch {
-    return {};
-  }
+  return tryGet(() => JSON.parse(text) as Record<string, unknown> | null) ?? {};
 }

@@ -19,6 +19,7 @@ import type { KeptHeaders, NewDelivery } from "../inbox/delivery.ts";
 import { describe } from "../lib/describe.ts";
 import { assertNoPromise, isPromise } from "../lib/is-promise.ts";
 import { redactSecrets } from "../lib/redact.ts";
+import { tryGet } from "../lib/safe-get.ts";
 import type { Deadline } from "../lib/time/deadline.ts";
 import type { SignatureSource } from "../options/receiver-options.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
@@ -160,12 +161,8 @@ function cut(text: string, length: number): string {
 }
 
 function claimsOf(object: JsonObject, headers: KeptHeaders, parse: Parse | undefined): Recognition {
-  try {
-    return recognize(object, headers, parse);
-  } catch {
-    // Anyone can send a body that parse fails on; once released, the handle stage reports the error.
-    return { type: "unknown", reportId: null };
-  }
+  // Anyone can send a body that parse fails on; once released, the handle stage reports the error.
+  return tryGet(() => recognize(object, headers, parse)) ?? { type: "unknown", reportId: null };
 }
 
 // The characters that RFC 6838 allows in a name.
