@@ -135,16 +135,20 @@ describe("an answer whose body was read already", () => {
     return answer;
   };
 
-  it("authorize() goes by the status when the body was read already, and other calls reject without a retry", async () => {
-    const options = { baseUrl: await answering(200, {}, "done"), fetch };
-    const [authorize, ...others] = operations(options);
-    await expect(authorize?.()).resolves.toBe("valid");
-    for (const error of await failures(options, others)) {
-      expect(error).toMatchObject({
-        code: "service_unreachable",
-        serviceStatus: 200,
-        retryable: false,
-      });
-    }
-  });
+  it.each([
+    ["done", "text/plain"],
+    ["<div>Please log in</div>", "text/plain"],
+  ])(
+    "callService() rejects without a retry when the body was read already: %s",
+    async (body, type) => {
+      const options = { baseUrl: await answering(200, { "content-type": type }, body), fetch };
+      for (const error of await failures(options)) {
+        expect(error).toMatchObject({
+          code: "service_unreachable",
+          serviceStatus: 200,
+          retryable: false,
+        });
+      }
+    },
+  );
 });

@@ -3,7 +3,7 @@ import { tryGet } from "../lib/safe-get.ts";
 import { graceMs, isOverdue, systemClock } from "../lib/time/clock.ts";
 import { settlesWithin } from "../lib/time/timeout.ts";
 import { type FetchResponse, readBody } from "./read-response.ts";
-import { type CallProgress, isPage, late, parse, serviceFailure } from "./service-failure.ts";
+import { type CallProgress, late, parse, saysNothing, serviceFailure } from "./service-failure.ts";
 import { responseIn, responseOf, type ServiceResponse } from "./service-response.ts";
 
 /** The second argument of a call to `fetch`. */
@@ -67,7 +67,7 @@ export async function callService(call: ServiceCall): Promise<ExpectedAnswer> {
     await send(call, key, `POST ${redactor.text(call.endpoint)}`, progress, signal);
     const { taken, broken, isWhole, text } = progress;
     if (!isWhole) stop();
-    if (taken && !broken && !isPage(progress))
+    if (taken && !broken && !saysNothing(progress))
       return { status: taken, body: parse(text, redactor) };
     const { endpoint, fetch, secrets } = call;
     const byGlobal = fetch === undefined;
@@ -75,7 +75,8 @@ export async function callService(call: ServiceCall): Promise<ExpectedAnswer> {
   });
   return await called.catch((error) => {
     const { taken } = progress;
-    if (!taken || !call.statusOnly || call.signal?.aborted || isPage(progress)) throw error;
+    const isEnough = call.statusOnly && !saysNothing(progress);
+    if (!taken || !isEnough || call.signal?.aborted) throw error;
     return { status: taken, body: "" };
   });
 }

@@ -30,6 +30,16 @@ describe("pages", () => {
     ["text that no element begins", "text/plain", "Sign in</body></html>"],
     ["elements of an app", "", "<app-root></app-root><script src=app.js></script>"],
     ["a page with a prefix", "text/xml", '<x:html xmlns:x="http://www.w3.org/1999/xhtml"/>'],
+    ["a label", "text/plain", "<label>Password <input type=password></label>"],
+    ["a disclosure", "text/plain", "<details><summary>Log in</summary></details>"],
+    ["an element of an app", "", "<login-box></login-box>"],
+    ["an element of an app after text", "text/plain", "Log in: <login-box></login-box>"],
+    [
+      "a figure, called JSON",
+      "application/json",
+      "<figure><figcaption>Log in</figcaption></figure>",
+    ],
+    ["a legend after text", "text/plain", "Please wait <legend>Log in</legend>"],
     ["a redirect of a browser", "", '<meta http-equiv=refresh content="0;url=/login">'],
     ["braces that are no JSON", "", `{{ greeting }} ${login}`],
     ["UTF-16 of a little endian", "text/plain", Buffer.from(page, "utf16le")],
@@ -57,6 +67,11 @@ describe("pages", () => {
     ["XML with a type", "", '<!DOCTYPE result SYSTEM "r.dtd"><result>ok</result>'],
     ["an envelope", "text/xml", '<s:Envelope xmlns:s="urn:x"><s:Body/></s:Envelope>'],
     ["data", "application/xml", "<data><status>ok</status></data>"],
+    ["XML with names of a page", "text/xml", "<details><label>ok</label></details>"],
+    ["declared XML with a hyphen", "", '<?xml version="1.0"?><auth-result>ok</auth-result>'],
+    ["XML with a hyphen", "application/vnd.example+xml", "<auth-result>ok</auth-result>"],
+    ["data, called text", "text/plain", "<data><status>ok</status></data>"],
+    ["an envelope, called text", "", '<soap-env:Envelope xmlns:soap-env="urn:x"/>'],
     ["less and more", "text/plain", "1 < 2, 3 > 2, <ok@example.com>"],
   ])("authorize() has its verdict when a 200 brings %s", async (_, type, body) => {
     const client = createClient({ baseUrl: await bytes(type, Buffer.from(body)), apiKey: key });

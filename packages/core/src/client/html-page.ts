@@ -1,3 +1,4 @@
+import { tryGet } from "../lib/safe-get.ts";
 import type { BodyText } from "./read-response.ts";
 import type { ServiceResponse } from "./service-response.ts";
 
@@ -5,32 +6,31 @@ import type { ServiceResponse } from "./service-response.ts";
 const elements =
   "html|head|body|title|meta|link|base|script|style|noscript|template|div|p|span|a|h[1-6]|main|section|article|nav|header|footer|aside|form|fieldset|input|button|select|textarea|table|thead|tbody|tr|td|th|ul|ol|li|dl|br|hr|img|svg|iframe|frameset|center|font|b|i|u|strong|em|small|big|pre|blockquote|marquee|dialog|picture|video";
 const element = `<(?:${elements})(?=[\\s/>])`;
+// In XML these are data as well.
+const partStart =
+  /^<(?:abbr|address|area|audio|canvas|caption|cite|datalist|dd|del|details|dt|embed|figcaption|figure|ins|kbd|label|legend|map|mark|menu|meter|object|optgroup|option|progress|q|s|samp|search|slot|sub|summary|sup|[a-z]\w*-[\w-]*)(?=[\s/>])/i;
 const beforeRoot = /^\s*(?:<\?xml[^>]*>\s*|<!--[\s\S]*?-->\s*|<!doctype\s+(?!html)[^>]*>\s*)*/i;
 const pageStart = new RegExp(`^(?:<!--|<!doctype\\s+html|${element})`, "i");
-const markup = new RegExp(`${element}[^<>]*>|</(?:${elements})\\s*>`, "i");
+const markup = new RegExp(`${element}[^<>]*>|</[a-z][\\w:-]*\\s*>`, "i");
 // Data of any kind may have a <title> or a <body>; these make a page of it.
 const inPages = /<(?:script|div|form|iframe)(?=[\s/>])|<a\s[^<>]*href|w3\.org\/1999\/xhtml/i;
 const htmlType = /(?:^|,)\s*(?:text\/html|application\/xhtml)/i;
 
 /** Whether an answer is a page for people, as of a proxy, a login or another site, or a part of one. */
 export function isHtmlPage(response: ServiceResponse, { text, isWhole }: BodyText): boolean {
+  const type = response.header("content-type") ?? "";
   // A service may call an empty answer or a word HTML: many frameworks do so by default.
-  if (htmlType.test(response.header("content-type") ?? ""))
-    return !isWhole || /[<\ufffd]/.test(text);
+  if (htmlType.test(type)) return !isWhole || /[<\ufffd]/.test(text);
   // UTF-16, with or without its mark, is ASCII among these once it is read as UTF-8.
   const plain = text.replace(/[\0\ufeff\ufffd]/g, "");
   const root = plain.replace(beforeRoot, "");
-  if (root.startsWith("<")) return pageStart.test(root) || inPages.test(root);
-  return !isJson(plain, isWhole) && markup.test(plain);
+  if (!root.startsWith("<")) return !isJson(plain, isWhole) && markup.test(plain);
+  const isXml = /xml/i.test(type) || /^\s*<\?xml/i.test(plain);
+  return pageStart.test(root) || inPages.test(root) || (!isXml && partStart.test(root));
 }
 
 /** Whether it is JSON, whose texts may hold markup, or the beginning of JSON. */
 function isJson(text: string, isWhole: boolean): boolean {
   if (!isWhole) return /^\s*[[{"]/.test(text);
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
+  return tryGet(() => JSON.parse(text)) !== undefined;
 }

@@ -30,11 +30,12 @@ export interface FailedCall {
 const maxErrorText = 2_048;
 
 /**
- * Whether the answer is a page for people, which says nothing about the operation. Refusals may be pages: many frameworks answer
- * so.
+ * Whether the answer says nothing about the operation: it is a page for people, or may be one, for the fetch given kept no body.
+ * Refusals may be pages: many frameworks answer so.
  */
-export function isPage({ response, ...body }: CallProgress): boolean {
-  return response !== undefined && response.status < 300 && isHtmlPage(response, body);
+export function saysNothing({ response, broken, ...body }: CallProgress): boolean {
+  if (response === undefined || response.status >= 300) return false;
+  return broken?.by instanceof BodyLost || isHtmlPage(response, body);
 }
 
 /** Parses JSON, else keeps the text; without secrets. */
@@ -102,16 +103,16 @@ function answered(response: ServiceResponse, progress: CallProgress, broke: stri
     return { code: failed, problem: `${said}: ${proxyPassword}`, sent: false, retryable: false };
   }
   const retryable = [408, 425, 429].includes(status) || status >= 500;
-  if (isPage(progress))
+  const by = progress.broken?.by;
+  const isLost = by instanceof BodyLost;
+  if (!isLost && saysNothing(progress))
     return { code: failed, problem: `${said} ${withPage}`, sent: true, retryable };
   if (!progress.taken) {
     const problem = `${said}, which is no documented outcome`;
     return { code: failed, problem, sent: true, retryable };
   }
   // The service took the call: repeating it may do it twice.
-  const by = progress.broken?.by;
-  const how =
-    by instanceof BodyLost ? `but its body is lost (${by.message})` : `then broke off${broke}`;
+  const how = isLost ? `but its body is lost (${by.message})` : `then broke off${broke}`;
   const problem = `${said}, ${how}: it is done, or will be`;
   return { code: "service_unreachable", problem, sent: true, retryable: false };
 }

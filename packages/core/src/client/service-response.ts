@@ -11,6 +11,8 @@ export interface ServiceResponse {
   header(name: string): string | undefined;
   /** Where the body may be: the response, and an error that carries it. */
   readonly parts: readonly unknown[];
+  /** The rejection that carried it. */
+  readonly thrown?: unknown;
 }
 
 /** The answer that a fetch resolved to: a `Response`, or an object that is like one; undefined for anything else. */
@@ -37,7 +39,8 @@ export function responseIn(thrown: unknown): ServiceResponse | undefined {
   const links = chainOf(thrown).map((link) => [safeGet(link, "response"), link]);
   const hasHeaders = (part: unknown): boolean => typeof safeGet(part, "headers") === "object";
   const [whole] = links.filter((parts) => parts.some(hasHeaders)).flatMap(answered);
-  return whole ?? links.flatMap(answered)[0];
+  const response = whole ?? links.flatMap(answered)[0];
+  return response && { ...response, thrown };
 }
 
 function answered(parts: readonly unknown[]): readonly ServiceResponse[] {

@@ -1,10 +1,4 @@
-import {
-  answering,
-  failures,
-  key,
-  operations,
-  rejection,
-} from "@reporthook/test-support/service-calls";
+import { answering, failures, key, rejection } from "@reporthook/test-support/service-calls";
 import axios from "axios";
 import ky from "ky";
 import { ofetch } from "ofetch";
@@ -160,11 +154,60 @@ describe("a body that the fetch given has read", () => {
     ],
   ])("a client names as lost a body %s by fetch and kept nowhere", async (_, given) => {
     const options = { baseUrl: await answering(200, headers, report), fetch: given };
-    for (const error of await failures(options, operations(options).slice(1))) {
+    for (const error of await failures(options)) {
       expect(error).toMatchObject({ code: "service_unreachable", serviceStatus: 200, sent: true });
       expect(error.retryable).toBe(false);
       expect(error.message).toContain("The fetch given read the body and kept none");
     }
+  });
+
+  it.each([
+    [406, "invalid"],
+    [424, "expired"],
+  ])("authorize() needs no body of a %i that the given fetch has read", async (status, verdict) => {
+    const client = createClient({
+      baseUrl: await answering(status, headers, report),
+      apiKey: key,
+      fetch: reading((_status, _text, answer) => answer),
+    });
+    await expect(client.authorize("s")).resolves.toBe(verdict);
+  });
+
+  it.each([
+    ["a status alone", { status: 200 }],
+    ["a status and headers", { statusCode: 200, headers }],
+    ["a response without a body", { response: { status: 200, headers } }],
+  ])("a client names as lost the body of a 200 when the given fetch throws %s", async (_, made) => {
+    const given: Fetch = (url) =>
+      Promise.reject(failed(made, { cause: new SyntaxError(`Unexpected token < of ${url}`) }));
+    for (const error of await failures({ baseUrl: "https://a.example", fetch: given })) {
+      expect(error).toMatchObject({ code: "service_unreachable", serviceStatus: 200, sent: true });
+      expect(error.retryable).toBe(false);
+      expect(error.message).toContain("The fetch given threw the answer without its body");
+      expect(error.cause.cause).toMatchObject({ message: "Request failed" });
+      expect(error.cause.cause.cause.message).toContain("Unexpected token < of https://a.example");
+    }
+  });
+
+  it("authorize() looks for a page in the body of a 200 that the given fetch throws", async () => {
+    const given =
+      (body: string): Fetch =>
+      () =>
+        Promise.reject(failed({ response: { status: 200, headers: {}, data: body } }));
+    const verdictOf = (body: string) =>
+      createClient({ baseUrl: "https://a.example", apiKey: key, fetch: given(body) }).authorize(
+        "s",
+      );
+    await expect(verdictOf("OK")).resolves.toBe("valid");
+    await expect(verdictOf("")).resolves.toBe("valid");
+    await expect(verdictOf("<p>Log in")).rejects.toMatchObject({ code: "service_failed" });
+  });
+
+  it("authorize() takes a thrown 200 whose body is empty as valid", async () => {
+    const answer = { status: 200, headers: { "content-length": "0" } };
+    const given: Fetch = () => Promise.reject(failed({ response: answer }));
+    const client = createClient({ baseUrl: "https://a.example", apiKey: key, fetch: given });
+    await expect(client.authorize("s")).resolves.toBe("valid");
   });
 
   it.each<[string, Fetch]>([
