@@ -5,7 +5,7 @@ import {
   rejection,
   serve,
 } from "@reporthook/test-support/service-calls";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { ServiceError } from "../errors.ts";
 import type { Fetch } from "./call-service.ts";
 import { createClient } from "./client.ts";
@@ -118,6 +118,63 @@ describe("no answer in time", () => {
     }
     await new Promise((resolve) => setTimeout(resolve, 80));
     expect(fetch).not.toHaveBeenCalled();
+  });
+});
+
+describe("an event loop that stood still", () => {
+  /** A call with 5 s of time, whose answer is to come; `pass` has time pass for the process, and fewer for its timers. */
+  async function asking() {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    let now = 0;
+    const clock = vi.spyOn(performance, "now").mockImplementation(() => now);
+    onTestFinished(() => clock.mockRestore());
+    let answer = (_: Response): void => {};
+    const fetch: Fetch = () =>
+      new Promise((resolve) => {
+        answer = resolve;
+      });
+    const client = createClient({
+      baseUrl: "http://a.example",
+      apiKey: key,
+      timeoutMs: 5_000,
+      fetch,
+    });
+    const outcomes: unknown[] = [];
+    const asked = client.authorize("s").catch((error: ServiceError) => error);
+    void asked.then((outcome) => void outcomes.push(outcome));
+    const pass = async (ms: number, timersMs = ms): Promise<void> => {
+      now += ms;
+      vi.advanceTimersByTime(timersMs);
+      await new Promise((resolve) => setImmediate(resolve));
+    };
+    await pass(0);
+    return { asked, outcomes, pass, answer: (response: Response) => answer(response) };
+  }
+
+  it("callService() takes an answer that came while the event loop stood still", async () => {
+    const { asked, outcomes, pass, answer } = await asking();
+    await pass(45_000, 5_000);
+    expect(outcomes).toEqual([]);
+    answer(new Response(null, { status: 406 }));
+    expect(await asked).toBe("invalid");
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("callService() rejects with service_timeout a second after a standstill that brought no answer", async () => {
+    const { asked, outcomes, pass } = await asking();
+    await pass(45_000, 5_000);
+    await pass(999);
+    expect(outcomes).toEqual([]);
+    await pass(1);
+    expect(outcomes).toHaveLength(1);
+    expect(await asked).toMatchObject({ code: "service_timeout", retryable: true });
+  });
+
+  it("callService() rejects with service_timeout at once when the event loop was busy for less than a second", async () => {
+    const { asked, outcomes, pass } = await asking();
+    await pass(5_900, 5_000);
+    expect(outcomes).toHaveLength(1);
+    expect(await asked).toMatchObject({ code: "service_timeout" });
   });
 });
 

@@ -142,6 +142,31 @@ describe("a proxy in the environment", () => {
     await expectFailure({ baseUrl: await closedPort() }, named, later);
   });
 
+  it.each([
+    ["HTTPS_PROXY", "https:"],
+    ["https_proxy", "https:"],
+    ["ALL_PROXY", "https:"],
+    ["http_proxy", "http:"],
+  ])("the error names %s of the environment for an address of %s", async (name, protocol) => {
+    const all = [
+      "HTTPS_PROXY",
+      "https_proxy",
+      "HTTP_PROXY",
+      "http_proxy",
+      "ALL_PROXY",
+      "all_proxy",
+    ];
+    for (const each of [...all, "NO_PROXY", "no_proxy"]) vi.stubEnv(each, undefined);
+    vi.stubEnv(name, "http://user:canary@proxy.example:3128");
+    const named = new RegExp(`name was not found: .*${name} is set, and this fetch ignores it`);
+    await expectFailure({ baseUrl: `${protocol}//nowhere.invalid` }, named, never);
+  });
+
+  it("the error names no proxy of the environment that is for another protocol", async () => {
+    vi.stubEnv("HTTPS_PROXY", "http://proxy.example:3128");
+    await expectFailure({ baseUrl: "http://nowhere.invalid" }, /^((?!_PROXY).)*$/, later);
+  });
+
   it("the error names no proxy for an address that needs none, or where a fetch is given", async () => {
     vi.stubEnv("HTTP_PROXY", "http://proxy.example:3128");
     vi.stubEnv("NO_PROXY", "a.example, .invalid");
