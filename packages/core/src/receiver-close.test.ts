@@ -219,6 +219,28 @@ describe("closing", () => {
     expect(attempts).toEqual([1]);
   });
 
+  it("close() counts what is lost at the timeout with a memory inbox, what runs included", async () => {
+    standStill();
+    const { receiver, send, lines, emulator } = setUp({ concurrency: { handle: 2 } });
+    let running = 0;
+    receiver.on("*", () => {
+      running++;
+      return never();
+    });
+    for (let sent = 0; sent < 5; sent++) await send("report");
+    await turnUntil(() => running === 2);
+    const closing = receiver.close({ timeoutMs: 5_000 });
+    await turns();
+    emulator.clock.advance(4_999);
+    await turns();
+    expect(lines).toEqual([]);
+    emulator.clock.advance(1);
+    await closing;
+    expect(lines).toMatchObject([
+      { level: "error", message: messages.closedWhileWaiting, fields: { waiting: 5 } },
+    ]);
+  });
+
   it("close() resolves in time when the inbox never opens", async () => {
     const inbox = Object.assign(memoryInbox(), { open: never });
     const { receiver } = setUp({ inbox });
