@@ -1,4 +1,4 @@
-// What `pack:all` prints: how a project installs the tarballs.
+// The text of `pack:all`: how a project installs the tarballs.
 
 /** A path as a shell takes it. */
 const quoted = (path) => (/^[\w./@+-]+$/.test(path) ? path : `"${path}"`);
@@ -18,7 +18,7 @@ function installLine(packages, names) {
   return `npm install ${tarballs.join(" \\\n    ")}`;
 }
 
-/** The text for tarballs in a folder: where Node has no SQLite of its own, an inbox in a file needs libsql beside it. */
+/** The text for tarballs in a folder: where Node has no `node:sqlite`, an inbox in a file needs libsql beside it. */
 export function installAdvice(packages, folder, hasSqlite) {
   const app = ["@reporthook/core", "@reporthook/sqlite", "@reporthook/express"];
   return `

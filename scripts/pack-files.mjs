@@ -1,4 +1,4 @@
-// What a tarball may carry.
+// The files that a tarball may carry.
 
 const carried = /^(package\.json|README\.md|LICENSE|dist\/cjs\/package\.json)$/;
 const built = /^dist\/(esm|cjs)\/([\w-]+\/)*[\w-]+\.(js|d\.ts)$/;
