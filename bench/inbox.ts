@@ -64,7 +64,8 @@ export function workersOn(
   };
 }
 
-async function inNewFolder<T>(run: (folder: string) => Promise<T>): Promise<T> {
+/** Runs in a new folder, and deletes that. */
+export async function inNewFolder<T>(run: (folder: string) => Promise<T>): Promise<T> {
   const folder = newFolder();
   try {
     return await run(folder);

@@ -8,6 +8,7 @@ import { acknowledge, latency, sustained } from "./benchmarks/http.ts";
 import { withoutHttp, workers } from "./benchmarks/inbox.ts";
 import { peers } from "./benchmarks/peers.ts";
 import { queues } from "./benchmarks/queues.ts";
+import { reports } from "./benchmarks/reports.ts";
 import { telemetry } from "./benchmarks/telemetry.ts";
 import { stopChildren } from "./child.ts";
 import { type Builds, type FoundGroup, measureGroup } from "./measure.ts";
@@ -31,6 +32,7 @@ const benchmarks: readonly Benchmark[] = [
   workers,
   peers,
   telemetry,
+  reports,
   growth,
 ];
 
@@ -49,7 +51,7 @@ after each benchmark. Ctrl-C ends it with what was measured until then, a second
 
   rows           only what the report's first table shows
   NAME           only this benchmark, or only one group of it; nothing is written unless --out is given
-  --rounds N     so many rounds instead of ${efforts.full.rounds}; peers and growth take no more than 3
+  --rounds N     so many rounds instead of ${efforts.full.rounds}; peers, reports and growth take no more than 3
   --quick        few and short rounds, to see that everything runs
   --against DIR  also measures the packages of another checkout, in turns with these, and shows both side by side
   --profile DIR  has each process leave a CPU profile there

@@ -10,6 +10,7 @@ import {
 } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { promisify } from "node:util";
+import { strayFiles } from "./pack-files.mjs";
 import { linksOf, packedMarkdown, placeInCore } from "./pack-links.mjs";
 
 const root = resolve(import.meta.dirname, "..");
@@ -132,8 +133,11 @@ export function lintLinks({ name, markdown }, modules) {
   if (dead.length > 0) throw new Error(`Links that lead nowhere:\n${dead.join("\n")}`);
 }
 
-/** Rejects when publint or attw finds anything in a tarball. */
-export async function lint({ tarball, entries }) {
+/** Rejects when publint or attw finds anything in a tarball, or a file is in it by mistake. */
+export async function lint(one) {
+  const { name, tarball, entries } = one;
+  const stray = strayFiles(one);
+  if (stray.length > 0) throw new Error(`${name} carries stray files:\n${stray.join("\n")}`);
   await run("publint", ["run", tarball, "--strict"]);
   // A program has nothing to import.
   if (entries.length === 0) return;

@@ -3,7 +3,7 @@ import type { IncomingMessage, RequestListener } from "node:http";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 
-interface Database {
+export interface Database {
   exec(sql: string): unknown;
   prepare(sql: string): { run(...values: unknown[]): unknown };
 }
@@ -13,7 +13,7 @@ interface Database {
  * each notification on the event loop, 200 once it is synced.
  */
 export function fileByHand(folder: string): RequestListener {
-  const database = open(join(folder, "by-hand.db"));
+  const database = openDatabase(join(folder, "by-hand.db"));
   database.exec(`
     PRAGMA journal_mode = WAL;
     PRAGMA synchronous = FULL;
@@ -46,8 +46,8 @@ function bodyOf(req: IncomingMessage): Promise<Buffer> {
   });
 }
 
-/** With the module that `@reporthook/sqlite` would take. */
-function open(path: string): Database {
+/** Opens a file with the module that `@reporthook/sqlite` would take. */
+export function openDatabase(path: string): Database {
   const builtin = process.getBuiltinModule("node:sqlite") as Record<string, unknown> | undefined;
   const inbox = createRequire(import.meta.url).resolve("@reporthook/sqlite");
   const found = builtin?.["DatabaseSync"] ?? createRequire(inbox)("libsql");

@@ -12,6 +12,7 @@ import {
   type Parse,
   type Receiver,
   type ReportStatus,
+  type RequestRecord,
   type Schema,
 } from "@reporthook/core";
 import { nodeHandler } from "@reporthook/core/node";
@@ -226,6 +227,9 @@ test("callback.require gives every report a context, and callbackUrl() asks for 
         expectTypeOf(event.context).toEqualTypeOf<Context>();
       }
     });
+    receiver.on("report.overdue", ({ context }) => {
+      expectTypeOf(context).toEqualTypeOf<Context>();
+    });
     receiver.on(["test_webhook_endpoint", "unknown"], ({ context }) => {
       expectTypeOf(context).toEqualTypeOf<Context | undefined>();
     });
@@ -235,9 +239,23 @@ test("callback.require gives every report a context, and callbackUrl() asks for 
     // @ts-expect-error no context
     void receiver.callbackUrl(base, { context: undefined });
   }
+  const report = { domains: ["example.com"] };
+  for (const { reports } of [named, inferred]) {
+    const asked = [
+      reports.request(report, { context: { customer: "c-1" }, idempotencyKey: "k" }),
+      // @ts-expect-error no context
+      reports.request(report),
+      // @ts-expect-error no context
+      reports.request(report, { idempotencyKey: "k" }),
+      // @ts-expect-error another context
+      reports.request(report, { context: { customer: 5 } }),
+    ];
+    for (const one of asked) one.catch(() => {});
+  }
   lax.on("report", ({ context }) => {
     expectTypeOf(context).toEqualTypeOf<Context | undefined>();
   });
+  lax.reports.request(report).catch(() => {});
   void lax.callbackUrl(base);
   void unnamed.callbackUrl(base);
   const handler: EventHandler<"report.complete", Context> = () => {};
@@ -245,6 +263,39 @@ test("callback.require gives every report a context, and callbackUrl() asks for 
   const same: Receiver<Context> = named;
   expect(same).toBe(named);
   for (const mountOn of [toExpress, toKoa, toHono]) expect(mountOn(named)).toBeTypeOf("function");
+});
+
+test("the events of a request, its record and its answer have the types of their receiver", () => {
+  type Context = { readonly customer: string };
+  const receiver = createReceiver<Context>({ client, inbox: memoryInbox(), autostart: false });
+  made.push(receiver);
+  const { reports } = receiver;
+  receiver.on("report", (event) => {
+    expectTypeOf(event.requestId).toEqualTypeOf<string | null>();
+    expectTypeOf<typeof event.type>().not.toExtend<"report.overdue">();
+  });
+  receiver.on("report.overdue", (event) => {
+    expectTypeOf(event).toEqualTypeOf<EventOf<"report.overdue", Context>>();
+    expectTypeOf(event.context).toEqualTypeOf<Context | undefined>();
+    expectTypeOf(event.requestId).toBeString();
+    expectTypeOf(event.confirmed).toBeBoolean();
+    expectTypeOf(event.lastStatus).toEqualTypeOf<"processing" | null>();
+    expectTypeOf([event.requestedAt, event.dueAt]).toEqualTypeOf<Date[]>();
+    // @ts-expect-error no notification brought it
+    event.status;
+  });
+  receiver.on("*", (event) => {
+    if (event.type === "report.overdue") expectTypeOf(event.lastStatus).not.toBeUndefined();
+    // @ts-expect-error a test is of no request
+    event.requestId;
+  });
+  expectTypeOf(reports.get).returns.resolves.toEqualTypeOf<RequestRecord<Context> | null>();
+  expectTypeOf(reports.wait).returns.resolves.toEqualTypeOf<RequestRecord<Context>>();
+  expectTypeOf(reports.request).returns.resolves.toHaveProperty("id").toBeString();
+  // @ts-expect-error no final status
+  reports.settle("id", "processing").catch(() => {});
+  // @ts-expect-error another context
+  reports.request({ domains: ["example.com"] }, { context: "c-1" }).catch(() => {});
 });
 
 test("a handler for more than its names is taken, a handler for less or for another schema is not", () => {

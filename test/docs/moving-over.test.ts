@@ -30,14 +30,17 @@ const movedOver =
 
 /** The outcome of each row of the table in docs/moving-over.md: the answer, and how often it is published. */
 const rows = {
-  genuine: { before: [200, 1], after: [200, 1] },
-  forged: { before: [401, 0], after: [401, 0] },
-  unsigned: { before: [401, 0], after: [401, 0] },
-  "an unsigned test": { before: [401, 0], after: [200, 0] },
-  "no verdict at first": { before: [401, 0], after: [200, 1] },
-  "publish throws at first": { before: [500, 0], after: [200, 1] },
-  "sent twice": { before: [200, 2], after: [200, 1] },
+  genuine: { row: "the answer", before: [200, 1], after: [200, 1] },
+  forged: { row: "forged, or without a signature", before: [401, 0], after: [401, 0] },
+  unsigned: { row: "forged, or without a signature", before: [401, 0], after: [401, 0] },
+  "an unsigned test": { row: "the test notification, unsigned", before: [401, 0], after: [200, 0] },
+  "no verdict at first": { row: "the service gives no verdict", before: [401, 0], after: [200, 1] },
+  "publish throws at first": { row: "`publish` throws", before: [500, 0], after: [200, 1] },
+  "sent twice": { row: "the same notification comes again", before: [200, 2], after: [200, 1] },
 } as const;
+
+/** The rows that other tests show: what they say of a crash and the API key does not depend on the route. */
+const elsewhere = ["the process crashes in `publish`", "the API key", "tests"];
 
 describe.each<[string, "before" | "after", StartShop]>([
   ["Express", "before", expressBefore],
@@ -128,6 +131,20 @@ describe.each<[string, "before" | "after", StartShop]>([
     const answer = await fetch(`${base}/orders`, init);
     expect([answer.status, await answer.json()]).toEqual([201, { id: 1 }]);
   });
+});
+
+test("each row of the page's table has a case, with the statuses that the page tells", async () => {
+  const page = await readFile(`${root}/docs/moving-over.md`, "utf8");
+  const cells = [...page.matchAll(/^\| (.+) \|$/gm)].map(([, row = ""]) => row.split(/ +\| /));
+  const table = new Map(cells.slice(2).map(([event = "", ...told]) => [event, told]));
+  const ours = Object.values(rows);
+  expect(new Set(table.keys())).toEqual(new Set([...ours.map(({ row }) => row), ...elsewhere]));
+  for (const { row, before, after } of ours) {
+    const told = (table.get(row) ?? []).map((text) => /^\d{3}/.exec(text)?.[0]);
+    for (const [at, [status]] of [before, after].entries()) {
+      expect([row, told[at] ?? String(status)]).toEqual([row, String(status)]);
+    }
+  }
 });
 
 testWith(missingProgram("git"))("the page shows the commits as they are", async () => {

@@ -29,7 +29,7 @@ async function cliWith(env: Record<string, string>, ...args: string[]) {
 }
 
 testWith(noRedis)(
-  "the command line lists, shows and releases deliveries in queues, and prints no password",
+  "the command line shows and releases deliveries in queues, settles reports, and prints no password",
   async () => {
     const server = await startRedis(["--requirepass", "open-sesame"]);
     const url = server.url.replace("redis://", "redis://:open-sesame@");
@@ -65,13 +65,26 @@ testWith(noRedis)(
     expect(handled).toEqual([id]);
 
     const { id: requestId } = await receiver.reports.request({ domains: ["ada.example"] });
+    const reports = async (...args: string[]) => {
+      const result = await cli("reports", ...args, "--inbox", url, "--json");
+      results.push(result);
+      return { code: result.code, value: JSON.parse(result.out) as unknown };
+    };
+    const found = { id: requestId, state: "open", report: { domains: ["ada.example"] } };
+    expect((await reports("list")).value).toMatchObject({ requests: [found] });
+    expect((await reports("show", requestId)).value).toMatchObject({ ...found, deliveries: null });
+    const settled = { id: requestId, settled: true };
+    expect(await reports("settle", requestId, "complete")).toEqual({ code: 0, value: settled });
+    await receiver.idle({ timeoutMs: 60_000 });
+    expect(handled).toHaveLength(2);
+    expect((await reports("settle", requestId, "complete")).code).toBe(1);
     const erase = ["inbox", "erase", "--inbox", url, "--yes", "--request-id"];
     const erased = await cli(...erase, requestId);
     expect([erased.code, erased.err]).toEqual([
       1,
       expect.stringMatching(/Erased 1 request, and n/),
     ]);
-    expect(await receiver.reports.get(requestId)).toMatchObject({ state: "open", report: {} });
+    expect(await receiver.reports.get(requestId)).toMatchObject({ state: "complete", report: {} });
     const none = await cli(...erase, "no-such");
     expect([none.code, none.err]).toEqual([1, expect.stringContaining("BullMQ can't look")]);
 
@@ -83,7 +96,7 @@ testWith(noRedis)(
     expect(told).toMatchObject({ url: expect.any(String) });
     const { url: shown } = told;
     const overview = await fetch(`${shown}api/overview`);
-    expect(await overview.text()).toContain('"handled":1');
+    expect(await overview.text()).toContain('"handled":2');
     const searched = await fetch(`${shown}api/deliveries?event=report.complete`);
     expect(searched.status).toBe(400);
     expect(await searched.json()).toMatchObject({ code: "not_searchable" });

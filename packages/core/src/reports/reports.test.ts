@@ -1,10 +1,11 @@
 import { inspect } from "node:util";
 import { setUp, turns, turnUntil } from "@reporthook/test-support/receiver-setup";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createClient } from "../client/client.ts";
 import { DoNotRetry } from "../errors.ts";
 import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
 import type { RequestStore } from "../inbox/request-store.ts";
+import { realClock } from "../lib/time/real-timers.ts";
 import { messages } from "../log-messages.ts";
 import type { ReceiverOptions } from "../options/receiver-options.ts";
 
@@ -360,6 +361,20 @@ describe("the end", () => {
     expect(await reports.counts()).toMatchObject({ complete: 1, overdue: 0 });
   });
 
+  it("report.overdue has the last status, and a handler for report does not see it", async () => {
+    const { emulator, receiver, reports, notify, seen } = make();
+    const ofReports: string[] = [];
+    receiver.on("report", ({ type }) => void ofReports.push(type));
+    receiver.on("report.overdue", ({ lastStatus }) => void ofReports.push(`overdue ${lastStatus}`));
+    await reports.request(report);
+    await notify("processing");
+    await receiver.idle();
+    emulator.clock.advance(day);
+    await receiver.idle();
+    expect(seen[1]).toMatchObject({ type: "report.overdue", lastStatus: "processing" });
+    expect(ofReports).toEqual(["report.processing", "overdue processing"]);
+  });
+
   it("a request whose report.overdue was handled is told as overdue, though the sweep could not note it", async () => {
     const inbox = memoryInbox();
     const { emulator, receiver, reports, notify, seen } = make({ inbox });
@@ -489,6 +504,28 @@ describe("the end", () => {
     await receiver.close();
     await expect(closed).rejects.toMatchObject({ code: "closed" });
     await expect(reports.request(report)).rejects.toMatchObject({ code: "closed" });
+  });
+
+  it("reports.wait() looks again after 250 ms, then less and less often, until another process has settled it", async () => {
+    const inbox = memoryInbox();
+    const { reports } = make({ inbox });
+    const { id } = await reports.request(report);
+    const pauses: number[] = [];
+    const timer = vi.spyOn(realClock, "setTimeout").mockImplementation((look, ms) => {
+      pauses.push(ms);
+      return setImmediate(pauses.length < 10 ? look : () => void settle().then(look));
+    });
+    onTestFinished(() => timer.mockRestore());
+    const settle = async () => {
+      const read = await inbox.requests?.get(id);
+      if (!read) throw new Error("The request is gone");
+      const settled = { state: "complete", settledAt: 1, version: read.version + 1 } as const;
+      await inbox.requests?.replace(read, { ...read, ...settled });
+    };
+    expect(await reports.wait(id)).toMatchObject({ state: "complete" });
+    expect(pauses.slice(0, 2)).toEqual([250, 375]);
+    expect(pauses).toEqual(pauses.toSorted((one, other) => one - other));
+    expect(pauses.slice(8)).toEqual([5_000, 5_000]);
   });
 
   it("reports.request() that is answered after close() opens the inbox no more, and says what stays unconfirmed", async () => {

@@ -242,6 +242,22 @@ test("send() has failed after 5 seconds when a fault delays longer, and arrives 
   expect(deliveries).toMatchObject([outcome]);
 });
 
+test("a notification overtakes one that a fault delays", async () => {
+  const arrived: (string | null)[] = [];
+  const { send, faults, clock, settled } = outboxOf(async (request) => {
+    arrived.push(await request.text());
+    return new Response();
+  });
+  const of = (body: string) => send({ ...parcel, notification: { ...parcel.notification, body } });
+  faults.set("delivery", { delayMs: 10_000, times: 1 });
+  const first = of("first");
+  expect(await of("second")).toMatchObject({ failed: false });
+  clock.advance(10_000);
+  expect(await first).toMatchObject({ failed: true });
+  await vi.waitFor(() => expect(arrived).toEqual(["second", "first"]));
+  await settled();
+});
+
 test("send() succeeds when a fault delays by less than 5 seconds", async () => {
   const { send, faults, clock } = outboxOf(async () => new Response());
   faults.set("delivery", { delayMs: 4_000 });

@@ -1,0 +1,76 @@
+import type { StoredRequest } from "@reporthook/core";
+import { dayMs } from "@reporthook/core/store";
+import { testWith } from "@reporthook/test-support/needs";
+import { noRedis, startRedis } from "@reporthook/test-support/servers";
+import { expect, onTestFinished } from "vitest";
+import { bullmqInbox } from "../index.ts";
+
+const later = { confirmedAt: null, processingAt: null, settledAt: null, overdueAt: null };
+
+function made(id: string, parts: Partial<StoredRequest>): StoredRequest {
+  return {
+    ...{ id, receiver: "a", idempotencyKey: null, state: "open", dueAt: 0, settledAt: null },
+    ...{ isTold: false, version: 0, report: {}, context: null, reportId: null, answer: null },
+    ...{ dates: { requestedAt: 0, dueAt: 0, ...later }, claims: {}, ...parts },
+  };
+}
+
+testWith(noRedis)(
+  "prune() deletes settled requests like parked deliveries, others 30 days after they were due and told",
+  async () => {
+    const server = await startRedis();
+    const retention = { handledMs: dayMs, parkedMs: 2 * dayMs };
+    const inbox = bullmqInbox({ connection: server.url, logger: false, retention });
+    onTestFinished(async () => {
+      await inbox.close();
+      await server.stop();
+    });
+    const { requests } = inbox;
+    if (requests === undefined) throw new Error("It keeps none");
+    const now = Date.now();
+    const settled = { state: "complete", settledAt: now } as const;
+    const open = made("3", {});
+    for (const one of [
+      made("0", { ...settled, settledAt: now + 1 }),
+      made("1", { ...settled, idempotencyKey: "k" }),
+      made("2", { ...settled, receiver: "b", state: "internal_error" }),
+      open,
+      made("4", { dueAt: now, isTold: true }),
+      made("5", { dueAt: now, state: "unconfirmed" }),
+    ]) {
+      expect(await requests.add(one)).toBeNull();
+    }
+    await requests.replace(open, { ...open, ...settled, version: 1 });
+    const left = async (ms: number, dryRun = false) => {
+      await inbox.prune(new Date(now + ms), { dryRun });
+      return (await requests.list({ limit: 10 })).map(({ id }) => id).join("");
+    };
+    expect(await left(2 * dayMs - 1)).toBe("012345");
+    expect(await left(2 * dayMs, true)).toBe("012345");
+    expect(await left(2 * dayMs)).toBe("045");
+    const counts = { unconfirmed: 1, open: 1, complete: 1, internal_error: 0, overdue: 1 };
+    expect(await requests.counts()).toEqual(counts);
+    const again = made("6", { idempotencyKey: "k", isTold: true, dueAt: now });
+    expect(await requests.add(again)).toBeNull();
+    expect(await left(30 * dayMs - 1)).toBe("456");
+    expect(await left(30 * dayMs)).toBe("5");
+    expect(await left(300 * dayMs)).toBe("5");
+  },
+);
+
+testWith(noRedis)("prune() deletes settled requests, however many there are", async () => {
+  const server = await startRedis();
+  const inbox = bullmqInbox({ connection: server.url, logger: false });
+  onTestFinished(async () => {
+    await inbox.close();
+    await server.stop();
+  });
+  const { requests } = inbox;
+  const ids = Array.from({ length: 1_001 }, (_, at) => String(at).padStart(4, "0"));
+  const settled = { state: "complete", settledAt: 1 } as const;
+  await Promise.all(ids.map((id) => requests?.add(made(id, settled))));
+  expect((await requests?.counts())?.complete).toBe(1_001);
+  await inbox.prune(new Date());
+  expect(await requests?.list({ limit: 10 })).toEqual([]);
+  expect((await requests?.counts())?.complete).toBe(0);
+});

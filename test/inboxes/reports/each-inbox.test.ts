@@ -1,0 +1,155 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { bullmqInbox } from "@reporthook/bullmq";
+import {
+  createReceiver,
+  type EventOf,
+  type Inbox,
+  memoryInbox,
+  type ReportRequest,
+} from "@reporthook/core";
+import { sqliteInbox } from "@reporthook/sqlite";
+import { testWith } from "@reporthook/test-support/needs";
+import { patient } from "@reporthook/test-support/patient";
+import { turns, turnUntil } from "@reporthook/test-support/receiver-setup";
+import { noRedis, type Server, startRedis } from "@reporthook/test-support/servers";
+import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import { secret, url } from "./scene.ts";
+
+const report = { domains: ["example.com"] };
+const context = { customer: "c-1" };
+let prefixes = 0;
+let redis: Promise<Server> | undefined;
+afterAll(async () => await (await redis)?.stop());
+
+/** The inbox of each process: a receiver refuses a second one of its name on its store, unless that is in another process. */
+const asOfAnotherProcess = (inbox: Inbox) => Object.assign(inbox, { identity: {} });
+
+/** The inboxes of two processes on one store; in memory there is one. */
+const stores = {
+  memory: async () => [memoryInbox()],
+  SQLite: async () => {
+    const folder = mkdtempSync(join(tmpdir(), "reporthook-reports-"));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const open = () => asOfAnotherProcess(sqliteInbox(join(folder, "inbox.db")));
+    return [open(), open()];
+  },
+  Redis: async () => {
+    redis ??= startRedis();
+    const options = { connection: (await redis).url, prefix: `reports_${++prefixes}` };
+    const open = () => asOfAnotherProcess(bullmqInbox({ ...options, logger: false }));
+    return [open(), open()];
+  },
+} satisfies Record<string, () => Promise<Inbox[]>>;
+
+/** Receivers on the inboxes of a store: the first asks, and the last is told. */
+async function receiversOn(inboxes: readonly Inbox[]) {
+  const sent: string[] = [];
+  const seen: EventOf[] = [];
+  const all = inboxes.map((inbox) =>
+    createReceiver({
+      client: {
+        authorize: async () => "valid",
+        async requestReport({ webhook_url }: ReportRequest) {
+          sent.push(webhook_url ?? "");
+          return { status: 202, body: {} };
+        },
+      },
+      ...{ inbox, callback: { secrets: [secret], url }, logger: false, ...patient },
+    }),
+  );
+  for (const receiver of all) receiver.on("*", (event) => void seen.push(event));
+  onTestFinished(async () => void (await Promise.all(all.map((one) => one.close()))));
+  const [asking, told] = [all[0], all.at(-1)];
+  if (asking === undefined || told === undefined) throw new Error("There is no inbox");
+  const idle = async () => {
+    await Promise.all(all.map((one) => one.start()));
+    await Promise.all(all.map((one) => one.idle({ timeoutMs: 120_000 })));
+  };
+  let notified = 0;
+  const notify = async (receiver: typeof told, status: string) => {
+    const headers = { "X-svc-authorization": `s-${++notified}` };
+    const body = JSON.stringify({ status, report_id: "r-1" });
+    const request = new Request(sent[0] ?? "", { method: "POST", headers, body });
+    expect((await receiver.fetch(request)).status).toBe(200);
+    await idle();
+  };
+  return { asking, told, sent, seen, idle, notify };
+}
+
+describe.each(Object.entries(stores))("%s", (kind, open) => {
+  const test = testWith(kind === "Redis" ? noRedis : null);
+
+  test("a report is followed to its end by two processes, and each status is handled once", async () => {
+    const { asking, told, sent, seen, notify } = await receiversOn(await open());
+    const options = { context, idempotencyKey: "k" };
+    const { id, answer } = await asking.reports.request(report, options);
+    expect(await told.reports.request(report, options)).toEqual({ id, answer });
+    expect(sent).toHaveLength(1);
+    await notify(told, "processing");
+    expect(await asking.reports.get(id)).toMatchObject({ processingAt: expect.any(Date) });
+    for (const receiver of [told, asking, told]) await notify(receiver, "complete");
+    const about = { requestId: id, context, reportId: "r-1" };
+    expect(seen).toMatchObject([
+      { type: "report.processing", ...about },
+      { type: "report.complete", ...about },
+    ]);
+    expect(await asking.reports.wait(id)).toMatchObject({ state: "complete", reportId: "r-1" });
+    const none = { unconfirmed: 0, open: 0, internal_error: 0, overdue: 0 };
+    expect(await told.reports.counts()).toEqual({ ...none, complete: 1 });
+  });
+
+  test("report.overdue is told once by two processes, and a later status is handled", async () => {
+    const { asking, told, seen, idle, notify } = await receiversOn(await open());
+    const { id } = await asking.reports.request(report, { context, overdueMs: 1 });
+    const { dueAt } = (await asking.reports.get(id)) ?? {};
+    await turnUntil(() => Date.now() > Number(dueAt));
+    await idle();
+    await idle();
+    expect(seen).toMatchObject([{ type: "report.overdue", requestId: id, context }]);
+    expect(await told.reports.list({ state: "overdue" })).toMatchObject([{ id }]);
+    await notify(told, "internal_error");
+    expect(seen.slice(1)).toMatchObject([{ type: "report.internal_error", requestId: id }]);
+    expect(await asking.reports.counts()).toMatchObject({ internal_error: 1, overdue: 0 });
+  });
+
+  test("reports.settle() in one of two processes answers reports.wait() in the other", async () => {
+    const inboxes = await open();
+    const { requests } = inboxes[0] ?? {};
+    const get = requests?.get;
+    let looks = 0;
+    const counted: typeof get = async (...given) => {
+      const found = (await get?.(...given)) ?? null;
+      looks++;
+      return found;
+    };
+    Object.assign(requests ?? {}, { get: counted });
+    const { asking, told, seen, idle } = await receiversOn(inboxes);
+    const { id } = await asking.reports.request(report, { context });
+    const before = looks;
+    const waiting = asking.reports.wait(id);
+    await turnUntil(() => looks > before);
+    await turns();
+    const body = { file: "r" };
+    const settling = [1, 2].map(() => told.reports.settle(id, "complete", { body }));
+    expect((await Promise.all(settling)).filter(Boolean)).toEqual([true]);
+    expect(await waiting).toMatchObject({ id, state: "complete", context });
+    await idle();
+    expect(seen).toMatchObject([
+      { type: "report.complete", requestId: id, verification: "settled", body, context },
+    ]);
+    expect(await asking.reports.settle(id, "complete")).toBe(false);
+  });
+});
+
+it("receiver.reports on PostgreSQL rejects with a TypeError that says what to set", async () => {
+  const inbox = bullmqInbox({ connection: "postgres://127.0.0.1:1/none", logger: false });
+  const { asking, sent } = await receiversOn([inbox]);
+  for (const call of [asking.reports.request(report), asking.reports.list()]) {
+    const failure = await call.catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(TypeError);
+    expect(String(failure)).toMatch(/keeps no requests\. .* bullmqInbox on Redis/);
+  }
+  expect(sent).toEqual([]);
+});
