@@ -122,10 +122,10 @@ export class NewsDesk {
   /** Called with each result: of the refused ones, some are lost. */
   answered(result: ReceiveResult, isSigned: () => boolean): void {
     if (!("refused" in result)) return;
-    const { refused: code, isOurs = false } = result;
-    const isCertain = lostCertainly.includes(code) || (isOurs && lostPerhaps.includes(code));
-    if (!isCertain && !lostPerhaps.includes(code)) return;
-    if (!isOurs && !isSigned()) return;
+    const { refused: code, isOurs } = result;
+    if (!lostCertainly.includes(code) && !lostPerhaps.includes(code)) return;
+    if (isOurs !== true && !isSigned()) return;
+    const isCertain = isOurs ?? lostCertainly.includes(code);
     const now = this.#clock.now();
     forget(this.#lost, minuteMs, now - hourMs);
     if (this.#lost.size === 0) this.#lostSince = now;
