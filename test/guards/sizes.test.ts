@@ -22,7 +22,7 @@ const maxAdapterLines = 60;
 const maxFunctionLines = 70;
 /** All that a reader has to read: a feature that raises one of these does so where everybody sees it. */
 const maxLines = {
-  "core/src": 14_774,
+  "core/src": 14_775,
   "core/src/inbox/memory": 823,
   "sqlite/src": 7_162,
   "cli/src": 4_765,

@@ -251,7 +251,7 @@ describe("problems", () => {
     });
   });
 
-  it("requests of which a function fails to read the signature are lost, perhaps", async () => {
+  it("a request of which a function fails to read the signature is lost, perhaps", async () => {
     const { receiver, send } = setUp({ signature: fails });
     expect((await send("report.complete")).status).toBe(503);
     const lost = { code: "lost", severity: "warning", count: 1 };

@@ -30,9 +30,9 @@ export class NewsDesk {
   /** Until no delivery waits because of a failed handler. */
   failingSince: number | null = null;
   /** When this process was last seen awake, or began: others were not watched before. */
-  awakeSince: number;
+  awakeSince = 0;
   #id: string | undefined;
-  #since: number;
+  #since = 0;
   /** Whether the inbox fails, as it says itself. */
   #saidToFail: News["fails"] = null;
   #notStored: { readonly since: number; readonly at: number; readonly error: string } | null = null;
@@ -56,8 +56,7 @@ export class NewsDesk {
   constructor(clock: ReceiverClock, needsToken: boolean) {
     this.#clock = clock;
     this.#needsToken = needsToken;
-    this.#since = clock.now();
-    this.awakeSince = this.#since;
+    this.joined();
   }
 
   /** Called once the time of the inbox is joined. */
