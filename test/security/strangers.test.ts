@@ -158,7 +158,7 @@ const json = { "content-type": "application/json" };
 const signed = { ...json, "X-svc-authorization": "junk" };
 const secrets = ["0123456789abcdef0123456789abcdef"];
 
-/** What strangers can send: the name, what it does, and the problems that the default options show of it. */
+/** The requests of strangers: a name, how one is sent, and the problems that the default options show of it. */
 const sendings: readonly (readonly [
   string,
   (setup: Setup, turn: number) => Promise<unknown>,

@@ -112,7 +112,7 @@ describe("health", () => {
       const inbox = memoryInbox();
       const { receiver } = setUp({ inbox });
       vi.spyOn(inbox, question).mockImplementation(never);
-      // Timers of one turn fire in the order of their times, however slow the machine is.
+      // Timers of one turn fire in the order of their times, also on a slow machine.
       const late = new Promise((resolve) => setTimeout(() => resolve("late"), 500));
       const ready = { ready: true, countedAt: null };
       expect(await Promise.race([receiver.health(), late])).toMatchObject(ready);
