@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Inbox, memoryInbox, ServiceError } from "@reporthook/core";
+import { type Inbox, memoryInbox, type ReceiverOptions, ServiceError } from "@reporthook/core";
 import { sqliteInbox } from "@reporthook/sqlite";
-import { setUp, turns } from "@reporthook/test-support/receiver-setup";
+import { type Setup, setUp, slowRequest, turns } from "@reporthook/test-support/receiver-setup";
 import { describe, expect, it, onTestFinished } from "vitest";
 
 /** The service's answer about a signature; it throws for an answer without a verdict. */
@@ -151,5 +151,110 @@ describe("the key", () => {
     isRefused = false;
     await rest(35);
     expect(seen.length).toBe(45);
+  });
+});
+
+const json = { "content-type": "application/json" };
+const signed = { ...json, "X-svc-authorization": "junk" };
+const secrets = ["0123456789abcdef0123456789abcdef"];
+
+/** The requests of strangers: a name, how one is sent, and the problems that the default options show of it. */
+const sendings: readonly (readonly [
+  string,
+  (setup: Setup, turn: number) => Promise<unknown>,
+  readonly string[],
+])[] = [
+  [
+    "without a signature",
+    ({ post }, turn) => post({ headers: json, body: `{"status":"complete","n":${turn}}` }),
+    ["parked"],
+  ],
+  ["without a signature or JSON", ({ post }) => post({ headers: json, body: "{" }), []],
+  [
+    "without a signature, too large",
+    ({ post }) => post({ headers: json, body: "x".repeat(5_000) }),
+    [],
+  ],
+  ["that is no POST", ({ receiver }) => receiver.fetch(new Request("http://localhost/")), []],
+  [
+    "with a junk signature that is answered 406",
+    ({ send }) => send("report.complete", { signature: "invalid" }),
+    ["all_rejected"],
+  ],
+  [
+    "with a junk signature, too large",
+    ({ post }) => post({ headers: signed, body: "x".repeat(300_000) }),
+    ["lost"],
+  ],
+  [
+    "with a junk signature and a body that never ends",
+    async ({ receiver, emulator }) => {
+      const answer = receiver.fetch(slowRequest(new Promise(() => {})));
+      await turns(4);
+      emulator.clock.advance(2_000);
+      return answer;
+    },
+    ["lost"],
+  ],
+  [
+    "with a token that is not ours",
+    async ({ receiver, emulator }) => {
+      const { headers, body } = emulator.notification("report.complete", { signature: "invalid" });
+      const url = "http://localhost/hook?reporthook=AAAAAAAA.BBBBBBBB";
+      return receiver.fetch(new Request(url, { method: "POST", headers, body }));
+    },
+    ["all_rejected"],
+  ],
+];
+
+const receivers: readonly (readonly [string, Partial<ReceiverOptions>])[] = [
+  ["by default", {}],
+  ["with verify: before-ack", { verify: "before-ack" }],
+  ["with ack: handled", { ack: "handled" }],
+  ["with callback.require", { callback: { secrets, require: true } }],
+  ["with unsigned: refuse", { unsigned: "refuse" }],
+  [
+    "with a function that fails without a signature",
+    { signature: ({ headers }) => headers["x-svc-authorization"]?.trim() ?? fails() },
+  ],
+];
+
+function fails(): never {
+  throw new TypeError("Cannot read properties of undefined (reading 'trim')");
+}
+
+describe("problems", () => {
+  describe.each(receivers)("%s", (name, options) => {
+    it.each(sendings)("nothing critical comes of requests %s", async (_, send, shown) => {
+      const setup = setUp(options);
+      const { receiver, emulator } = setup;
+      setup.seeAll();
+      const { headers, body } = emulator.notification("report.complete");
+      const url =
+        options.callback === undefined
+          ? "http://localhost/hook"
+          : await receiver.callbackUrl("http://localhost/hook");
+      const first = await receiver.fetch(new Request(url, { method: "POST", headers, body }));
+      expect(first.status).toBe(200);
+      await turns();
+      const seen = new Set<string>();
+      for (let turn = 0; turn < 20; turn++) {
+        await send(setup, turn);
+        emulator.clock.advance(5_000);
+        await turns();
+        for (const { code, severity } of (await receiver.health()).problems) {
+          seen.add(code);
+          expect(severity, code).toBe("warning");
+        }
+      }
+      if (name === "by default") expect([...seen]).toEqual(shown);
+    });
+  });
+
+  it("a request of which a function fails to read the signature is lost, perhaps", async () => {
+    const { receiver, send } = setUp({ signature: fails });
+    expect((await send("report.complete")).status).toBe(503);
+    const lost = { code: "lost", severity: "warning", count: 1 };
+    expect((await receiver.health()).problems).toMatchObject([lost]);
   });
 });

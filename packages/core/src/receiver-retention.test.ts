@@ -1,10 +1,18 @@
 import { setUp, standStill } from "@reporthook/test-support/receiver-setup";
 import { describe, expect, it } from "vitest";
 import { DoNotRetry } from "./errors.ts";
+import { type Inside, inside } from "./health/health.ts";
 import { memoryInbox } from "./inbox/memory/memory-inbox.ts";
 import { messages } from "./log-messages.ts";
+import type { Receiver } from "./receiver-type.ts";
 
 const dayMs = 86_400_000;
+/** How many unsigned deliveries its numbers count as deleted. */
+function deletedBy(receiver: Receiver): number | undefined {
+  const { numbers } = (receiver as unknown as Record<symbol, Inside>)[inside] as Inside;
+  return numbers?.().counts["deleted/unsigned"];
+}
+
 const headers = { "content-type": "application/json" };
 
 describe("retention", () => {
@@ -66,5 +74,16 @@ describe("retention", () => {
     expect(await receiver.inbox.list()).toHaveLength(2);
     const fields = { receiver: "reports", count: 3, reasons: { unsigned: 3 } };
     expect(lines).toEqual([{ level: "error", message: messages.parkedMadeRoom, fields }]);
+    expect(deletedBy(receiver)).toBe(3);
+  });
+
+  it("a receiver counts the unsigned deliveries that are deleted after a day, and logs nothing", async () => {
+    const { receiver, post, emulator, lines } = setUp();
+    for (let count = 0; count < 2; count++) await post({ body: `{"n":${count}}`, headers });
+    lines.length = 0;
+    emulator.clock.advance(dayMs + 60_000);
+    expect(await receiver.inbox.list()).toEqual([]);
+    expect(lines).toEqual([]);
+    expect(deletedBy(receiver)).toBe(2);
   });
 });

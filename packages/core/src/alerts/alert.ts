@@ -42,7 +42,7 @@ export function over(
   const how = deleted > 0 ? "deleted" : "resolved";
   const what =
     deleted > 0
-      ? `${counted(deleted, "parked delivery was", "parked deliveries were")} deleted at the end of the retention`
+      ? `${counted(deleted, "parked delivery was", "parked deliveries were")} deleted at the end of the retention, or to make room`
       : endOf[told.code].replace("REASON", reason ?? "");
   const title = `${receiver}: ${how} after ${inWords(now - since)}: ${what}`;
   return {
@@ -55,7 +55,7 @@ export function over(
 
 function deletedSince({ code, reason, since }: Told, reports: readonly ProcessReport[]): number {
   const isMeant = (one: string): boolean =>
-    code === "parked_expiring" || (code === "parked" && one === reason);
+    code === "parked_expiring" ? one !== "unsigned" : code === "parked" && one === reason;
   return reports
     .flatMap(({ news }) => Object.entries(news.deleted))
     .filter(([one, [at]]) => isMeant(one) && at >= since)

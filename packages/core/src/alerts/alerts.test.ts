@@ -1,5 +1,12 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { DoNotRetry, type Inbox, memoryInbox, type ReceiverOptions } from "@reporthook/core";
+import {
+  createClient,
+  DoNotRetry,
+  type Inbox,
+  memoryInbox,
+  type ReceiverOptions,
+} from "@reporthook/core";
+import { Lookout } from "@reporthook/core/store";
 import { type Setup, setUp, standStill, turns } from "@reporthook/test-support/receiver-setup";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { Alert } from "./alert.ts";
@@ -109,9 +116,71 @@ describe("parked deliveries", () => {
     for (const alert of sent.slice(2)) {
       expect(alert.count).toBe(3);
       expect(alert.text).toMatch(
-        /^reports: deleted after \d+ (min|h): 3 parked deliveries were deleted at the end of the retention\.$/,
+        /^reports: deleted after \d+ (min|h): 3 parked deliveries were deleted at the end of the retention, or to make room\.$/,
       );
     }
+  });
+
+  it("alerts() tells unsigned deliveries that are deleted after a day as deleted", async () => {
+    standStill();
+    const { sent, pass, receiver, emulator, send, lines } = watched();
+    await send("report.processing");
+    await send("report.complete", { signature: "none" });
+    await pass(minute);
+    expect(sent).toMatchObject([{ reason: "unsigned", state: "firing" }]);
+    lines.length = 0;
+    emulator.clock.advance(24 * 60 * minute);
+    await pass(2 * minute);
+    expect(await receiver.inbox.list({ state: "parked" })).toEqual([]);
+    expect(sent).toHaveLength(2);
+    expect(sent[1]).toMatchObject({ reason: "unsigned", state: "resolved", count: 1 });
+    expect(sent[1]?.title).toMatch(/^reports: deleted after \d+ h: 1 parked delivery was deleted/);
+    // A stranger could cause a line.
+    expect(lines).toEqual([]);
+  });
+
+  it("alerts() tells deliveries that made room in memory as deleted", async () => {
+    standStill();
+    const inbox = memoryInbox({ maxBytes: 2_000 });
+    const { sent, pass, post, send, emulator } = watched({}, { inbox });
+    await send("report.processing");
+    const text = "x".repeat(600);
+    const headers = { "content-type": "application/json" };
+    await post({ body: JSON.stringify({ text }), headers });
+    await pass(minute);
+    expect(sent).toMatchObject([{ reason: "unsigned", state: "firing" }]);
+    const signed = emulator.notification("report.complete");
+    await post({ ...signed, body: JSON.stringify({ status: "complete", text }) });
+    await pass(3 * minute);
+    expect(sent.slice(1).map(({ reason, state }) => `${reason} ${state}`)).toEqual([
+      ...["do_not_retry firing", "unsigned resolved"],
+    ]);
+    expect(sent[2]).toMatchObject({ count: 1 });
+    expect(sent[2]?.title).toMatch(
+      /^reports: deleted after \d+ (s|min): 1 parked delivery was deleted/,
+    );
+  });
+
+  it("alerts() tells nothing as deleted that was deleted over an hour before the end", async () => {
+    standStill();
+    const inbox = memoryInbox({ retention: { parkedMs: 3 * 60 * minute } });
+    const { sent, park, pass, receiver, emulator } = watched({ on: ["parked"] }, { inbox });
+    const leap = async (minutes: number): Promise<void> => {
+      emulator.clock.advance(minutes * minute);
+      await pass(minute);
+    };
+    const deleted = await park();
+    await leap(100);
+    const discarded = await park();
+    await leap(95);
+    expect(await receiver.inbox.get(deleted)).toBeNull();
+    await leap(61);
+    await receiver.inbox.discard(discarded);
+    await pass(minute);
+    expect(sent.map(({ title }) => title)).toEqual([
+      "reports: 1 delivery is parked as do_not_retry",
+      expect.stringMatching(/^reports: resolved after \d h: no delivery is parked as do_not_retry/),
+    ]);
   });
 
   it("alerts() has a message for each reason, and none for deliveries that are released in time", async () => {
@@ -179,7 +248,13 @@ describe("other problems", () => {
 
   it("alerts() tells once more of a warning that has become critical", async () => {
     const { inbox, isFull } = fillable();
-    const { sent, pass, send } = watched({ on: ["lost"] }, { inbox });
+    const { sent, pass, post, send, emulator } = watched(
+      { on: ["lost"] },
+      { inbox, limits: { bodyBytes: 500 } },
+    );
+    // A stranger can send it.
+    await post({ ...emulator.notification("report.processing"), body: "x".repeat(600) });
+    await pass(minute);
     isFull.now = true;
     await send("report.processing");
     await pass(minute);
@@ -190,9 +265,43 @@ describe("other problems", () => {
     await pass(minute);
     await pass(70 * minute);
     expect(sent.map(({ state, severity, count }) => [state, severity, count])).toEqual([
+      ["firing", "warning", 1],
       ["firing", "critical", 1],
       ["resolved", "critical", 0],
     ]);
+  });
+
+  it("alerts() tells that all are rejected, and when one is valid", async () => {
+    const { sent, pass, send } = watched();
+    for (let count = 0; count < 50; count++)
+      await send("report.complete", { signature: "invalid" });
+    await pass(minute);
+    const problem = { code: "all_rejected", severity: "critical" };
+    expect(sent).toMatchObject([{ ...problem, state: "firing", count: 50 }]);
+    await send("report.processing");
+    await pass(minute);
+    expect(sent.slice(1)).toMatchObject([{ ...problem, state: "resolved", since: sent[0]?.since }]);
+  });
+
+  it("alerts() tells that the API key is accepted after a restart with the right one, as a tool on the inbox does", async () => {
+    const inbox = memoryInbox();
+    const first = watched({}, { inbox });
+    const { clock, clientOptions, fault } = first.emulator;
+    const tool = new Lookout({ inbox, name: "reports", clock });
+    const seen = async () => (await tool.health()).problems.map(({ code }) => code);
+    const end = fault("authorize", { status: 401 });
+    for (let count = 0; count < 3; count++) await first.send("report.processing");
+    await first.pass(minute);
+    expect(first.sent).toMatchObject([{ code: "key_refused", state: "firing" }]);
+    await first.receiver.close();
+    expect(await seen()).toEqual(["key_refused"]);
+    end();
+    const second = watched({}, { inbox, clock, client: createClient(clientOptions) });
+    await second.receiver.start();
+    await first.pass(2 * minute);
+    expect((await second.receiver.inbox.counts()).handled).toBe(3);
+    expect(await seen()).toEqual([]);
+    expect(second.sent).toMatchObject([{ code: "key_refused", state: "resolved" }]);
   });
 
   it("alerts() tells of an inbox that can't be opened or written, though nothing can be kept in it", async () => {
@@ -259,6 +368,31 @@ describe("processes", () => {
     expect(second.sent).toMatchObject([
       { code: "parked", state: "resolved", since: first.sent[0]?.since },
     ]);
+  });
+
+  it("alerts() tells once for an inbox, with two processes at once", async () => {
+    const inbox = memoryInbox();
+    const first = watched({}, { inbox });
+    const { clock, clientOptions } = first.emulator;
+    await first.receiver.start();
+    await first.pass(5_000);
+    // Another process does not know the names of this one.
+    const names = Symbol.for("reporthook.receivers");
+    (globalThis as unknown as Record<symbol, Map<unknown, unknown>>)[names]?.clear();
+    const second = watched({}, { inbox, clock, client: createClient(clientOptions) });
+    await second.receiver.start();
+    await first.pass(minute);
+    const id = await first.park();
+    await first.pass(5 * minute);
+    await second.receiver.inbox.discard(id);
+    await first.pass(5 * minute);
+    expect(first.sent.map(({ state }) => state)).toEqual(["firing", "resolved"]);
+    expect(second.sent).toEqual([]);
+    // The other one goes on where the first has ended.
+    await first.receiver.close();
+    await second.send("report.complete", { signature: "none" });
+    await first.pass(2 * minute);
+    expect(second.sent).toMatchObject([{ reason: "unsigned", state: "firing" }]);
   });
 });
 

@@ -1,3 +1,4 @@
+import { createClient, type Receiver } from "@reporthook/core";
 import { gate, setUp, turns } from "@reporthook/test-support/receiver-setup";
 import { manualClock } from "@reporthook/testing/internals";
 import { describe, expect, it, vi } from "vitest";
@@ -103,6 +104,58 @@ describe("health", () => {
     expect(await receiver.health()).toMatchObject(closed);
     expect(health).toHaveBeenCalledTimes(1);
     expect(facts).not.toHaveBeenCalled();
+  });
+
+  it.each(["health", "facts", "notes"] as const)(
+    "health() resolves within 500 ms while %s of the inbox gives no answer",
+    async (question) => {
+      const inbox = memoryInbox();
+      const { receiver } = setUp({ inbox });
+      vi.spyOn(inbox, question).mockImplementation(never);
+      // Timers of one turn fire in the order of their times, also on a slow machine.
+      const late = new Promise((resolve) => setTimeout(() => resolve("late"), 500));
+      const ready = { ready: true, countedAt: null };
+      expect(await Promise.race([receiver.health(), late])).toMatchObject(ready);
+    },
+  );
+
+  it("a request that is settled ends overdue", async () => {
+    const secrets = ["0123456789abcdef0123456789abcdef"];
+    const callback = { secrets, url: "https://app.example/hook", overdueMs: 60_000 };
+    const clock = manualClock();
+    const { receiver } = setUp({ callback, clock });
+    receiver.on(["report.overdue", "report.complete"], () => {});
+    await receiver.start();
+    const { id } = await receiver.reports.request({ domains: ["example.com"] });
+    clock.advance(61_000);
+    await turns();
+    expect((await receiver.health()).problems).toMatchObject([{ code: "overdue", count: 1 }]);
+    await receiver.reports.settle(id, "complete");
+    expect((await receiver.health()).problems).toEqual([]);
+  });
+
+  it("an inbox keeps that a signature was valid, over a restart", async () => {
+    const inbox = memoryInbox();
+    const severityOf = async (receiver: Receiver) =>
+      (await receiver.health()).problems.find(({ code }) => code === "all_rejected")?.severity;
+    const first = setUp({ inbox, verify: "before-ack" });
+    const { clock, clientOptions } = first.emulator;
+    const began = clock.now();
+    await first.send("report");
+    clock.advance(5_000);
+    await turns();
+    await first.receiver.close();
+    const client = createClient(clientOptions);
+    const second = setUp({ inbox, verify: "before-ack", clock, client });
+    await second.receiver.start();
+    // Until nobody knows of the first process.
+    const processes = async () => Object.keys(await inbox.notes("reports", "now/process/"));
+    while ((await processes()).length !== 1 || clock.now() < began + 3_600_000) {
+      clock.advance(60_000);
+      await turns();
+    }
+    for (let count = 0; count < 5; count++) await second.send("report", { signature: "invalid" });
+    expect(await severityOf(second.receiver)).toBe("warning");
   });
 
   it("health() comes in time while the inbox gives no answer, and is not ready after 4 seconds", async () => {

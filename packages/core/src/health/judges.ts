@@ -188,20 +188,15 @@ function processStalled({ reports, living, now }: Situation): FoundProblem[] {
       one.host === host && one.pid === pid && one.since > began && one.since >= at;
     const isSilent = !hasEnded && !living.includes(report) && now - at < hourMs;
     if (isSilent && !reports.some(followed)) {
-      const silent = inWords(now - at);
-      return stalled(
-        at,
-        `Process ${name} has been silent for ${silent}. It stands still, or has ended without a word`,
-      );
+      const text = `Process ${name} has been silent for ${inWords(now - at)}. It stands still, or has ended without a word`;
+      return stalled(at, text);
     }
     const { stoodStill } = news;
     if (stoodStill === null || !living.includes(report)) return [];
     if (now - stoodStill.at >= 10 * minuteMs) return [];
     const { at: goneOnAt, ms } = stoodStill;
-    return stalled(
-      goneOnAt - ms,
-      `Process ${name} stood still for ${inWords(ms)}, until ${inWords(now - goneOnAt)} ago. Look for synchronous work in handlers, or a starved machine`,
-    );
+    const text = `Process ${name} stood still for ${inWords(ms)}, until ${inWords(now - goneOnAt)} ago. Look for synchronous work in handlers, or a starved machine`;
+    return stalled(goneOnAt - ms, text);
   });
 }
 

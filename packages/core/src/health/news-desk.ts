@@ -23,8 +23,6 @@ const slotMs = 10_000;
 const lostCertainly: readonly string[] = ["inbox_unavailable", "overloaded", "closing"];
 const lostPerhaps: readonly string[] = ["not_handled", "body_timeout", "body_too_large"];
 
-type Mutable<T> = { -readonly [Name in keyof T]: T[Name] };
-
 /** Collects the news of this process, and reports them: an instrument of its receiver. */
 export class NewsDesk {
   alerts = false;
@@ -32,9 +30,9 @@ export class NewsDesk {
   /** Until no delivery waits because of a failed handler. */
   failingSince: number | null = null;
   /** When this process was last seen awake, or began: others were not watched before. */
-  awakeSince: number;
+  awakeSince = 0;
   #id: string | undefined;
-  #since: number;
+  #since = 0;
   /** Whether the inbox fails, as it says itself. */
   #saidToFail: News["fails"] = null;
   #notStored: { readonly since: number; readonly at: number; readonly error: string } | null = null;
@@ -45,21 +43,20 @@ export class NewsDesk {
   readonly #judged = new Map<number, number>();
   #vain: { readonly since: number; isSingle: boolean; readonly ids: Map<string, string> } | null =
     null;
-  #invalid: Mutable<NonNullable<News["invalid"]>> | null = null;
+  #invalid: News["invalid"] = null;
   readonly #lost = new Map<number, [certain: number, doubtful: number]>();
   #lostSince = never;
   #certainAt = never;
   #unsigned: News["unsigned"] = null;
   #stoodStill: News["stoodStill"] = null;
-  readonly #deleted: Record<string, readonly [at: number, count: number]> = {};
+  readonly #deleted = new Map<string, readonly [at: number, count: number]>();
   readonly #clock: ReceiverClock;
   readonly #needsToken: boolean;
 
   constructor(clock: ReceiverClock, needsToken: boolean) {
     this.#clock = clock;
     this.#needsToken = needsToken;
-    this.#since = clock.now();
-    this.awakeSince = this.#since;
+    this.joined();
   }
 
   /** Called once the time of the inbox is joined. */
@@ -124,10 +121,10 @@ export class NewsDesk {
   /** Called with each result: of the refused ones, some are lost. */
   answered(result: ReceiveResult, isSigned: () => boolean): void {
     if (!("refused" in result)) return;
-    const { refused: code, isOurs = false } = result;
-    const isCertain = lostCertainly.includes(code) || (isOurs && lostPerhaps.includes(code));
-    if (!isCertain && !lostPerhaps.includes(code)) return;
-    if (!isOurs && !isSigned()) return;
+    const { refused: code, isOurs } = result;
+    if (!lostCertainly.includes(code) && !lostPerhaps.includes(code)) return;
+    if (isOurs !== true && !isSigned()) return;
+    const isCertain = isOurs ?? lostCertainly.includes(code);
     const now = this.#clock.now();
     forget(this.#lost, minuteMs, now - hourMs);
     if (this.#lost.size === 0) this.#lostSince = now;
@@ -173,8 +170,8 @@ export class NewsDesk {
   deleted(parked: ReasonCounts): void {
     const now = this.#clock.now();
     for (const [reason, number] of Object.entries(parked)) {
-      const [at = never, before = 0] = this.#deleted[reason] ?? [];
-      this.#deleted[reason] = [now, now - at < hourMs ? before + number : number];
+      const [at = never, before = 0] = this.#deleted.get(reason) ?? [];
+      this.#deleted.set(reason, [now, now - at < hourMs ? before + number : number]);
     }
   }
 
@@ -190,9 +187,10 @@ export class NewsDesk {
     forget(this.#judged, slotMs, now - minuteMs);
     forget(this.#lost, minuteMs, now - hourMs);
     const vain = this.#vain;
-    const minutes = [...this.#lost].map(
-      ([minute, [some, others]]) => [minute, some, others] as const,
-    );
+    const failed = this.#notStored;
+    const isFull = failed !== null && now - failed.at < notStoredMs;
+    const minutes = [...this.#lost].map(([minute, counts]) => [minute, ...counts] as const);
+    const lost = { since: this.#lostSince, certainAt: this.#certainAt, minutes };
     return {
       service: this.#service,
       refusedSince: this.#refusedSince,
@@ -201,24 +199,15 @@ export class NewsDesk {
       judged: [...this.#judged.values()].reduce((sum, number) => sum + number, 0),
       vain: vain && { since: vain.since, isSingle: vain.isSingle, ids: [...vain.ids.values()] },
       invalid: this.#invalid,
-      lost:
-        minutes.length === 0
-          ? null
-          : { since: this.#lostSince, certainAt: this.#certainAt, minutes },
+      lost: minutes.length === 0 ? null : lost,
       unsigned: this.#unsigned,
       failingSince: this.failingSince,
-      fails: this.#failsNow(now),
+      fails: isFull ? failed : this.#saidToFail,
       stoodStill: this.#stoodStill,
-      deleted: this.#deleted,
+      deleted: Object.fromEntries([...this.#deleted].filter(([, [at]]) => now - at < hourMs)),
       open: this.open,
       alerts: this.alerts,
     };
-  }
-
-  #failsNow(now: number): News["fails"] {
-    const failed = this.#notStored;
-    if (failed !== null && now - failed.at < notStoredMs) return failed;
-    return this.#saidToFail;
   }
 }
 

@@ -12,8 +12,9 @@ import { noteOf, validKey } from "./reports.ts";
 import { lifeSignMs } from "./situation.ts";
 
 const endMs = 1_000;
-/** How many signs there are from one look at the inbox to the next, and in a day. */
+/** How many signs there are from one look at the inbox to the next, in an hour and in a day. */
 const looksEach = 6;
+const signsAnHour = 720;
 const signsADay = 17_280;
 
 /** The sign of life that a process gives in its inbox, with its news, so that others tell the same. */
@@ -91,13 +92,13 @@ export class Presence {
     await inbox.keepNotes(name, { ...notes, ...hours, ...(isNewlyValid && { [validKey]: "1" }) });
     this.#counters.kept(hours);
     this.#isValidKept ||= isNewlyValid;
-    if (this.#signs % signsADay === 1) await this.#forgetHours();
+    // Not in the first hour: nobody knows the clock.
+    if (this.#signs % signsADay === signsAnHour + 1) await this.#forgetHours();
   }
 
   async #forgetHours(): Promise<void> {
     const { inbox, name, time } = this.#of;
     const old = oldHours(await inbox.notes(name, hourKey), time.clock.wallNow());
-    if (old.length > 0)
-      await inbox.keepNotes(name, Object.fromEntries(old.map((key) => [key, null])));
+    await inbox.keepNotes(name, Object.fromEntries(old.map((key) => [key, null])));
   }
 }

@@ -339,5 +339,10 @@ describe("problems", () => {
       "The service refuses the API key, for 2 min now. 40 deliveries wait, the oldest signature expires in 3 min. Set the right key: it is asked again by itself.",
       "2 deliveries wait for another attempt because handlers failed. Most frequent error: Error:\\u001b at https://a.example/….",
     ]);
+    const [late] = found({
+      facts: { ...waiting, oldestUnverified: ago(6 * minute) },
+      news: { refusedSince: ago(6 * minute) },
+    });
+    expect(late?.text).toContain("2 deliveries wait, the oldest signature has expired. ");
   });
 });

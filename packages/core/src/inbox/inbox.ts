@@ -121,6 +121,8 @@ export interface Pruned {
   readonly deleted: Readonly<Partial<Counts>>;
   /** The deleted ones that were announced, by reason. */
   readonly parked: ReasonCounts;
+  /** The deleted parked ones without a signature, by reason: these are not announced. */
+  readonly unsigned: ReasonCounts;
   /** The parked ones that were announced now, by reason: they are deleted `noticeMs` milliseconds later at the earliest. */
   readonly announced: ReasonCounts;
   readonly noticeMs: number;

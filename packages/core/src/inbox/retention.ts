@@ -95,6 +95,7 @@ interface Counted {
 export class PruneCount implements Pruned {
   readonly deleted: Partial<Record<State, number>> = {};
   readonly parked: Partial<Record<ReasonCode | State, number>> = {};
+  readonly unsigned: Partial<Record<ReasonCode | State, number>> = {};
   readonly announced: Partial<Record<ReasonCode | State, number>> = {};
   readonly madeRoom: Partial<Record<ReasonCode | State, number>> = {};
   noticeMs: number;
@@ -117,17 +118,19 @@ export class PruneCount implements Pruned {
 
   delete({ state, reason }: Counted, isAnnounced: boolean, number = 1): void {
     addCounts(this.deleted, { [state]: number });
-    if (isAnnounced) addCounts(this.parked, { [reason?.code ?? state]: number });
+    const parked = isAnnounced ? this.parked : this.unsigned;
+    if (isParked(state)) addCounts(parked, { [reason?.code ?? state]: number });
   }
 
   announce({ state, reason }: Counted, number = 1): void {
     addCounts(this.announced, { [reason?.code ?? state]: number });
   }
 
-  addStep({ deleted, parked, announced, madeRoom, noticeMs }: Pruned): void {
+  addStep({ deleted, parked, unsigned, announced, madeRoom, noticeMs }: Pruned): void {
     this.noticeMs = noticeMs;
     addCounts(this.deleted, deleted);
     addCounts(this.parked, parked);
+    addCounts(this.unsigned, unsigned);
     addCounts(this.announced, announced);
     addCounts(this.madeRoom, madeRoom);
   }

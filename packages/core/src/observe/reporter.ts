@@ -2,7 +2,6 @@ import type { ReceiveResult } from "../http/answer.ts";
 import type { Arrival, Job, NewDelivery, Outcome } from "../inbox/delivery.ts";
 import type { Pruned } from "../inbox/inbox.ts";
 import { jobAt } from "../inbox/stored-delivery.ts";
-import { sumOf } from "../lib/add-counts.ts";
 import { shownFields } from "../lib/thrown.ts";
 import { messages } from "../log-messages.ts";
 import { hooksOf, type Observe } from "./hooks.ts";
@@ -95,8 +94,10 @@ export class Reporter implements Wrappers {
   /** Reports what retention did at `now`. */
   pruned(pruned: Pruned, now: number): void {
     logPruned(this.#settings.logger, pruned, now);
-    if (sumOf(pruned.parked) === 0) return;
-    for (const each of this.#instruments) each.deleted?.(pruned.parked);
+    const { parked, unsigned, madeRoom } = pruned;
+    for (const some of [parked, unsigned, madeRoom]) {
+      for (const each of this.#instruments) each.deleted?.(some);
+    }
   }
 
   /** The receiver is closed: ends all instruments, even if one fails, and waits for them. */

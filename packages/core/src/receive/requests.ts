@@ -106,6 +106,8 @@ export class Requests {
   #unexpected(error: unknown): ReceiveResult {
     const fields = shownFields(error, this.#settings.redact);
     this.#failed(fields, messages.requestFailed);
-    return { refused: "inbox_unavailable" };
+    // A function of the app may have failed on a stranger's request, and nobody knows whether it is signed.
+    const isDoubtful = typeof this.#settings.signature === "function";
+    return { refused: "inbox_unavailable", ...(isDoubtful && { isOurs: false }) };
   }
 }

@@ -34,8 +34,7 @@ export class Maintenance {
   readonly #over: Statement;
   readonly #overAnnounced: Statement;
   readonly #announce: Statement;
-  readonly #count: Statement;
-  readonly #countParked: Statement;
+  readonly #countByReason: Statement;
   readonly #beyond: Statement;
   readonly #leased: Statement;
   readonly #deleteKeys: Statement;
@@ -56,10 +55,7 @@ export class Maintenance {
     this.#announce = prepare(
       `UPDATE delivery SET kept_as = ${retentionClass.announced}, announced_at = ? WHERE seq = ?`,
     );
-    this.#count = prepare(
-      "SELECT count(*) AS number FROM delivery WHERE kept_as = ? AND changed_at < ?",
-    );
-    this.#countParked = prepare(
+    this.#countByReason = prepare(
       "SELECT state, reason, count(*) AS number FROM delivery WHERE kept_as = ? AND changed_at < ? AND ifnull(announced_at, 0) <= ? GROUP BY state, reason",
     );
     this.#beyond = prepare(`${ended} = ? ORDER BY changed_at DESC LIMIT ${rowsPerStep} OFFSET ?`);
@@ -88,7 +84,7 @@ export class Maintenance {
       for (const row of rows) change(row);
       left -= rows.length;
     };
-    for (const [stored, , before] of endedBefore) {
+    for (const [stored, before] of endedBefore) {
       each(this.#over.all(stored, before, left), (row) => {
         const keepsKey = stored === retentionClass.handled && isOfToday(row, now);
         this.#deliveries.remove(row, keepsKey);
@@ -116,18 +112,14 @@ export class Maintenance {
       retention,
       now,
     );
-    for (const [stored, state, before] of endedBefore) {
-      const number = Number(this.#count.get(stored, before)?.["number"]);
-      if (number > 0) pruned.delete({ state, reason: null }, false, number);
+    for (const row of endedBefore.flatMap((moment) => this.#countByReason.all(...moment, now))) {
+      pruned.delete(countedOf(row), false, Number(row["number"]));
     }
-    for (const row of this.#countParked.all(
-      retentionClass.announced,
-      parkedBefore,
-      announcedBefore,
-    )) {
+    const { announced, parked } = retentionClass;
+    for (const row of this.#countByReason.all(announced, parkedBefore, announcedBefore)) {
       pruned.delete(countedOf(row), true, Number(row["number"]));
     }
-    for (const row of this.#countParked.all(retentionClass.parked, announceBefore, now)) {
+    for (const row of this.#countByReason.all(parked, announceBefore, now)) {
       pruned.announce(countedOf(row), Number(row["number"]));
     }
     return pruned;
@@ -206,14 +198,14 @@ function momentsOf(retention: Retention, now: number) {
   const noticeMs = noticeMsOf(retention);
   const yesterday = now - dayMs;
   return {
-    /** Deleted without an announcement: class, state, moment. */
+    /** Deleted without an announcement: class, moment. */
     endedBefore: [
-      [rejected, "rejected", yesterday],
-      [wholeRejected, "rejected", yesterday],
-      [unsigned, "held", yesterday],
-      [handled, "handled", now - handledMs],
-      [unsignedHandled, "handled", yesterday],
-      [unsignedDead, "dead", yesterday],
+      [rejected, yesterday],
+      [wholeRejected, yesterday],
+      [unsigned, yesterday],
+      [handled, now - handledMs],
+      [unsignedHandled, yesterday],
+      [unsignedDead, yesterday],
     ] as const,
     parkedBefore: now - parkedMs,
     announceBefore: now - parkedMs + noticeMs,

@@ -1,0 +1,72 @@
+import { memoryInbox, type Receiver } from "@reporthook/core";
+import { setUp, turns } from "@reporthook/test-support/receiver-setup";
+import { manualClock } from "@reporthook/testing/internals";
+import { describe, expect, it } from "vitest";
+import { hourKey, hourMs } from "./hours.ts";
+
+const signMs = 5_000;
+const dayMs = 24 * hourMs;
+const genuine = { accepted: 1, "verdict/valid": 1, verified: 1, handled: 1 };
+const name = "reports";
+
+/** Lets time pass, a sign of life at a time. */
+async function pass(
+  { advance }: Pick<ReturnType<typeof manualClock>, "advance">,
+  ms: number,
+): Promise<void> {
+  for (let passed = 0; passed < ms; passed += signMs) {
+    advance(signMs);
+    await turns(8);
+  }
+}
+
+const hoursOf = async ({ inbox }: Receiver) =>
+  (await inbox.hours(new Date(0))).map(({ at, counts }) => [at.getTime(), counts]);
+
+describe("the numbers of hours", () => {
+  it("a receiver keeps the numbers of each hour, and those of all processes are added up", async () => {
+    const inbox = memoryInbox();
+    const hour = Math.floor(Date.now() / hourMs) * hourMs;
+    const clock = manualClock(hour);
+    const first = setUp({ inbox, clock });
+    first.seeAll();
+    await first.send("report.complete");
+    await pass(clock, 10_000);
+    expect(await hoursOf(first.receiver)).toEqual([[hour, genuine]]);
+    await first.send("report.complete", { signature: "none" });
+    // The last sign keeps what came after the one before.
+    await first.receiver.close();
+    const second = setUp({ inbox, clock });
+    second.seeAll();
+    await second.send("report.processing");
+    await pass(clock, 10_000);
+    const both = { ...genuine, accepted: 2, "verdict/valid": 2, verified: 2, handled: 2 };
+    const sum = { ...both, accepted: 3, "held/unsigned": 1 };
+    expect(await hoursOf(second.receiver)).toEqual([[hour, sum]]);
+    await pass(clock, hourMs);
+    await second.send("report.complete");
+    await pass(clock, 10_000);
+    expect(await hoursOf(second.receiver)).toEqual([
+      [hour, sum],
+      [hour + hourMs, genuine],
+    ]);
+    expect(await second.receiver.inbox.hours(new Date(hour + hourMs))).toHaveLength(1);
+  });
+
+  it("a receiver forgets hours after 30 days, and none in the first hour of a process", async () => {
+    const inbox = memoryInbox();
+    const clock = manualClock();
+    const { receiver } = setUp({ inbox, clock });
+    const now = Math.floor(clock.now() / hourMs);
+    const keyOf = (hour: number): string => `${hourKey}${hour}/other`;
+    const counts = JSON.stringify({ accepted: 1 });
+    const old = [31, 29].map((days) => keyOf(now - (days * dayMs) / hourMs));
+    await inbox.keepNotes(name, Object.fromEntries(old.map((key) => [key, counts])));
+    await receiver.start();
+    const left = async () => Object.keys(await inbox.notes(name, hourKey)).sort();
+    await pass(clock, hourMs - 2 * signMs);
+    expect(await left()).toEqual(old.toSorted());
+    await pass(clock, 4 * signMs);
+    expect(await left()).toEqual(old.slice(1));
+  });
+});
