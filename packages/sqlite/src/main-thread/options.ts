@@ -57,7 +57,12 @@ function checkPath(path: unknown): asserts path is string {
       scheme === "file:" ? "give it without file:, or use fileURLToPath()" : "it opens no server";
     throw new TypeError(`${takes}, not a URL (${scheme}): ${way}`);
   }
-  const [unset] = /(?<![^/\\])(?:undefined|null|NaN|\[object \w+\])(?![^/\\])/.exec(path) ?? [];
+  const [parameter] = /\?\w+=/.exec(path) ?? [];
+  if (parameter !== undefined) {
+    throw new TypeError(`${takes}, without parameters of a URL (${parameter}): leave them out`);
+  }
+  const [unset] =
+    /(?<![^/\\])(?:undefined|null|NaN|\[object \w+\])(?=(?:\.\w+)?$|[/\\])/.exec(path) ?? [];
   if (unset !== undefined || path !== path.trim()) {
     const why = unset === undefined ? "white space at an end" : `"${unset}" in it`;
     throw new TypeError(`${takes}, and this one has ${why}: check the variable it comes from`);
