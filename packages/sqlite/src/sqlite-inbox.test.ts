@@ -127,7 +127,9 @@ describe.concurrent("files", () => {
     ]) {
       refused(unset)(/takes the path of a file, .*"(undefined|null)" in it: check the variable/);
     }
-    refused("inbox.db?mode=ro&token=hidden")(/without parameters of a URL \(\?mode=\): leave/);
+    refused("inbox.db?mode=ro&token=hidden")(
+      /and this one has "\?mode=" in it: check the variable/,
+    );
     refused("inbox.db\n")(/white space at an end/);
     for (const path of ["C:\\x.db", "c:/x.db", "./a:b.db", "fix-undefined/null.d/undefined-1.db"]) {
       expect(() => sqliteInbox(path)).not.toThrow();

@@ -8,12 +8,8 @@ import { preparePlace } from "./database/place.ts";
 import { sqliteCode } from "./database/result-code.ts";
 import { hasSchema, prepareSchema } from "./database/schema.ts";
 import { WalFile } from "./database/wal-file.ts";
-import {
-  type FromThread,
-  type Message,
-  type ThreadOptions,
-  upkeepMs,
-} from "./protocol/protocol.ts";
+import type { FromThread, Message, ThreadOptions } from "./protocol/protocol.ts";
+import { upkeepMs } from "./writer-thread/claim/main-thread-pulse.ts";
 import { failureOf } from "./writer-thread/failures.ts";
 import { Writer } from "./writer-thread/writer.ts";
 

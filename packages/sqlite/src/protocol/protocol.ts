@@ -21,8 +21,6 @@ import type { ActPosition, ErasePosition, ErrorsPosition, KeptNotes, Takeover } 
 export const leaseLostAfterMs: number = 5_000;
 /** The time between two heartbeats of a worker that holds leases, in milliseconds. */
 export const heartbeatMs: number = 1_000;
-/** The time between two checks for upkeep, in milliseconds. */
-export const upkeepMs: number = 500;
 /** The maximum number of deliveries that one call acts on or prunes: its transaction blocks all others. */
 export const rowsPerStep: number = 500;
 

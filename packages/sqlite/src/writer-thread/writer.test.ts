@@ -10,8 +10,9 @@ import { prepareSchema } from "../database/schema.ts";
 import { countsByState, kindOf } from "../protocol/counts.ts";
 import { MessageBuilder } from "../protocol/message.ts";
 import type { Claimed, Completion, ConsumerState, Message, Reply } from "../protocol/protocol.ts";
-import { heartbeatMs, leaseLostAfterMs, upkeepMs } from "../protocol/protocol.ts";
+import { heartbeatMs, leaseLostAfterMs } from "../protocol/protocol.ts";
 import { changesOf } from "../protocol/row.ts";
+import { upkeepMs } from "./claim/main-thread-pulse.ts";
 import { Writer } from "./writer.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reporthook-writer-"));
