@@ -29,6 +29,8 @@ export interface AppOptions {
 /** A message from an app to its parent: it listens, has acknowledged a notification, was told to end, has nothing to do. */
 export type Told = "listens" | "used" | "closing" | "idle";
 
+/** Longer than its parent waits: a process that does not end by itself is killed. */
+const timeoutMs = 600_000;
 const host = "127.0.0.1";
 const path = "/";
 
@@ -78,6 +80,6 @@ function end(): void {
   if (process.env["DEPLOYED_SHUTDOWN"] === "old") {
     server.close();
     void receiver.close();
-  } else void shutdown(server, receiver);
+  } else void shutdown(server, receiver, { timeoutMs });
   tell("closing");
 }

@@ -21,9 +21,8 @@ const plans: Plan[] = rates.flatMap((perSecond) => {
 });
 // nginx makes no new connection while a process stops listening: a machine that stands still then loses it.
 const proxied = { framework: "Express", restarts, perSecond: 100, connections: 1 } as const;
-plans.push({ ...proxied, way: "nginx, max_fails=0" });
+plans.push({ ...proxied, way: "nginx, max_fails=0" }, { ...proxied, way: "nginx" });
 if (long !== undefined) {
-  plans.push({ ...proxied, way: "nginx" });
   plans.push({ ...proxied, way: "nginx, max_fails=0", connections: 16 });
 }
 
@@ -44,7 +43,9 @@ describe.concurrent("deployments", () => {
         const { acknowledged, answers, ended, lost, output, refused, reset } = outcome;
         const did = { restarts: ended.length, notifications: outcome.sent };
         evidence("deployments", did, { lost: lost.length });
-        expect(ended, output).toEqual(ended.map(({ ms }) => ({ code: 0, signal: null, ms })));
+        // By itself: its own time-out is longer than it may live.
+        const endedSo = ended.map(({ code, signal }) => ({ code, signal }));
+        expect(endedSo, output).toEqual(Array(restarts).fill({ code: 0, signal: null }));
         expect({ answers, lost, reset }, output).toEqual({
           ...{ answers: { 200: acknowledged }, lost: [], reset: 0 },
         });

@@ -42,6 +42,8 @@ interface Program {
   readonly ended: Promise<unknown[]>;
   /** The answers so far: whether each ends its connection, and the status or error of those that are not acknowledged. */
   readonly answers: { readonly ends: boolean; readonly failed?: unknown }[];
+  /** The number of refused connections. */
+  refused: number;
 }
 
 async function start(file: string): Promise<Program> {
@@ -62,18 +64,24 @@ async function start(file: string): Promise<Program> {
     expect(child.exitCode).toBe(null);
     return (await fetch(`${url}/health`).catch(() => null))?.ok === true;
   });
-  return { child, url, inbox, ended: once(child, "exit"), answers: [] };
+  return { child, url, inbox, ended: once(child, "exit"), answers: [], refused: 0 };
 }
 
-/** Sends without a pause, from 16 at once, until `isOver` or nothing listens. */
-function load({ url, answers }: Program, isOver: () => boolean): Promise<unknown> {
+const senders = 16;
+
+/** Sends without a pause, from several at once, each until `isOver` or nothing listens. */
+function load(program: Program, isOver: () => boolean): Promise<unknown> {
+  const { url, answers } = program;
   const sender = async (): Promise<void> => {
     while (!isOver()) {
       const sent = emulator.notification("report.complete");
       const answer = await fetch(`${url}/webhooks/reports`, sent).catch((error: Error) => error);
       if (answer instanceof Error) {
         const code = (answer.cause as { readonly code?: unknown } | undefined)?.code;
-        if (code === "ECONNREFUSED") return;
+        if (code === "ECONNREFUSED") {
+          program.refused++;
+          return;
+        }
         answers.push({ ends: false, failed: code });
       } else {
         await answer.arrayBuffer();
@@ -82,7 +90,7 @@ function load({ url, answers }: Program, isOver: () => boolean): Promise<unknown
       }
     }
   };
-  return Promise.all(Array.from({ length: 16 }, sender));
+  return Promise.all(Array.from({ length: senders }, sender));
 }
 
 async function until(check: () => boolean | Promise<boolean>): Promise<void> {
@@ -111,6 +119,7 @@ test("an app at SIGTERM under load answers 200 to all that reaches it, and ends 
   app.child.kill("SIGTERM");
   await loaded;
   expect(await app.ended).toEqual([0, null]);
+  expect(app.refused).toBe(senders);
   await expectAllHandled(app);
 });
 
@@ -125,6 +134,7 @@ test("a cluster that restarts its worker under load refuses nothing", async () =
   }
   isOver = true;
   await loaded;
+  expect(main.refused).toBe(0);
   main.child.kill("SIGTERM");
   expect(await main.ended).toEqual([0, null]);
   await expectAllHandled(main);

@@ -7,7 +7,7 @@ import {
   turnUntil,
 } from "@reporthook/test-support/receiver-setup";
 import { manualClock } from "@reporthook/testing/internals";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { RetryAfter } from "./errors.ts";
 import type { EventOf } from "./events/events.ts";
 import type { ReceiveResult } from "./http/answer.ts";
@@ -67,6 +67,20 @@ describe("closing", () => {
     expect(refused).toMatchObject({ status: 503, body: { code: "closing" } });
     expect(refused.headers.get("retry-after")).not.toBeNull();
     expect(refused.headers.get("connection")).toBe("close");
+  });
+
+  it.each([
+    ["a memory inbox", memoryInbox],
+    ["a durable inbox", durableInbox],
+  ])("close() of an idle receiver waits for no timer: %s", async (_, makeInbox) => {
+    const { receiver, send, seeAll } = setUp({ inbox: makeInbox() });
+    seeAll();
+    await send("report");
+    await receiver.idle();
+    // Of the given clock, none comes due either.
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    await receiver.close();
   });
 
   it("close() has all handled that a memory inbox has acknowledged", async () => {

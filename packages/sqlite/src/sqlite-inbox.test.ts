@@ -121,11 +121,17 @@ describe.concurrent("files", () => {
     ]) {
       refused(url)(/takes the path of a file, .* not a URL \(\w+:\): it opens no server$/);
     }
-    for (const unset of ["undefined", "null", "./undefined", "undefined/inbox.db", "data\\null"]) {
+    for (const unset of [
+      ...["undefined", "null", "./undefined", "undefined/inbox.db", "data\\null"],
+      ...["undefined.db", "data/null.sqlite3"],
+    ]) {
       refused(unset)(/takes the path of a file, .*"(undefined|null)" in it: check the variable/);
     }
+    refused("inbox.db?mode=ro&token=hidden")(
+      /and this one has "\?mode=" in it: check the variable/,
+    );
     refused("inbox.db\n")(/white space at an end/);
-    for (const path of ["C:\\x.db", "c:/x.db", "./a:b.db"]) {
+    for (const path of ["C:\\x.db", "c:/x.db", "./a:b.db", "fix-undefined/null.d/undefined-1.db"]) {
       expect(() => sqliteInbox(path)).not.toThrow();
     }
     refused("a.db", { wal: true })(/wal is no option; these are: driver, retention, migrate/);

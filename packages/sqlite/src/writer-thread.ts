@@ -9,11 +9,10 @@ import { sqliteCode } from "./database/result-code.ts";
 import { hasSchema, prepareSchema } from "./database/schema.ts";
 import { WalFile } from "./database/wal-file.ts";
 import type { FromThread, Message, ThreadOptions } from "./protocol/protocol.ts";
+import { upkeepMs } from "./writer-thread/claim/main-thread-pulse.ts";
 import { failureOf } from "./writer-thread/failures.ts";
 import { Writer } from "./writer-thread/writer.ts";
 
-/** Milliseconds between two checks for upkeep. */
-const upkeepMs = 500;
 /** Enough for one transaction; the rest goes into the next. */
 const addsPerBatch = 2_000;
 

@@ -1,8 +1,10 @@
 import { once } from "node:events";
+import { syncBuiltinESMExports } from "node:module";
 import { connect } from "node:net";
+import timers from "node:timers";
 import { testWith } from "@reporthook/test-support/needs";
 import { noPostgres, noRedis, startPostgres, startRedis } from "@reporthook/test-support/servers";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { bullmqInbox } from "../index.ts";
 import { checkDurability } from "./durability-check.ts";
 
@@ -21,6 +23,25 @@ async function named(url: string): Promise<Record<string, unknown>[]> {
   return lines;
 }
 
+/** An open inbox that had nothing to name, and the settings that it names from now on. */
+async function opened(url: string) {
+  const lines: object[] = [];
+  const logger = { warn: (fields: object) => void lines.push(fields) };
+  const inbox = bullmqInbox({ connection: url, logger });
+  await inbox.open();
+  expect(lines).toEqual([]);
+  return { inbox, lines };
+}
+
+/** Has a Redis do something. */
+async function command(url: string, text: string): Promise<void> {
+  const socket = connect(Number(new URL(url).port), "127.0.0.1");
+  await once(socket, "connect");
+  socket.write(`${text}\r\n`);
+  await once(socket, "data");
+  socket.destroy();
+}
+
 describe("durability", () => {
   testWith(noRedis)("checkDurability() names nothing on a Redis that loses nothing", async () => {
     const server = await startRedis();
@@ -28,22 +49,44 @@ describe("durability", () => {
     await server.stop();
   });
 
+  testWith(noRedis)("checkDurability() asks again every 3 minutes", async () => {
+    const every = vi.spyOn(timers, "setInterval");
+    syncBuiltinESMExports();
+    onTestFinished(() => {
+      every.mockRestore();
+      syncBuiltinESMExports();
+    });
+    const server = await startRedis();
+    const { inbox, lines } = await opened(server.url);
+    const checks = every.mock.calls.filter(([, ms]) => ms === 180_000);
+    expect(checks).toHaveLength(1);
+    const minutesLater = checks[0]?.[0] as () => void;
+    await command(server.url, "CONFIG SET maxmemory-policy allkeys-lru");
+    minutesLater();
+    await vi.waitUntil(() => lines.length > 0, { timeout: 60_000 });
+    expect(lines).toMatchObject([{ "maxmemory-policy": "allkeys-lru" }]);
+    await inbox.close();
+    await server.stop();
+  });
+
+  testWith(noRedis)("checkDurability() asks again when the server has started again", async () => {
+    const settings: string[] = [];
+    const server = await startRedis(settings);
+    const { inbox, lines } = await opened(server.url);
+    await server.kill();
+    settings.push("--appendonly", "no");
+    await server.start();
+    await vi.waitUntil(() => lines.length > 0, { timeout: 60_000 });
+    expect(lines).toMatchObject([{ appendonly: "no" }]);
+    await inbox.close();
+    await server.stop();
+  });
+
   testWith(noRedis)("checkDurability() asks again after a reconnection", async () => {
     const server = await startRedis();
-    const lines: object[] = [];
-    const inbox = bullmqInbox({
-      connection: server.url,
-      logger: { warn: (fields) => void lines.push(fields) },
-    });
-    await inbox.open();
-    expect(lines).toEqual([]);
-    const reconnect = async (policy: string): Promise<void> => {
-      const socket = connect(Number(new URL(server.url).port), "127.0.0.1");
-      await once(socket, "connect");
-      socket.write(`CONFIG SET maxmemory-policy ${policy}\r\nCLIENT KILL TYPE normal\r\n`);
-      await once(socket, "data");
-      socket.destroy();
-    };
+    const { inbox, lines } = await opened(server.url);
+    const reconnect = (policy: string): Promise<void> =>
+      command(server.url, `CONFIG SET maxmemory-policy ${policy}\r\nCLIENT KILL TYPE normal`);
     await reconnect("allkeys-lru");
     await vi.waitUntil(() => lines.length > 0, { timeout: 60_000 });
     await reconnect("allkeys-lru");

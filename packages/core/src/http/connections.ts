@@ -59,19 +59,19 @@ interface NodeConnection {
 interface SeenRequest extends InFlightItem {
   readonly deciding: Promise<unknown>;
   readonly connection: SeenConnection | undefined;
-  /** Its number on the connection. */
-  readonly number: number;
 }
 
 /** A connection that has reached the receiver. */
 interface SeenConnection extends InFlightItem {
   readonly of: NodeConnection;
   readonly server: NodeServer;
-  /** The number of requests so far, and of those that are not answered yet. */
-  begun: number;
+  /** The number of requests that are not answered yet. */
   running: number;
   deliveredAt: number;
 }
+
+/** The last request of each connection, to any receiver or route: Node sends no answer after one that ends the connection. */
+const latest = new WeakMap<object, object>();
 
 /** The connection of a request of Node: its socket, or the session that it shares. */
 export function connectionOf({
@@ -102,11 +102,11 @@ export class Connections {
   /** Begins a request, whose answer is decided with a promise; its connection is unknown where Node's request is not seen. */
   begin(incoming: Incoming, deciding: Promise<unknown>): SeenRequest {
     const connection = this.#of(incoming);
+    const request = { deciding, connection, place: -1 };
     if (connection !== undefined) {
       connection.running++;
-      connection.begun++;
+      latest.set(connection.of, request);
     }
-    const request = { deciding, connection, number: connection?.begun ?? 0, place: -1 };
     this.#requests.add(request);
     return request;
   }
@@ -116,18 +116,15 @@ export class Connections {
     await Promise.allSettled([...this.#requests].map(({ deciding }) => deciding));
   }
 
-  /**
-   * Ends a request, which was delivered or refused. Returns whether its answer ends the connection: the last one of several on
-   * their way, because Node sends none that follows.
-   */
+  /** Ends a request, which was delivered or refused. Returns whether its answer ends the connection: the last one on its way. */
   end(request: SeenRequest, isDelivered: boolean): boolean {
     this.#requests.delete(request);
-    const { connection, number } = request;
+    const { connection } = request;
     if (connection === undefined) return this.#closing;
     connection.running--;
     if (isDelivered) connection.deliveredAt = this.#clock.now();
     this.#changed();
-    return this.#closing && number === connection.begun;
+    return this.#closing && latest.get(connection.of) === request;
   }
 
   /** From now on each answer ends its connection, and on closed servers those of other routes, too. */
@@ -205,7 +202,7 @@ export class Connections {
     const { server, destroyed } = of;
     if (typeof server?.prependListener !== "function" || destroyed) return undefined;
     const never = Number.NEGATIVE_INFINITY;
-    const seen = { of, server, begun: 0, running: 0, deliveredAt: never, place: -1 };
+    const seen = { of, server, running: 0, deliveredAt: never, place: -1 };
     // Each receiver adds a listener: many of them are no leak.
     const listenersMax = of.getMaxListeners();
     if (listenersMax > 0) of.setMaxListeners(listenersMax + 1);
@@ -235,7 +232,9 @@ export function endConnections(server: NodeServer): void {
   // Where nothing asks for requests, a listener would have HTTP/2 make them.
   if (server.listenerCount("request") > 0) {
     server.prependListener("request", ({ httpVersionMajor, socket }, res) => {
-      if (server.listening || httpVersionMajor > 1 || socket === undefined) return;
+      if (httpVersionMajor > 1 || socket === undefined) return;
+      latest.set(socket, res);
+      if (server.listening) return;
       const earlier = answers.get(socket);
       if (earlier?.headersSent === false) earlier.shouldKeepAlive = true;
       answers.set(socket, res);

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { createServer, type Server } from "node:http";
+import { createServer, type RequestListener, type Server } from "node:http";
 import {
   type ClientHttp2Session,
   connect as connectHttp2,
@@ -53,8 +53,13 @@ class Sender {
   }
 }
 
+const valid = { authorize: async () => "valid" as const };
+
 /** A receiver in a server that has another route, too. */
-async function serve(options: Parameters<typeof setUp>[0] = {}) {
+async function serve(
+  options: Parameters<typeof setUp>[0] = {},
+  route: RequestListener = (_, res) => res.end("another route"),
+) {
   const made = setUp({
     client: {
       authorize: async (signature) => (signature.startsWith("valid") ? "valid" : "invalid"),
@@ -65,7 +70,7 @@ async function serve(options: Parameters<typeof setUp>[0] = {}) {
   const handler = nodeHandler(made.receiver);
   const server = createServer((req, res) => {
     if (req.url === path) void handler(req, res);
-    else res.end("another route");
+    else route(req, res);
   });
   server.keepAliveTimeout = 60_000;
   await once(server.listen(0, "127.0.0.1"), "listening");
@@ -165,6 +170,25 @@ describe("shutting down", () => {
     expect(idle?.answers).toEqual(["200 keep-alive"]);
   });
 
+  it("shutdown() has all answered that is sent behind a notification, by another receiver or route, too", async () => {
+    const { receiver: second } = setUp({ name: "second", client: valid });
+    const secondHandler = nodeHandler(second);
+    const { receiver, server } = await serve({}, (req, res) =>
+      req.url === "/second" ? secondHandler(req, res) : res.end("another route"),
+    );
+    const [sender, visitor] = [new Sender(server), new Sender(server)];
+    for (const one of [sender, visitor]) await one.ask(notification());
+    const toSecond = notification().replace(path, "/second");
+    const closed = [shutdown(server, receiver), shutdown(server, second)];
+    await turnUntil(() => !server.listening);
+    sender.socket.write(notification() + toSecond);
+    visitor.socket.write(toSecond + notification() + other);
+    await Promise.all([sender.closed, visitor.closed]);
+    await Promise.all(closed);
+    expect(sender.answers.slice(1)).toEqual(["200 keep-alive", "200 close"]);
+    expect(visitor.answers.slice(1)).toEqual(["200 keep-alive", "200 keep-alive", "200 close"]);
+  });
+
   it("shutdown() resolves as soon as the last connection has ended", async () => {
     const { receiver, server } = await serve();
     const sender = new Sender(server);
@@ -215,7 +239,7 @@ describe("shutting down", () => {
   );
 
   it("shutdown() ends a session of HTTP/2 once its requests are answered, and refuses none that it has taken", async () => {
-    const { receiver, seen, seeAll } = setUp({ client: { authorize: async () => "valid" } });
+    const { receiver, seen, seeAll } = setUp({ client: valid });
     seeAll();
     const server = createHttp2Server(nodeHandler(receiver)).listen(0, "127.0.0.1");
     await once(server, "listening");

@@ -34,9 +34,8 @@ export function storeOptionsOf(path: string, options: SqliteInboxOptions): Store
     throw new TypeError(`sqliteInbox: migrate must be true or false, not ${String(migrate)}`);
   }
   const { module } = loadDriver(driver);
-  const file = realPath(resolve(path));
   const checked = retentionOf("sqliteInbox", retention);
-  return { path: file, driver: module, migrate, retention: checked };
+  return { path: realPath(resolve(path)), driver: module, migrate, retention: checked };
 }
 
 /**
@@ -53,11 +52,11 @@ function checkPath(path: unknown): asserts path is string {
   // A single letter is a drive of Windows.
   const [scheme] = /^[a-z][a-z\d+.-]+:/i.exec(path) ?? [];
   if (scheme !== undefined) {
-    const way =
-      scheme === "file:" ? "give it without file:, or use fileURLToPath()" : "it opens no server";
+    const way = scheme === "file:" ? "omit it, or use fileURLToPath()" : "it opens no server";
     throw new TypeError(`${takes}, not a URL (${scheme}): ${way}`);
   }
-  const [unset] = /(?<![^/\\])(?:undefined|null|NaN|\[object \w+\])(?![^/\\])/.exec(path) ?? [];
+  const [unset] =
+    /(?<![^/\\])(?:undefined|null|NaN|\[object \w+\])(?=(?:\.\w+)?$|[/\\])|\?\w+=/.exec(path) ?? [];
   if (unset !== undefined || path !== path.trim()) {
     const why = unset === undefined ? "white space at an end" : `"${unset}" in it`;
     throw new TypeError(`${takes}, and this one has ${why}: check the variable it comes from`);

@@ -12,6 +12,7 @@ import { MessageBuilder } from "../protocol/message.ts";
 import type { Claimed, Completion, ConsumerState, Message, Reply } from "../protocol/protocol.ts";
 import { heartbeatMs, leaseLostAfterMs } from "../protocol/protocol.ts";
 import { changesOf } from "../protocol/row.ts";
+import { upkeepMs } from "./claim/main-thread-pulse.ts";
 import { Writer } from "./writer.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reporthook-writer-"));
@@ -40,6 +41,7 @@ function open(
   time: Time = { ms: 0 },
   fails: (sql: string) => boolean = () => false,
   stat?: (path: string) => Stats | undefined,
+  pulseOf = pulse,
 ): Opened {
   const database = failing(loadDriver().open(path), fails);
   database.exec("PRAGMA busy_timeout = 3000; PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF");
@@ -48,7 +50,7 @@ function open(
   const writer = new Writer(
     database,
     new FileGuard(path, null, undefined, stat),
-    { path, retention, migrate: true, pulse, descriptor: null },
+    { path, retention, migrate: true, pulse: pulseOf, descriptor: null },
     () => time.ms,
   );
   const nothing = new MessageBuilder().encode([]);
@@ -238,6 +240,26 @@ describe("batches", () => {
       one.writer.close();
     },
   );
+
+  it("commitBatch() takes the leases of a main thread that stands still within 15 seconds", () => {
+    const [path, time] = [newPath(), { ms: 0 }];
+    const one = open(path, time, undefined, undefined, new SharedArrayBuffer(4));
+    const other = open(path, time);
+    one.commit(adds("1"));
+    one.commit({ consumers: [consumer(1)] });
+    other.commit({ consumers: [consumer(1)] });
+    const taken: unknown[] = [];
+    while (taken.length === 0) {
+      time.ms += upkeepMs;
+      if (one.writer.needsUpkeep) one.writer.commitBatch([]);
+      turn();
+      if (other.writer.needsUpkeep) taken.push(...idsOf(other.writer.commitBatch([])));
+    }
+    expect(taken).toEqual(["1"]);
+    expect(time.ms).toBeLessThanOrEqual(15_000);
+    other.writer.close();
+    one.writer.close();
+  });
 
   it("commitBatch() tells a worker that stood still that its leases are lost", () => {
     const path = newPath();

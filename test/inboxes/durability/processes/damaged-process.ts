@@ -10,7 +10,10 @@ const { url, receiver, close } = await serve(sqliteInbox(path), {
 });
 const { error } = (await receiver.health()).inbox;
 process.send?.({ url, error });
-process.once("message", async () => {
-  await close().catch(() => {});
-  process.disconnect();
+process.on("message", async (asked) => {
+  if (asked === "health") process.send?.({ ready: (await receiver.health()).ready });
+  else {
+    await close().catch(() => {});
+    process.disconnect();
+  }
 });

@@ -11,6 +11,8 @@ export interface Process {
   readonly error: string | undefined;
   readonly handled: readonly string[];
   readonly isGone: () => boolean;
+  /** Whether its health is `ready`; null once it has ended. */
+  isReady(): Promise<boolean | null>;
   close(): Promise<void>;
 }
 
@@ -24,16 +26,34 @@ export async function start(path: string, works: boolean): Promise<Process> {
   });
   onTestFinished(() => void child.kill("SIGKILL"));
   const handled: string[] = [];
-  const started = await new Promise<{ url: string; error?: string }>((resolve, reject) => {
-    child.on("message", (message: { handled?: string; url: string }) => {
-      if (message.handled === undefined) resolve(message);
-      else handled.push(message.handled);
-    });
-    child.once("exit", reject);
-  });
+  const started = await new Promise<{ url: string; error: string | undefined }>(
+    (resolve, reject) => {
+      child.on("message", (message: { handled?: string; url?: string; error?: string }) => {
+        const { handled: id, url, error } = message;
+        if (id !== undefined) handled.push(id);
+        else if (url !== undefined) resolve({ url, error });
+      });
+      child.once("exit", reject);
+    },
+  );
   const isGone = (): boolean => child.exitCode !== null || child.signalCode !== null;
   return {
     ...{ url: started.url, error: started.error, handled, isGone },
+    isReady: () =>
+      new Promise((resolve) => {
+        const end = (ready: boolean | null): void => {
+          child.off("message", look).off("exit", ended);
+          resolve(ready);
+        };
+        const look = ({ ready }: { ready?: boolean }): void => {
+          if (ready !== undefined) end(ready);
+        };
+        const ended = (): void => end(null);
+        child.on("message", look).once("exit", ended);
+        if (isGone()) ended();
+        // A process that has just ended takes none.
+        else child.send("health", () => {});
+      }),
     async close() {
       if (isGone()) return;
       const exited = once(child, "exit");

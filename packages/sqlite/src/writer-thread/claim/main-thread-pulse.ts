@@ -1,8 +1,9 @@
-/** How often the thread looks: twice for each count. */
+/** Milliseconds between two upkeeps of the thread, which looks at each: twice for each count. */
+export const upkeepMs: number = 500;
 const looksUntilSilent = 4;
 const looksUntilStandstill = 10;
 
-/** The pulse of the main thread, as the writer's thread sees it at each upkeep, every half second. */
+/** The pulse of the main thread, as the writer's thread sees it at each upkeep. */
 export class MainThreadPulse {
   readonly #count: Int32Array;
   #last = 0;
