@@ -63,6 +63,8 @@ describe("reports that were asked for", () => {
     ).value;
     const shown = await cliJson(["inbox", "show", entries[0]?.id ?? "", "--db", db]);
     expect(shown.value).toMatchObject({ requestId: id, context: { customer: "c-1" } });
+    const text = await cli(["inbox", "show", entries[0]?.id ?? "", "--db", db]);
+    expect(text.out).toMatch(new RegExp(`^request +${id}\ncontext +\\{"customer":"c-1"\\}$`, "m"));
     const missing = await cli(["reports", "show", "nobody", "--db", db]);
     expect([missing.code, missing.err]).toEqual([1, expect.stringContaining("No request")]);
   });
@@ -77,6 +79,17 @@ describe("reports that were asked for", () => {
       requestId: id,
       verification: "settled",
       body: { file: "r" },
+    });
+    const ofRequest = ["inbox", "list", "--request-id", id, "--db", db];
+    const listed = await cli(ofRequest);
+    expect(listed.out).toMatch(/^ID +AGE +STATE +EVENT +REQUEST\n/);
+    expect(listed.out).toMatch(
+      new RegExp(`report\\.overdue +${id}\\n.* report\\.complete +${id}\\n$`),
+    );
+    const { entries } = (await cliJson<{ entries: { id: string }[] }>(ofRequest)).value;
+    const exported = await cliJson(["inbox", "export", `${entries[1]?.id}`, "--db", db]);
+    expect(exported.value).toMatchObject({
+      ...{ type: "report.complete", context: { customer: "c-1" }, body: { file: "r" } },
     });
     const again = await cli(given);
     expect([again.code, again.err]).toEqual([1, expect.stringContaining("is complete already")]);
