@@ -28,7 +28,7 @@ try {
   const looks = [
     { name: "light", colorScheme: "light", width: 1_280 },
     { name: "dark", colorScheme: "dark", width: 1_280 },
-    { name: "narrow", colorScheme: "light", width: 320 },
+    { name: "narrow", colorScheme: "light", width: 390 },
   ] as const;
   for (const { name, colorScheme, width } of looks) {
     const context = await browser.newContext({ colorScheme, viewport: { width, height: 860 } });

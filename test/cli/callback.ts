@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -50,6 +50,22 @@ describe("signed URLs", () => {
   const shop = ["--receiver", "shop"];
 
   describe("the option --context", () => {
+    it("reporthook trigger signs the context of a recorded notification, unless there is another", async () => {
+      const folder = mkdtempSync(join(tmpdir(), "reporthook-recorded-"));
+      onTestFinished(() => rmSync(folder, { recursive: true }));
+      const body = { event_type: "report_status_changed", report_id: "r-1", status: "complete" };
+      const headers = { "content-type": "application/json" };
+      const recorded = { type: "report.complete", headers, context: customer, body };
+      writeFileSync(join(folder, "fixture.json"), JSON.stringify(recorded));
+      const args = ["trigger", "--from", "fixture.json", "--to", to, ...shop];
+      expect(await cli(args, { cwd: folder, env })).toMatchObject({ code: 0, err: "" });
+      const other = ["--context", '{"customer":"c-2"}'];
+      expect((await cli([...args, ...other], { cwd: folder, env })).code).toBe(0);
+      await receiver.idle();
+      const told = [customer, { customer: "c-2" }].map((of) => ["report.complete", of]);
+      expect(seen).toEqual(told);
+    });
+
     it("reporthook trigger signs the URL with the secret for the receiver that is named", async () => {
       const args = ["trigger", "report.complete", "--to", to];
       expect(await cliJson([...args, ...shop, ...context], { env })).toMatchObject({

@@ -12,6 +12,7 @@ const db = join(folder, "inbox.db");
 const seen: unknown[] = [];
 
 const report = { domains: ["example.com"] };
+const context = { customer: "c-1", api_key: "hush" };
 
 function openReceiver(file: string, name?: string): Receiver {
   return createReceiver({
@@ -34,7 +35,7 @@ describe("reports that were asked for", () => {
   beforeAll(async () => {
     receiver = openReceiver(db);
     receiver.on("*", (event) => void seen.push(event));
-    const options = { context: { customer: "c-1" }, idempotencyKey: "k-1", overdueMs: 1 };
+    const options = { context, idempotencyKey: "k-1", overdueMs: 1 };
     ({ id } = await receiver.reports.request(report, options));
     await receiver.reports.request({ domains: ["b.example"] });
     await receiver.start();
@@ -47,11 +48,11 @@ describe("reports that were asked for", () => {
 
   it("reporthook reports list shows each with its state, and those that are overdue", async () => {
     const { out } = await cli(["reports", "list", "--db", db]);
-    expect(out).toMatch(new RegExp(`${id} .* open +overdue .* k-1 +\\{"customer":"c-1"\\}`));
+    expect(out).toMatch(new RegExp(`${id} .* open +overdue .* k-1 +\\{"customer":"c-1",`));
     const { value } = await cliJson<{ requests: object[] }>([
       ...["reports", "list", "--state", "overdue", "--db", db],
     ]);
-    expect(value.requests).toMatchObject([{ id, state: "open", context: { customer: "c-1" } }]);
+    expect(value.requests).toMatchObject([{ id, state: "open", context }]);
   });
 
   it("reporthook reports show prints a request with its deliveries, by the beginning of its id", async () => {
@@ -62,7 +63,11 @@ describe("reports that were asked for", () => {
       await cliJson<{ entries: { id: string }[] }>(["inbox", "list", "--db", db])
     ).value;
     const shown = await cliJson(["inbox", "show", entries[0]?.id ?? "", "--db", db]);
-    expect(shown.value).toMatchObject({ requestId: id, context: { customer: "c-1" } });
+    expect(shown.value).toMatchObject({ requestId: id, context });
+    const text = await cli(["inbox", "show", entries[0]?.id ?? "", "--db", db]);
+    expect(text.out).toMatch(
+      new RegExp(`^request +${id}\ncontext +\\{"customer":"c-1",.+\\}$`, "m"),
+    );
     const missing = await cli(["reports", "show", "nobody", "--db", db]);
     expect([missing.code, missing.err]).toEqual([1, expect.stringContaining("No request")]);
   });
@@ -77,6 +82,21 @@ describe("reports that were asked for", () => {
       requestId: id,
       verification: "settled",
       body: { file: "r" },
+    });
+    const ofRequest = ["inbox", "list", "--request-id", id, "--db", db];
+    const listed = await cli(ofRequest);
+    expect(listed.out).toMatch(/^ID +AGE +STATE +EVENT +REQUEST\n/);
+    expect(listed.out).toMatch(
+      new RegExp(`report\\.overdue +${id}\\n.* report\\.complete +${id}\\n$`),
+    );
+    const { entries } = (await cliJson<{ entries: { id: string }[] }>(ofRequest)).value;
+    const exported = await cliJson(["inbox", "export", `${entries[1]?.id}`, "--db", db]);
+    expect(exported.value).toMatchObject({
+      ...{
+        type: "report.complete",
+        context: { ...context, api_key: "[removed]" },
+        body: { file: "r" },
+      },
     });
     const again = await cli(given);
     expect([again.code, again.err]).toEqual([1, expect.stringContaining("is complete already")]);

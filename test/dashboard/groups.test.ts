@@ -1,3 +1,4 @@
+import { DoNotRetry, type Receiver } from "@reporthook/core";
 import { testWith } from "@reporthook/test-support/needs";
 import { describe, expect, test } from "vitest";
 import { missingForBrowser } from "./stage/browser.ts";
@@ -17,8 +18,13 @@ interface Listed {
   }[];
 }
 
+interface Counted {
+  readonly total: number | null;
+  readonly parkedChangedAt: string | null;
+}
+
 describe("requests", () => {
-  test("the dashboard groups parked deliveries by equal errors, and releases a whole group", () =>
+  test("the dashboard groups parked deliveries by equal errors, and discards a whole group", () =>
     withStage({ handlers: failingHandlers, authorize: () => ada }, async (stage) => {
       await play(stage);
       const { url, receiver } = stage;
@@ -42,6 +48,31 @@ describe("requests", () => {
         { by: "Ada", act: "discard", selection: { error: first?.error }, count: first?.count },
       ]);
     }));
+
+  test("the dashboard releases a whole group of equal errors, as it was shown", () => {
+    let isFixed = false;
+    const handlers = (receiver: Receiver) =>
+      void receiver.on("report.complete", ({ reportId }) => {
+        if (!isFixed) throw new DoNotRetry(reportId === "r-3" ? "gone" : "the database is down");
+      });
+    return withStage({ handlers, authorize: () => ada }, async ({ url, receiver, send }) => {
+      for (const reportId of ["r-1", "r-2", "r-3"]) await send("report.complete", { reportId });
+      await receiver.idle({ timeoutMs: 60_000 });
+      const headers = { "x-reporthook": "1", origin: new URL(url).origin };
+      const path = `${url}api/deliveries?state=parked&reason=do_not_retry`;
+      const listed = await (await fetch(path, { headers })).json();
+      const { groups, parkedChangedAt, total } = listed as Listed & Counted;
+      expect([total, groups.map(({ count }) => count)]).toEqual([3, [2, 1]]);
+      isFixed = true;
+      const those = `error=${groups[0]?.error}&unchangedSince=${parkedChangedAt}`;
+      const answer = await fetch(`${url}api/release?${those}`, { method: "POST", headers });
+      expect(await answer.json()).toEqual({ done: 2 });
+      await receiver.idle({ timeoutMs: 60_000 });
+      expect(await receiver.inbox.counts()).toMatchObject({ handled: 2, dead: 1 });
+      const [act] = await receiver.inbox.acts();
+      expect(act).toMatchObject({ by: "Ada", act: "release", count: 2 });
+    });
+  });
 });
 
 describe("the page", () => {
@@ -60,16 +91,30 @@ describe("the page", () => {
     }),
   );
 
-  testInBrowser("a delivery shows its report, its path and its context", () =>
-    onStage({ handlers: failingHandlers }, async (page, stage) => {
-      await play(stage);
-      const [entry] = await stage.receiver.inbox.list({ state: "dead" });
-      await page.goto(`${stage.url}?delivery=${entry?.id}`);
+  testInBrowser("a delivery shows its report, its request, its path and its context", () =>
+    onStage({}, async (page, { receiver, url }) => {
+      const context = { customer: "c-1", api_key: "must not be shown" };
+      const { id } = await receiver.reports.request({ domains: ["example.com"] }, { context });
+      const entryOf = async () => (await receiver.inbox.list({ requestId: id })).at(0);
+      await expect.poll(entryOf).toMatchObject({ state: "handled" });
+      const entry = await entryOf();
+      await page.goto(`${url}?show=deliveries`);
+      await page.locator(".list li", { hasText: `request ${id}` }).waitFor();
+      await page.locator("[name=request]").fill("another");
+      await rows(page, 0);
+      await page.locator("[name=request]").fill(id);
+      await rows(page, 1);
+      await page.locator(".list a").click();
       const section = page.locator("section", {
         has: page.getByRole("heading", { name: "For whom" }),
       });
       await section.getByText(entry?.reportId ?? "none").waitFor();
-      expect(await section.textContent()).toMatch(/Path\s*\/\S*/);
+      expect(await section.textContent()).toMatch(
+        new RegExp(`Request\\s*${id}\\s*Path\\s*/webhooks/reports.*"customer": "c-1"`, "s"),
+      );
+      expect(await section.textContent()).toContain('"api_key": "[removed]"');
+      await section.getByRole("link", { name: id }).click();
+      await page.getByText("example.com").first().waitFor();
     }),
   );
 });

@@ -129,34 +129,39 @@ describe("deliveries", () => {
     }),
   );
 
-  testInBrowser("the list takes a typed moment once it is one, and leaves it as typed", () =>
-    onStage({}, async (page, { url }) => {
-      const there = { timezoneId: "Europe/Berlin", locale: "en-US" };
-      const context = await page.context().browser()?.newContext(there);
-      context?.setDefaultTimeout(60_000);
-      const typing = await context?.newPage();
-      if (typing === undefined) throw new Error("The browser has no page");
-      await typing.goto(`${url}?show=deliveries&from=2026-11-20T09:30:00.000Z`);
-      const field = typing.locator("[name=from]");
-      const from = () => new URL(typing.url()).searchParams.get("from");
-      const before = await typing.evaluate("history.length");
-      expect(await field.inputValue()).toBe("2026-11-20T10:30");
+  testInBrowser(
+    "the list takes a typed moment as UTC in any zone, once it is one, and leaves it as typed",
+    () =>
+      onStage({}, async (page, { url }) => {
+        const there = { timezoneId: "Europe/Berlin", locale: "en-US" };
+        const context = await page.context().browser()?.newContext(there);
+        context?.setDefaultTimeout(60_000);
+        const typing = await context?.newPage();
+        if (typing === undefined) throw new Error("The browser has no page");
+        await typing.goto(`${url}?show=deliveries&from=2026-11-20T09:30:00.000Z`);
+        const field = typing.locator("[name=from]");
+        const from = () => new URL(typing.url()).searchParams.get("from");
+        const before = await typing.evaluate("history.length");
+        expect(await field.inputValue()).toBe("2026-11-20T09:30");
+        expect(await typing.getByLabel("From (UTC)").inputValue()).toBe("2026-11-20T09:30");
 
-      await field.focus();
-      for (const key of ["Tab", "Tab", ..."202"]) await typing.keyboard.press(key);
-      expect(from()).toBe("2026-11-20T09:30:00.000Z");
-      await typing.keyboard.press("5");
-      await expect.poll(from).toBe("2025-11-20T09:30:00.000Z");
-      expect(await field.inputValue()).toBe("2025-11-20T10:30");
-      expect(await typing.evaluate("history.length")).toBe(before);
+        await field.focus();
+        for (const key of ["Tab", "Tab", ..."202"]) await typing.keyboard.press(key);
+        expect(from()).toBe("2026-11-20T09:30:00.000Z");
+        await typing.keyboard.press("5");
+        await expect.poll(from).toBe("2025-11-20T09:30:00.000Z");
+        expect(await field.inputValue()).toBe("2025-11-20T09:30");
+        expect(await typing.evaluate("history.length")).toBe(before);
 
-      await field.fill("0202-11-20T10:30");
-      await typing.locator("h1").click();
-      expect(await field.inputValue()).toBe("2025-11-20T10:30");
-      await field.fill("");
-      await expect.poll(from).toBeNull();
-      await context?.close();
-    }),
+        await field.fill("0202-11-20T10:30");
+        await typing.locator("h1").click();
+        expect(await field.inputValue()).toBe("2025-11-20T09:30");
+        await field.fill("2026-02-03T23:45");
+        await expect.poll(from).toBe("2026-02-03T23:45:00.000Z");
+        await field.fill("");
+        await expect.poll(from).toBeNull();
+        await context?.close();
+      }),
   );
 
   testInBrowser("the list moves nothing under the pointer or the focus while it is live", () =>

@@ -3,10 +3,18 @@ import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import { PrometheusExporter, PrometheusSerializer } from "@opentelemetry/exporter-prometheus";
 import { MeterProvider } from "@opentelemetry/sdk-metrics";
-import { type Inbox, memoryInbox } from "@reporthook/core";
+import {
+  createClient,
+  createReceiver,
+  DoNotRetry,
+  type Inbox,
+  memoryInbox,
+} from "@reporthook/core";
 import { dashboard, ofInbox } from "@reporthook/dashboard";
+import { createEmulator } from "@reporthook/emulator";
 import { telemetry } from "@reporthook/opentelemetry";
 import { missingProgram, testWith } from "@reporthook/test-support/needs";
+import { manualClock } from "@reporthook/testing/internals";
 import { expect, test } from "vitest";
 import { failingHandlers, play } from "./stage/scene.ts";
 import { type StageOptions, withStage } from "./stage/stage.ts";
@@ -40,6 +48,7 @@ test("the metrics tell the content of the inbox and the state of the receiver", 
   withStage(staged, async (stage) => {
     await stage.receiver.reports.request({ domains: ["example.com"] });
     await play(stage);
+    await stage.receiver.fetch(new Request("http://app/hook"));
     const answer = await fetch(`${stage.url}metrics`);
     expect(answer.headers.get("content-type")).toMatch(/^text\/plain; version=0\.0\.4/);
     const metrics = await answer.text();
@@ -62,6 +71,10 @@ test("the metrics tell the content of the inbox and the state of the receiver", 
       'reporthook_deliveries_parked{reporthook_reason="expired"}': 1,
       'reporthook_deliveries_parked{reporthook_reason="poison"}': 0,
       'reporthook_deliveries_total{reporthook_outcome="handled"}': counts.handled,
+      'reporthook_deliveries_total{reporthook_outcome="method_not_allowed"}': 1,
+      'reporthook_deliveries_total{reporthook_outcome="held",reporthook_reason="expired"}': 1,
+      'reporthook_deliveries_total{reporthook_outcome="dead",reporthook_reason="do_not_retry"}': 3,
+      'reporthook_deliveries_total{reporthook_outcome="rejected",reporthook_reason="invalid_signature"}': 1,
       'reporthook_verdicts_total{reporthook_verdict="invalid"}': 1,
       'reporthook_report_requests{reporthook_state="open"}': 1,
       'reporthook_report_requests{reporthook_state="overdue"}': 0,
@@ -69,6 +82,9 @@ test("the metrics tell the content of the inbox and the state of the receiver", 
       'reporthook_problem{code="key_refused",severity="critical"}': 0,
     });
     expect(samples["reporthook_deliveries_oldest_seconds"]).toBeGreaterThan(0);
+    const [silent = ""] = metrics.match(/^reporthook_process_silent_seconds.*$/m) ?? [];
+    for (const label of ["host", "version", "since"]) expect(silent).toMatch(`${label}="`);
+    expect(silent).toMatch(new RegExp(`pid="${process.pid}".*since="[\\d:T.-]+Z"`));
     expect(metrics).not.toMatch(/key-that-nobody-may-see|q3-sales|lost-31|must not be shown/);
   }));
 
@@ -93,6 +109,8 @@ test("the metrics that OpenTelemetry measures too have the same names, labels an
   const both = { ...staged.receiver, ...telemetry({ meter: measuring.getMeter("test") }) };
   await withStage({ ...staged, receiver: both }, async (stage) => {
     await stage.receiver.reports.request({ domains: ["example.com"] }, { overdueMs: 1 });
+    const told = { type: "report.overdue", state: "handled" } as const;
+    await expect.poll(() => stage.receiver.inbox.list(told)).toHaveLength(1);
     await play(stage);
     const { resourceMetrics } = await reader.collect();
     const theirs = samplesOf(withUnits(new PrometheusSerializer().serialize(resourceMetrics)));
@@ -105,6 +123,7 @@ test("the metrics that OpenTelemetry measures too have the same names, labels an
       states.push(`reporthook_report_requests{reporthook_state="${state}"}`);
     }
     const counted = common.filter((name) => /_total\{/.test(name));
+    states.push('reporthook_problem{code="parked",severity="warning"}');
     expect(common).toEqual(
       expect.arrayContaining(["reporthook_deliveries_oldest_seconds", ...states]),
     );
@@ -112,8 +131,7 @@ test("the metrics that OpenTelemetry measures too have the same names, labels an
     for (const name of [...states, ...counted])
       expect([name, ours[name]]).toEqual([name, theirs[name]]);
     const named = (name: string) => Object.keys(theirs).some((each) => each.startsWith(name));
-    // The alert about slow answers asks for it.
-    expect(named("reporthook_acknowledge_duration_seconds_bucket{")).toBe(true);
+    expect(boundsIn(theirs)).toEqual(boundsIn(ours));
     // One name has one meaning: that of a counter is nowhere else.
     expect(named("reporthook_deliveries_total{")).toBe(true);
     expect(Object.keys(ours).filter((name) => name.startsWith("reporthook_deliveries{"))).toEqual(
@@ -121,6 +139,57 @@ test("the metrics that OpenTelemetry measures too have the same names, labels an
     );
   });
   await measuring.shutdown();
+});
+
+/** The upper bounds of the histogram of answers. */
+function boundsIn(samples: Record<string, number>): string[] {
+  const bound = /^reporthook_acknowledge_duration_seconds_bucket\{.*le="(.+?)"/;
+  return [...new Set(Object.keys(samples).flatMap((name) => bound.exec(name)?.[1] ?? []))];
+}
+
+test("the metrics count an answer by its time with storing, and parked deliveries that retention deletes", async () => {
+  const clock = manualClock();
+  const inbox = memoryInbox({ retention: { parkedMs: 2_000 } });
+  const add = inbox.add.bind(inbox);
+  const slow = (...given: Parameters<Inbox["add"]>) => {
+    clock.advance(3_000);
+    return add(...given);
+  };
+  const emulator = createEmulator();
+  const receiver = createReceiver({
+    ...{ client: createClient(emulator.clientOptions), clock, name: "billing", logger: false },
+    inbox: Object.assign(inbox, { add: slow }),
+  });
+  receiver.on("report", () => {
+    throw new DoNotRetry("never");
+  });
+  const notification = emulator.notification("report.complete");
+  const sent = await receiver.fetch(new Request("https://app.example/hook", notification));
+  expect(sent.status).toBe(200);
+  await receiver.idle({ timeoutMs: 60_000 });
+  for (const ms of [3_600_000, 60_000]) {
+    clock.advance(ms);
+    await receiver.inbox.list();
+  }
+  const page = dashboard(receiver, { logger: false });
+  const answer = await page(new Request("http://localhost/inbox/metrics"), { peer: "127.0.0.1" });
+  const text = await answer.text();
+  const samples = samplesOf(text);
+  const name = "reporthook_acknowledge_duration_seconds";
+  expect(text).toContain(`# TYPE ${name} histogram`);
+  expect(boundsIn(samples)).toEqual([
+    ...["0.001", "0.005", "0.01", "0.05", "0.1", "0.5", "1", "2.5", "5", "10", "+Inf"],
+  ]);
+  expect(samples).toMatchObject({
+    [`${name}_bucket{le="0.001"}`]: 0,
+    [`${name}_bucket{le="2.5"}`]: 0,
+    [`${name}_bucket{le="5"}`]: 1,
+    [`${name}_bucket{le="+Inf"}`]: 1,
+    ...{ [`${name}_sum`]: 3, [`${name}_count`]: 1 },
+    'reporthook_deliveries_deleted_total{reporthook_reason="do_not_retry"}': 1,
+  });
+  await receiver.close();
+  await emulator.close();
 });
 
 /** The metrics of an inbox without a receiver. */

@@ -1,3 +1,4 @@
+import { hostname } from "node:os";
 import { memoryInbox, type Receiver, RetryAfter } from "@reporthook/core";
 import { idAt } from "@reporthook/core/internals";
 import { testWith } from "@reporthook/test-support/needs";
@@ -128,6 +129,31 @@ describe("what comes first", () => {
         await page.getByLabel("7 d").check();
         await page.getByText("Last 7 d: 10 handled, 0 waiting, 2 parked, 1 rejected").waitFor();
         await settled(page);
+      }),
+  );
+
+  testInBrowser(
+    "the overview names the processes: since when they run, and their last sign of life",
+    () =>
+      onStage({}, async (page, { inbox, url }) => {
+        const notes = async () => Object.values(await inbox.notes("reports", "now/process/"));
+        await expect.poll(notes).toHaveLength(1);
+        const { since, ...own } = JSON.parse(`${await notes()}`) as { readonly since: number };
+        const other = { id: "other", host: "web-2", pid: 7, version: "1.2.3" };
+        const gone = { ...own, ...other, since: since - 60 * minuteMs, at: since - 20 * minuteMs };
+        await inbox.keepNotes("reports", { "now/process/other": JSON.stringify(gone) });
+        await page.goto(url);
+        const processes = page.locator("section", {
+          has: page.getByRole("heading", { name: "Processes" }),
+        });
+        const running = processes.locator("li", { hasText: `${process.pid} on ${hostname()}` });
+        await running.getByText(/^(now|[\d.]+ s ago)$/).waitFor();
+        const silent = processes.locator("li", { hasText: "7 on web-2" });
+        await silent.getByText("20 min ago").waitFor();
+        const text = (await silent.textContent())?.replaceAll(/\s+/g, " ");
+        expect(text).toMatch(
+          /version 1\.2\.3, since .+ UTC.*, last sign of life 20 min ago silent$/,
+        );
       }),
   );
 

@@ -26,8 +26,8 @@ const maxLines = {
   "core/src/inbox/memory": 823,
   "sqlite/src": 7_162,
   "cli/src": 4_765,
-  "dashboard/src": 1_694,
-  "dashboard/page": 2_685,
+  "dashboard/src": 1_692,
+  "dashboard/page": 2_682,
 };
 
 const api = new API({ cwd: root });

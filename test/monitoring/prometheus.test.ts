@@ -85,7 +85,7 @@ async function startPrometheus(
 }
 
 testWith(missingProgram("prometheus"))(
-  "a real Prometheus finds what every rule asks for, and that the receiver has gone",
+  "a real Prometheus finds what every rule asks for, fires for a problem, and tells that the receiver has gone",
   async () => {
     const exporter = new PrometheusExporter({ preventServerStart: true });
     const measuring = new MeterProvider({ readers: [exporter] });
@@ -132,10 +132,19 @@ testWith(missingProgram("prometheus"))(
     const isWell = async (): Promise<boolean> =>
       (await prometheus.rules()).every(({ health }) => health === "ok");
     await expect.poll(isWell).toBe(true);
+    const firing =
+      'ALERTS{alertname="ReporthookProblem",alertstate="firing",code="parked",severity="warning"}';
+    await expect
+      .poll(async () => (await prometheus.query(firing)).map(({ metric }) => metric["job"]).sort())
+      .toEqual(["app", "otel"]);
     const alerts = 'ALERTS{alertname="ReporthookMissing"}';
     // It is pending until the first scrape.
     await expect.poll(() => prometheus.query(alerts)).toEqual([]);
     await receiver.close();
     await expect.poll(() => prometheus.query(alerts)).not.toEqual([]);
+    const down = 'ALERTS{alertname="ReporthookDown"}';
+    await expect
+      .poll(async () => (await prometheus.query(down)).map(({ metric }) => metric["job"]))
+      .toEqual(["app"]);
   },
 );

@@ -10,12 +10,12 @@ export interface Measured extends Required<Pick<Instrumentation, "end">> {
   handled(startedAt: number, failures: readonly unknown[] | null): void;
 }
 
-const seconds = {
+/** Of an answer, as in the metrics of the dashboard; of work, which may take longer. */
+const answerBounds = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10];
+const inSeconds = (...longer: readonly number[]) => ({
   unit: "s",
-  advice: {
-    explicitBucketBoundaries: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 60, 300],
-  },
-};
+  advice: { explicitBucketBoundaries: [...answerBounds, ...longer] },
+});
 
 /** Creates the metrics of one receiver. */
 export function createMetrics(meter: Meter, receiver: Parameters<Instrument>[0]): Measured {
@@ -86,15 +86,15 @@ function instrumentsOf(meter: Meter) {
   return {
     acknowledge: meter.createHistogram("reporthook.acknowledge.duration", {
       description: "From the arrival of a notification until its answer is decided",
-      ...seconds,
+      ...inSeconds(),
     }),
     authorize: meter.createHistogram("reporthook.authorize.duration", {
       description: "Duration of authorize calls",
-      ...seconds,
+      ...inSeconds(60, 300),
     }),
     process: meter.createHistogram("messaging.process.duration", {
       description: "Duration of all handlers of an attempt",
-      ...seconds,
+      ...inSeconds(60, 300),
     }),
     counters: {
       deliveries: meter.createCounter(

@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import {
   type Clock,
@@ -121,6 +121,7 @@ describe("the command inbox", () => {
 
   it("reporthook inbox stats tells what is wrong, counts by state and by reason, and names the processes", async () => {
     const { value } = await cliJson(["inbox", "stats", "--db", db]);
+    const moment = expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
     expect(value).toMatchObject({
       counts: { handled: 1, held: 1, rejected: 1, dead: 1, received: 0 },
       reasons: { do_not_retry: 1, no_handler: 1 },
@@ -129,13 +130,23 @@ describe("the command inbox", () => {
         { code: "parked", severity: "warning", reason: expect.any(String), count: 1 },
         { code: "parked", command: expect.stringMatching(/^npx reporthook inbox list --reason /) },
       ],
-      processes: [{ pid: process.pid, state: "ended" }],
+      processes: [
+        {
+          ...{ receiver: "reports", host: hostname(), pid: process.pid, state: "ended" },
+          ...{ version: expect.any(String), since: moment, seenAt: moment },
+        },
+      ],
     });
     const { out, err } = await cli(["inbox", "stats", "--db", db]);
     expect(out).toMatch(/^parked +1 no_handler, 1 do_not_retry$/m);
     expect(out).toMatch(/^warning: parked, for .*: 1 delivery is parked as do_not_retry\./m);
     expect(out).toMatch(/^Look: .* inbox list --reason do_not_retry/m);
-    expect(out).toMatch(new RegExp(`^process +${process.pid} on `, "m"));
+    expect(out).toMatch(
+      new RegExp(
+        `^process +${process.pid} on ${hostname()}, version .+, for reports since [\\d:T.-]+Z, ended, last sign of life .+ ago$`,
+        "m",
+      ),
+    );
     expect(out).toMatch(/^Errors: +1 × .*it is gone \(--error \w{8}\)$/m);
     expect(err).toBe("");
   });

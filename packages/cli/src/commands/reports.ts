@@ -167,23 +167,20 @@ function dueText({ settledAt, overdueAt, dueAt }: RequestRecord, now: number): s
 }
 
 function requestLines(request: RequestRecord, terminal: Terminal): string[] {
-  const { report, answer, context, idempotencyKey, reportId, ...rest } = request;
-  const time = (date: Date | null): string | null => date?.toISOString() ?? null;
+  const { id, state, report, answer, context, idempotencyKey, reportId, ...dates } = request;
+  const times = Object.entries(dates).map(
+    ([name, date]) => [name.replace("At", ""), date?.toISOString() ?? null] as const,
+  );
   return pairs(
     [
-      ["request", rest.id],
-      ["state", rest.state],
+      ["request", id],
+      ["state", state],
       ["key", idempotencyKey],
       ["report", reportId],
       ["context", textOf(context)],
       ["asked for", JSON.stringify(report)],
       ["answer", answer === null ? null : JSON.stringify(answer)],
-      ["requested", time(rest.requestedAt)],
-      ["confirmed", time(rest.confirmedAt)],
-      ["processing", time(rest.processingAt)],
-      ["settled", time(rest.settledAt)],
-      ["due", time(rest.dueAt)],
-      ["overdue told", time(rest.overdueAt)],
+      ...times,
     ],
     terminal,
   );

@@ -68,13 +68,13 @@ async function trigger(
 ): Promise<void> {
   const { reportId, signature, force = false } = options;
   const to = unsignedUrl(options.to);
-  const { name, body, contentType } = chosen(named, options);
+  const { name, body, contentType, context: recorded } = chosen(named, options);
   if (body !== undefined && !force) assertNotification(body);
   const emulator = createEmulator({ apiKey: emulatorKey() });
   const made = emulator.notification(name, { reportId, signature, body });
   const headers = { ...made.headers, ...(contentType && { "content-type": contentType }) };
   const sent = made.body;
-  const target = await signUrl(options.to, options);
+  const target = await signUrl(options.to, { ...options, recorded });
   const answer = await terminal.during(`Sending ${name}`, () =>
     exchange(target, { headers, body: sent }),
   );

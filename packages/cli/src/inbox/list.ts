@@ -87,24 +87,28 @@ export function addExport(group: Command, terminal: Terminal): void {
 
 async function exportEntry(terminal: Terminal, id: string, options: InboxSource): Promise<void> {
   await withInbox(terminal, options, "Reading the inbox", async (inbox, source) => {
-    const { receiver } = source;
-    const details = await findEntry(inbox, id, source, receiver);
-    const address = `http://127.0.0.1/api/deliveries/${details.id}/body`;
-    let answer: Response | null = null;
-    for (const name of await namesIn(inbox, receiver)) {
+    const details = await findEntry(inbox, id, source, source.receiver);
+    const address = `http://127.0.0.1/api/deliveries/${details.id}`;
+    let shown: readonly Response[] = [];
+    for (const name of await namesIn(inbox, source.receiver)) {
       // The dashboard knows which parts look secret, and only the deliveries of one receiver.
       const page = dashboard(ofInbox(inbox, { receiver: name }), { logger: false });
-      answer = await page(new Request(address), { peer: "127.0.0.1" });
-      if (answer.ok) break;
+      const ask = (of: string) => page(new Request(of), { peer: "127.0.0.1" });
+      shown = await Promise.all([ask(`${address}/body`), ask(address)]);
+      if (shown[0]?.ok) break;
     }
-    if (details.body === null || !answer?.ok) {
+    const [whole, one] = shown;
+    if (details.body === null || !whole?.ok || one === undefined) {
       throw new CommandFailed(
         "no_body",
         `The body of ${details.id} is no longer kept: export a newer delivery`,
       );
     }
-    const contentType = details.headers["content-type"];
-    const text = fixtureText({ type: details.type, contentType, body: await answer.text() });
+    const { type, headers } = details;
+    const contentType = headers["content-type"];
+    const { delivery } = (await one.json()) as { readonly delivery: { context: string | null } };
+    const context = delivery.context === null ? undefined : JSON.parse(delivery.context);
+    const text = fixtureText({ type, contentType, context, body: await whole.text() });
     terminal.emit(JSON.parse(text), terminal.clean(text));
   });
 }

@@ -1,11 +1,12 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type ActQuery, createReceiver, type Inbox } from "@reporthook/core";
+import { type ActQuery, createReceiver, type Inbox, type Receiver } from "@reporthook/core";
+import { actOn } from "@reporthook/core/store";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { afterAll, expect, it } from "vitest";
 import { createTerminal } from "../lib/terminal.ts";
-import { actOnMany } from "./many.ts";
+import { actOnMany, lookFor } from "./many.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reporthook-interrupt-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -14,11 +15,18 @@ const count = 700;
 const terminal = createTerminal(true, {});
 const verb = { act: "release", doing: "Releasing", done: "released" } as const;
 
-/** An inbox with more held deliveries than one step acts on; `meanwhile` and `after` run with each step. */
-async function opened(name: string, meanwhile: () => void, after = () => {}): Promise<Inbox> {
-  const inbox = sqliteInbox(join(folder, name));
+function openReceiver(file: string): Receiver {
   const client = { authorize: async () => "valid" as const };
-  const receiver = createReceiver({ client, inbox, logger: false });
+  return createReceiver({ client, inbox: sqliteInbox(file), logger: false });
+}
+
+/** An inbox with more held deliveries than one step acts on; `meanwhile` and `after` run with each step. */
+async function opened(
+  name: string,
+  meanwhile: () => void,
+  after: () => void | Promise<void> = () => {},
+): Promise<Inbox> {
+  const receiver = openReceiver(join(folder, name));
   const headers = { "content-type": "application/json", "x-svc-authorization": "" };
   const post = (at: number): Promise<Response> => {
     headers["x-svc-authorization"] = `signature ${at}`;
@@ -36,25 +44,25 @@ async function opened(name: string, meanwhile: () => void, after = () => {}): Pr
       for await (const step of act(query)) {
         meanwhile();
         yield step;
-        after();
+        await after();
       }
     },
   });
 }
 
-const query: ActQuery = {
+const query = (): ActQuery => ({
   act: "release",
   receiver: "reports",
   reason: "no_handler",
   now: Date.now(),
   by: null,
-};
+});
 
 it.each(["SIGINT", "SIGTERM"] as const)(
   "a %s between two steps says how many are done, and leaves the rest",
   async (signal) => {
     const inbox = await opened(`${signal}.db`, () => process.emit(signal));
-    const acting = actOnMany(terminal, inbox, verb, { query, yes: true });
+    const acting = actOnMany(terminal, inbox, verb, { query: query(), yes: true });
     await expect(acting).rejects.toMatchObject({
       code: "interrupted",
       message: "Interrupted: 500 released, the rest is as it was",
@@ -71,9 +79,34 @@ it("an inbox that fails between two steps says how many are done", async () => {
     throw new Error("disk I/O error");
   };
   const inbox = await opened("fails.db", () => {}, fail);
-  await expect(actOnMany(terminal, inbox, verb, { query, yes: true })).rejects.toMatchObject({
+  await expect(
+    actOnMany(terminal, inbox, verb, { query: query(), yes: true }),
+  ).rejects.toMatchObject({
     message: "disk I/O error. 500 released, the rest is as it was",
     done: { released: 500 },
   });
+  await inbox.close();
+});
+
+it("an act leaves deliveries alone that change while they are counted, and no others", async () => {
+  const file = join(folder, "changes.db");
+  let step = 0;
+  const change = async () => {
+    if (step++ > 0) return;
+    const [first, last] = [await inbox.list({ limit: 1 }), await inbox.list({ newestFirst: true })];
+    const receiver = openReceiver(file);
+    await receiver.start();
+    for (const [entry] of [first, last]) {
+      await receiver.inbox.release(`${entry?.id}`);
+      await receiver.idle({ timeoutMs: 60_000 });
+    }
+    await receiver.close();
+  };
+  const inbox = await opened("changes.db", () => {}, change);
+  const asked = query();
+  const { total, changedAt } = await lookFor(inbox, asked);
+  expect(total).toBe(count);
+  const unchangedSince = changedAt ?? undefined;
+  expect((await actOn(inbox, { ...asked, unchangedSince })).total).toBe(count - 2);
   await inbox.close();
 });

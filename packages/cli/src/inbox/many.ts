@@ -39,11 +39,10 @@ export async function actOnMany(
   const hasLeft = Object.keys(leftOut).length > 0;
   if (hasLeft) {
     terminal.tell(
-      `Left out: ${deliveries(sumOf(leftOut))} that nobody vouches for (${kindsOf(leftOut)}). Check each, then name its id, or name the reason with --reason.`,
+      `Left out: ${counted(sumOf(leftOut), "delivery", "deliveries")} that nobody vouches for (${kindsOf(leftOut)}). Check each, then name its id, or name the reason with --reason.`,
     );
   }
-  const dryRun = { ...query, dryRun: true };
-  const shown = yes ? null : await terminal.during("Looking", () => actOn(inbox, dryRun));
+  const shown = yes ? null : await terminal.during("Looking", () => lookFor(inbox, query));
   if (shown !== null && shown.total > 0) await confirm(terminal, verb, amountOf(shown.counts));
   const confirmed = { ...query, unchangedSince: shown?.changedAt ?? undefined };
   const work = { doing, done, of: shown?.total };
@@ -55,6 +54,13 @@ export async function actOnMany(
   const result = { [done]: total, ...(changed > 0 && { changed }), ...(hasLeft && { leftOut }) };
   terminal.emit(result, `${capital(done)} ${total}${left}.`);
   return found;
+}
+
+/** Counts what an act would find. An entry that changes meanwhile is no longer as it was shown. */
+export async function lookFor(inbox: Inbox, query: ActQuery): Promise<ActCount> {
+  const shown = await actOn(inbox, { ...query, dryRun: true });
+  if (Number(shown.changedAt) > query.now) shown.changedAt = new Date(query.now);
+  return shown;
 }
 
 /** Carries out the steps of an act, until Ctrl-C. */
@@ -97,7 +103,7 @@ async function leftOutOf(inbox: Inbox, query: ActQuery): Promise<ReasonCounts> {
 
 /** A number of deliveries and their kinds: 3 deliveries (2 poison, 1 expired) */
 export function amountOf(counts: Readonly<Partial<Record<string, number>>>): string {
-  return `${deliveries(sumOf(counts))} (${kindsOf(counts)})`;
+  return `${counted(sumOf(counts), "delivery", "deliveries")} (${kindsOf(counts)})`;
 }
 
 /** The number of deliveries of each kind; the kind alone if there is only one. */
@@ -105,8 +111,4 @@ export function kindsOf(counts: Readonly<Partial<Record<string, number>>>): stri
   const kinds = Object.entries(counts);
   if (kinds.length === 1) return kinds[0]?.[0] ?? "";
   return kinds.map(([kind, count]) => `${count} ${kind}`).join(", ");
-}
-
-function deliveries(count: number): string {
-  return counted(count, "delivery", "deliveries");
 }

@@ -1,5 +1,5 @@
 import { realpathSync } from "node:fs";
-import type { Counts, ErrorGroup, Health, Inbox, Problem, State } from "@reporthook/core";
+import type { Counts, ErrorGroup, Inbox, Problem, State } from "@reporthook/core";
 import { inWords, Lookout, systemClock } from "@reporthook/core/store";
 import type { Command } from "commander";
 import { type Column, hang, pairs, table } from "../lib/layout.ts";
@@ -51,9 +51,7 @@ async function stats(terminal: Terminal, options: InboxSource): Promise<void> {
 }
 
 const severities: readonly Problem["severity"][] = ["critical", "warning"];
-const services: readonly Health["service"][] = [
-  ...(["refused", "unreachable", "failing", "ok", "unknown"] as const),
-];
+const services = ["refused", "unreachable", "failing", "ok", "unknown"] as const;
 
 /** Looks at receivers: their problems, the worst first, and the worst of their numbers. */
 async function judge(inbox: Inbox, names: readonly string[]) {
@@ -145,8 +143,7 @@ function statsLines(stats: Stats, terminal: Terminal): string[] {
 function processText({ receiver, ...one }: Stats["processes"][number], now: number): string {
   const { host, pid, version, since, seenAt, state } = one;
   const ago = inWords(Math.max(0, now - seenAt.getTime()));
-  const text = `${pid} on ${host}, version ${version}, for ${receiver} since ${since.toISOString()}`;
-  return state === "running" ? text : `${text}, ${state} for ${ago}`;
+  return `${pid} on ${host}, version ${version}, for ${receiver} since ${since.toISOString()}, ${state}, last sign of life ${ago} ago`;
 }
 
 interface ErrorsOptions extends InboxSource {

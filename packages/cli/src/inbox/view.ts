@@ -1,5 +1,6 @@
 import type { Attempt, Entry, EntryDetails } from "@reporthook/core";
 import { inWords, isAttempt, isKeyRefused } from "@reporthook/core/store";
+import { parsed } from "../lib/exchange.ts";
 import { type Column, hang, milliseconds, pairs, type Style, table } from "../lib/layout.ts";
 import type { Terminal } from "../lib/terminal.ts";
 
@@ -117,17 +118,11 @@ function whyOf(entry: Entry, now: number): string {
 
 /** The first line of an error, without a meaningless name. */
 function headlineOf(error: string | null): string | null {
-  return error === null
-    ? null
-    : (error.replace(/^(Error|DoNotRetry): /, "").split("\n")[0] ?? null);
+  return error?.replace(/^(Error|DoNotRetry): /, "").split("\n")[0] ?? null;
 }
 
 /** Formats JSON, if that changes only white space. */
 function pretty(body: string): string {
-  try {
-    const value: unknown = JSON.parse(body);
-    return JSON.stringify(value) === body ? JSON.stringify(value, null, 2) : body;
-  } catch {
-    return body;
-  }
+  const value = parsed(body);
+  return JSON.stringify(value) === body ? JSON.stringify(value, null, 2) : body;
 }

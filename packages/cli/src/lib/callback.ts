@@ -7,6 +7,8 @@ import { receiverOption, usualReceiver } from "./options.ts";
 export interface CallbackChoice {
   /** Any JSON value; undefined without one. */
   readonly context?: unknown;
+  /** Signed in its place, if there is a secret. */
+  readonly recorded?: unknown;
   readonly receiver: string;
 }
 
@@ -42,14 +44,15 @@ export function callbackSecret(): string | null {
  *
  * @throws UsageError if a context can't be signed
  */
-export async function signUrl(url: string, { context, receiver }: CallbackChoice): Promise<string> {
+export async function signUrl(url: string, choice: CallbackChoice): Promise<string> {
+  const { context, recorded, receiver } = choice;
   const secret = callbackSecret();
-  if (tokenOf(url) !== "") {
-    if (context === undefined) return url;
+  const hasToken = tokenOf(url) !== "";
+  if (context === undefined && (hasToken || secret === null)) return url;
+  if (hasToken) {
     throw new UsageError("The URL has a callback_token with its own context: omit --context");
   }
   if (secret === null) {
-    if (context === undefined) return url;
     throw new UsageError(`Set ${secretVariable} to the app's secret: --context is signed with it`);
   }
   try {
@@ -62,7 +65,8 @@ export async function signUrl(url: string, { context, receiver }: CallbackChoice
       logger: false,
     });
     try {
-      return await signer.callbackUrl(url, context === undefined ? undefined : { context });
+      const signed = context ?? recorded;
+      return await signer.callbackUrl(url, signed === undefined ? undefined : { context: signed });
     } finally {
       await signer.close();
     }

@@ -7,13 +7,14 @@ export interface Fixture {
   readonly type: string | null;
   readonly contentType: string | undefined;
   readonly body: string;
+  readonly context?: unknown;
 }
 
 /** The text of a fixture's file; a JSON body can be edited in it. */
 export function fixtureText(fixture: Fixture): string {
-  const { type, contentType = "application/json", body } = fixture;
+  const { type, contentType = "application/json", body, context } = fixture;
   const headers = { "content-type": contentType };
-  return JSON.stringify({ type, headers, body: objectIn(body) ?? body }, null, 2);
+  return JSON.stringify({ type, headers, context, body: objectIn(body) ?? body }, null, 2);
 }
 
 /**
@@ -23,7 +24,7 @@ export function fixtureText(fixture: Fixture): string {
  */
 export function fixtureIn(file: string): Fixture {
   const text = textOf(file);
-  const { type, headers, body } = objectIn(text) ?? {};
+  const { type, headers, body, context } = objectIn(text) ?? {};
   const isFixture = typeof headers === "object" && headers !== null && body !== undefined;
   if (!isFixture) return { type: null, contentType: undefined, body: text };
   const contentType = (headers as Record<string, unknown>)["content-type"];
@@ -31,6 +32,7 @@ export function fixtureIn(file: string): Fixture {
     type: typeof type === "string" ? type : null,
     contentType: typeof contentType === "string" ? contentType : undefined,
     body: typeof body === "string" ? body : JSON.stringify(body),
+    context,
   };
 }
 

@@ -62,8 +62,8 @@ export function Filtering({ filters }: { readonly filters: Filters }): JSX.Eleme
           <TextField name="request" label="Request" hint="exact id" filters={filters} />
           <TextField name="error" label="Error" hint="key of a group" filters={filters} />
           <TextField name="id" label="Delivery" hint="id, or how it begins" filters={filters} />
-          <TimeField name="from" label="From" filters={filters} />
-          <TimeField name="until" label="Until" filters={filters} />
+          <TimeField name="from" label="From (UTC)" filters={filters} />
+          <TimeField name="until" label="Until (UTC)" filters={filters} />
         </div>
       </details>
     </form>
@@ -76,7 +76,7 @@ function filtersOf(form: HTMLFormElement, before: Filters): Filters {
   for (const [name, value] of new FormData(form)) given[name] = String(value).trim();
   for (const name of ["from", "until"] as const) {
     const { value, validity } = form.elements.namedItem(name) as HTMLInputElement;
-    const isNew = validity.valid && value !== localOf(before[name]);
+    const isNew = validity.valid && value !== shownTime(before[name]);
     given[name] = isNew ? isoOf(value) : (before[name] ?? "");
   }
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== ""));
@@ -124,7 +124,7 @@ function TextField({
 }
 
 function TimeField({ name, label, filters }: FieldProps): JSX.Element {
-  const shown = localOf(filters[name]);
+  const shown = shownTime(filters[name]);
   return (
     <label>
       <span>{label}</span>
@@ -142,15 +142,12 @@ function TimeField({ name, label, filters }: FieldProps): JSX.Element {
   );
 }
 
-function isoOf(local: string): string {
-  return local === "" ? "" : new Date(local).toISOString();
+function isoOf(shown: string): string {
+  return shown === "" ? "" : new Date(`${shown}Z`).toISOString();
 }
 
-/** The local time that an input of a browser takes. */
-function localOf(iso: string | undefined): string {
+/** The time as an input of a browser takes it, to the minute and without a zone: it is UTC, as everywhere. */
+function shownTime(iso: string | undefined): string {
   const date = new Date(iso ?? Number.NaN);
-  if (Number.isNaN(date.getTime())) return "";
-  const two = (number: number): string => String(number).padStart(2, "0");
-  const day = [date.getFullYear(), two(date.getMonth() + 1), two(date.getDate())].join("-");
-  return `${day}T${two(date.getHours())}:${two(date.getMinutes())}`;
+  return Number.isNaN(date.getTime()) ? "" : date.toISOString().slice(0, 16);
 }

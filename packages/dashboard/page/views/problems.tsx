@@ -105,12 +105,12 @@ export function Processes({ processes }: Pick<WireOverview, "processes">): JSX.E
     <section aria-labelledby="processes">
       <h2 id="processes">Processes</h2>
       <ul>
-        {processes.map(({ host, pid, version, since, state }) => (
+        {processes.map(({ host, pid, version, since, seenAt, state }) => (
           <li key={`${host} ${pid} ${since}`}>
             <bdi>
               {pid} on {host}
             </bdi>{" "}
-            version {version}, since <Moment at={since} />
+            version {version}, since <Moment at={since} />, last sign of life <Ago at={seenAt} />
             {state !== "running" && <strong> {state}</strong>}
           </li>
         ))}

@@ -1,4 +1,5 @@
 import type { Hour, Minute } from "@reporthook/core";
+import { sumOf } from "@reporthook/core/store";
 import type { Source } from "./source.ts";
 import type { WireBar } from "./wire.ts";
 
@@ -23,13 +24,9 @@ export function barOfMinute({ at, counts }: Minute): WireBar {
 
 function barOfHour({ at, counts }: Hour): WireBar {
   const sum = (pattern: RegExp): number =>
-    Object.entries(counts).reduce(
-      (all, [name, number]) => all + (pattern.test(name) ? number : 0),
-      0,
-    );
-  const [handled, parked, rejected] = [/^handled$/, /^(held|dead)\//, /^rejected\//].map(sum);
+    sumOf(Object.fromEntries(Object.entries(counts).filter(([name]) => pattern.test(name))));
   return {
-    ...{ at: at.toISOString(), waiting: 0 },
-    ...{ handled: handled ?? 0, parked: parked ?? 0, rejected: rejected ?? 0 },
+    ...{ at: at.toISOString(), waiting: 0, handled: sum(/^handled$/) },
+    ...{ parked: sum(/^(held|dead)\//), rejected: sum(/^rejected\//) },
   };
 }

@@ -1,5 +1,9 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { keyRefused } from "@reporthook/core/internals";
 import fc from "fast-check";
-import { describe, expect, it, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { readableJson, redactText } from "./json-text.ts";
 
 describe("JSON", () => {
@@ -143,15 +147,45 @@ describe("text", () => {
       "Error: The service refuses the API key: [removed]",
     ],
     ["no secret here: a key, a sign, 12%", "no secret here: a key, a sign, 12%"],
+    ["password: hush and more words", "password: [removed] and more words"],
+    ["the password: it", "the password: [removed]"],
+    ["password=put them", "password=[removed] them"],
+    ["password: itshush it", "password: [removed] it"],
   ])("redactText() shows without its secrets: %s", (text, shown) => {
     expect(redactText(text)).toBe(shown);
   });
 });
 
-test("redactText() leaves the sentences about a refused key as they are", () => {
-  const sentences = [
-    "The signature expired while verification was paused, because the service refused the API key: check apiKey.",
-    "The service refuses the API key: ServiceError: POST … answered 401: the API key is not accepted, check apiKey",
-  ];
-  for (const sentence of sentences) expect(redactText(sentence)).toBe(sentence);
+/** The texts in the sources of a package that go on after something that is called like a secret. */
+function advices(name: string): string[] {
+  const folder = fileURLToPath(new URL(`../../../${name}/src`, import.meta.url));
+  const files = readdirSync(folder, { recursive: true, encoding: "utf8" });
+  const sources = files.filter(
+    (file) => /\.ts$/.test(file) && !/\.(test|generated)\.ts$/.test(file),
+  );
+  const texts = sources.flatMap((file) =>
+    Array.from(
+      readFileSync(join(folder, file), "utf8").matchAll(/(["`])((?:(?!\1)[^\\\n]|\\.)*)\1/g),
+      ([, , text = ""]) => text,
+    ),
+  );
+  return texts.filter((text) => /(?:key|secret|token|password|signature)s?: [a-z]+ /i.test(text));
+}
+
+describe("advice", () => {
+  it("redactText() leaves every advice in the sources of a package as it is", () => {
+    const told = ["core", "sqlite", "bullmq", "dashboard", "cli"].flatMap(advices);
+    expect(told).toEqual(
+      expect.arrayContaining([
+        expect.stringContaining("the proxy asks for a user and a password: put them into its URL"),
+        expect.stringContaining("because the service refused the API key: check apiKey"),
+      ]),
+    );
+    expect(told.map(redactText)).toEqual(told);
+  });
+
+  it("redactText() leaves what is said of a refused key, with what the service answered", () => {
+    const said = `${keyRefused}: ServiceError: POST … answered 401: the API key is not accepted, check apiKey`;
+    expect(redactText(said)).toBe(said);
+  });
 });

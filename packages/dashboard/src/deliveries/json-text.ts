@@ -5,9 +5,10 @@ const named =
   "(?:api|access|private|secret|signing)[-_ ]?key|secret|token|passw(?:or)?d|pwd|passphrase|authorization|signature|sig|credentials?|cookie";
 const secret = new RegExp(`(?:${named})(s?)$`, "i");
 // In quotes all up to their end, which has as many backslashes before it; a list or an object; else a word.
-// The sentences of a receiver about a refused key are no secrets.
+// A sentence of a receiver about a key or a password is no secret: it begins with one of these words.
+const sentence = "(?<=: )(?:it|its|if|no|see|put|check|keep) [a-z]";
 const inText = new RegExp(
-  String.raw`((?<!^The service refuses the (?=API key: )|because the service refused the (?=API key: check apiKey))(?:${named})(?:s(?!\\*["']?\s*[=:]\s*-?\d))?(?:\\*["']?\s*[=:]\s*|%3D))(?:(\\*["'])[^]*?(?:(?<!\\)\2|$)|\[[^\]]*\]?|\{[^}]*\}?|(?:(?:Bearer|Basic|Digest|Token)\s+)?[^\s&"'\\,;}\])<>]+)`,
+  String.raw`((?<!^The service refuses the (?=API key: ))(?:${named})(?:s(?!\\*["']?\s*[=:]\s*-?\d))?(?:\\*["']?\s*[=:]\s*|%3D))(?!${sentence})(?:(\\*["'])[^]*?(?:(?<!\\)\2|$)|\[[^\]]*\]?|\{[^}]*\}?|(?:(?:Bearer|Basic|Digest|Token)\s+)?[^\s&"'\\,;}\])<>]+)`,
   "gi",
 );
 const inHeader = /((?:authorization|cookie)\s*:\s*)[^\r\n"']+/gi;

@@ -57,8 +57,8 @@ export function createSourceMetrics(source: Source): () => Promise<Metrics> {
     write(
       "process_silent_seconds",
       "Time since the last sign of life of each process on the inbox",
-      processes.map(({ host, pid, version, seenAt }) => [
-        { host, pid: String(pid), version },
+      processes.map(({ host, pid, version, since, seenAt }) => [
+        { host, pid: String(pid), version, since: since.toISOString() },
         Math.max(0, Date.now() - seenAt.getTime()) / 1_000,
       ]),
     );

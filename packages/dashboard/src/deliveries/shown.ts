@@ -24,7 +24,7 @@ export function shownDelivery(details: EntryDetails, body: WireDelivery["body"])
       Object.entries(headers).map(([name, value]) => [name, redactText(value)]),
     ),
     history: history.map((item) =>
-      isAttempt(item) ? { ...item, error: redactError(item.error) } : item,
+      isAttempt(item) ? { ...item, error: item.error && redactText(item.error) } : item,
     ),
     body,
   };
@@ -35,7 +35,7 @@ export function redactEntry<T extends Pick<EntryDetails, "lastError" | "reason">
   const { lastError, reason } = entry;
   return {
     ...entry,
-    lastError: redactError(lastError),
+    lastError: lastError && redactText(lastError),
     reason: reason === null ? null : { ...reason, message: redactText(reason.message) },
   };
 }
@@ -45,8 +45,4 @@ export function valueText(value: unknown, longest?: number): string | null {
   if (value === null) return null;
   const text = JSON.stringify(value);
   return printable(readableJson(text, longest) ?? redactText(text).slice(0, longest), "\n");
-}
-
-function redactError(text: string | null): string | null {
-  return text === null ? null : redactText(text);
 }

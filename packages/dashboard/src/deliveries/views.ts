@@ -1,4 +1,5 @@
 import type {
+  Counts,
   ErrorGroup,
   EventType,
   InboxQuery,
@@ -6,7 +7,7 @@ import type {
   Summary,
   SummaryQuery,
 } from "@reporthook/core";
-import { states } from "@reporthook/core/store";
+import { type InboxProcess, states } from "@reporthook/core/store";
 import { barOfMinute, hourBars } from "./bars.ts";
 import { readableJson, redactText } from "./json-text.ts";
 import { throttle, type View } from "./shared-views.ts";
@@ -46,15 +47,17 @@ export function createViews(source: Source, tell: TellView): Views {
   const summed = throttle(() =>
     inbox.summary({ from: new Date(Date.now() - hourMs), until: new Date() }),
   );
-  const parkedNow = throttle(() => inbox.summary(noTime));
-  const totalOf = createTotals(inbox, parkedNow);
   const groupsNow = throttle(() => inbox.errors());
+  // The moment first: an act on the counted ones leaves later changes alone.
+  const parkedNow = throttle(async () => {
+    const { parked, parkedChangedAt } = await inbox.summary(noTime);
+    return { parked, parkedChangedAt, groups: await inbox.errors() };
+  });
+  const countsNow = throttle(() => inbox.counts());
   return {
     async overview() {
       const { ready, inbox: state, service, counts, problems } = await health();
-      const processes = (insideOf(source)?.lookout.processes ?? []).map(
-        ({ seenAt: _, ...process }) => process,
-      );
+      const processes = (insideOf(source)?.lookout.processes ?? []).map(inSteps);
       const judged = { inbox: state, service, problems, processes };
       if (!state.ok) return tell({ ...nothing, ...judged }, false);
       const [sum, hours, groups] = await Promise.all([summed(), hoursNow(), groupsNow()]);
@@ -67,11 +70,11 @@ export function createViews(source: Source, tell: TellView): Views {
       const asked = inboxQuery(query);
       return async () => {
         const found = await inbox.list({ ...asked, newestFirst: true, limit: length + 1 });
-        const total = await totalOf(asked);
-        const { parkedChangedAt } = await parkedNow();
-        const groups = asked.state === "parked" ? groupsOf(await groupsNow(), asked) : [];
+        const counted = asked.state === "parked" ? await parkedNow() : null;
+        const { parked = null, parkedChangedAt = null, groups = [] } = counted ?? {};
+        const total = await totalOf(asked, parked, countsNow);
         const entries = found.slice(0, length).map(redactEntry);
-        const numbers = { total, parkedChangedAt, groups };
+        const numbers = { total, parkedChangedAt, groups: groupsOf(groups, asked) };
         return tell({ entries, more: found.length > length, ...numbers });
       };
     },
@@ -91,6 +94,11 @@ export function createViews(source: Source, tell: TellView): Views {
       return body === null ? null : (readableJson(body) ?? redactText(body));
     },
   };
+}
+
+/** A process with the time of its last sign in steps, so that a page is told only in these. */
+function inSteps(process: InboxProcess): InboxProcess {
+  return { ...process, seenAt: new Date(Math.floor(process.seenAt.getTime() / 5_000) * 5_000) };
 }
 
 /** The largest groups of errors of each reason. */
@@ -120,22 +128,18 @@ function groupsOf(
     .slice(0, mostGroups);
 }
 
-/** Makes what tells how many fit a query; null where the inbox does not count that. */
-function createTotals(
-  inbox: Source["inbox"],
-  parkedNow: () => Promise<Summary>,
-): (query: ListQuery) => Promise<number | null> {
-  const countsNow = throttle(() => inbox.counts());
-  return async ({ state, reason, ...others }) => {
-    if (Object.values(others).some((value) => value !== undefined)) return null;
-    if (reason !== undefined) {
-      return state === "parked" ? ((await parkedNow()).parked[reason] ?? 0) : null;
-    }
-    const counts = await countsNow();
-    if (state === "parked") return counts.held + counts.dead;
-    if (state !== undefined) return counts[state];
-    return states.reduce((sum, one) => sum + counts[one], 0);
-  };
+/** How many fit a query; null where the inbox does not count that. `parked` are counted if it asks for parked ones. */
+async function totalOf(
+  { state, reason, ...others }: ListQuery,
+  parked: Summary["parked"] | null,
+  countsNow: () => Promise<Counts>,
+): Promise<number | null> {
+  if (Object.values(others).some((value) => value !== undefined)) return null;
+  if (reason !== undefined) return parked === null ? null : (parked[reason] ?? 0);
+  const counts = await countsNow();
+  if (state === "parked") return counts.held + counts.dead;
+  if (state !== undefined) return counts[state];
+  return states.reduce((sum, one) => sum + counts[one], 0);
 }
 
 const nothing: Omit<

@@ -125,7 +125,7 @@ export interface WireOverview extends WireView {
   /** The problems, worst first. */
   readonly problems: readonly Wire<Problem>[];
   /** Of those on the inbox in the last hour. */
-  readonly processes: readonly Wire<Omit<InboxProcess, "seenAt">>[];
+  readonly processes: readonly Wire<InboxProcess>[];
   readonly counts: Counts;
   readonly oldest: Readonly<Record<State, string | null>>;
   readonly parked: Readonly<Partial<Record<ReasonCode, number>>>;
