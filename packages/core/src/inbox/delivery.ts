@@ -23,7 +23,7 @@ export interface Reason {
   readonly message: string;
 }
 
-/** The codes for which a delivery may be held or dead; for another it is rejected. */
+/** The codes for which a delivery may be held or dead; for another it is rejected. Inboxes store their places: add only at the end. */
 export const parkedReasons = [
   "unsigned",
   "expired",
@@ -180,16 +180,10 @@ export interface EntryDetails extends Entry {
 }
 
 /** A delivery, as a stage gets it. */
-export interface Job extends Entry {
+export interface Job
+  extends Entry,
+    Pick<NewDelivery, "arrivedAt" | "signature" | "url" | "context" | "headers" | "body"> {
   readonly stage: Stage;
-  /** As in {@link NewDelivery}. */
-  readonly arrivedAt: number;
-  readonly signature: string | null;
-  readonly url: string;
-  /** JSON text, as in {@link NewDelivery}. */
-  readonly context: string | null;
-  readonly headers: KeptHeaders;
-  readonly body: Uint8Array;
   readonly verification: Verification | null;
   /** A person has released it: it may run with any verification. */
   readonly released: boolean;

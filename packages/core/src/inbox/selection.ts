@@ -78,13 +78,8 @@ export interface SummaryQuery {
   readonly until: Date;
 }
 
-/** The question of {@link Inbox.errors}. */
-export interface ErrorsQuery {
-  /** Of this receiver; of all when left out. */
-  readonly receiver?: string | undefined;
-  /** In this state; `parked`, which is held or dead, when left out. */
-  readonly state?: State | "parked" | undefined;
-}
+/** The question of {@link Inbox.errors}: about parked entries when no state is given. */
+export type ErrorsQuery = Pick<InboxQuery, "receiver" | "state">;
 
 /** The question of {@link Inbox.erase}: the deliveries of one report, or of one request. */
 export interface EraseQuery
