@@ -27,7 +27,6 @@ type Mutable<T> = { -readonly [Name in keyof T]: T[Name] };
 
 /** Collects the news of this process, and reports them: an instrument of its receiver. */
 export class NewsDesk {
-  alerts = false;
   open: News["open"] = null;
   /** Until no delivery waits because of a failed handler. */
   failingSince: number | null = null;
@@ -54,10 +53,13 @@ export class NewsDesk {
   readonly #deleted: Record<string, readonly [at: number, count: number]> = {};
   readonly #clock: ReceiverClock;
   readonly #needsToken: boolean;
+  readonly #alerts: boolean;
 
-  constructor(clock: ReceiverClock, needsToken: boolean) {
+  /** `alerts` is whether this process sends them. */
+  constructor(clock: ReceiverClock, needsToken: boolean, alerts: boolean) {
     this.#clock = clock;
     this.#needsToken = needsToken;
+    this.#alerts = alerts;
     this.#since = clock.now();
     this.awakeSince = this.#since;
   }
@@ -211,7 +213,7 @@ export class NewsDesk {
       stoodStill: this.#stoodStill,
       deleted: this.#deleted,
       open: this.open,
-      alerts: this.alerts,
+      alerts: this.#alerts,
     };
   }
 

@@ -23,7 +23,7 @@ export type ReceiveResult =
   | {
       readonly refused: ProblemCode;
       readonly id?: string;
-      /** It is genuine, or came with a callback token of this receiver. */
+      /** It is genuine, or came with a callback token of this receiver: its loss is a problem. */
       readonly isOurs?: boolean;
     };
 

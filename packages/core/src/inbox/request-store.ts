@@ -44,7 +44,7 @@ export interface StoredRequest {
     readonly overdueAt: number | null;
   };
   /** The delivery that first brought an event, and whether its handlers have succeeded. */
-  readonly claims: {
+  readonly brought: {
     readonly [Type in EventType]?: { readonly by: string; readonly done: boolean };
   };
   /** The W3C trace context in which it was made, if somebody observes. */

@@ -1,10 +1,11 @@
 import { type Callbacks, type Called, split, withoutToken } from "../callback-urls/callback-url.ts";
 import type { ReceiveResult, Refusal } from "../http/answer.ts";
 import { type Incoming, plainHeaders } from "../http/incoming.ts";
+import { dedupeKey } from "../inbox/dedupe-key.ts";
 import type { Arrival, NewDelivery, Outcome } from "../inbox/delivery.ts";
 import { jobAt } from "../inbox/stored-delivery.ts";
 import { isPromise } from "../lib/is-promise.ts";
-import { oncePerMinute } from "../lib/log.ts";
+import { type Logger, oncePerMinute } from "../lib/log.ts";
 import type { Deadline } from "../lib/time/deadline.ts";
 import { messages } from "../log-messages.ts";
 import type { Reporter } from "../observe/reporter.ts";
@@ -12,7 +13,7 @@ import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import type { Runner } from "../run/runner.ts";
 import { Admission } from "./admission.ts";
 import { arrivalAfter, type InsideRequest, refusalAfter } from "./inside-request.ts";
-import { keyOf, newDelivery } from "./new-delivery.ts";
+import { newDelivery } from "./new-delivery.ts";
 import { type ReceivedNotification, Repeated, receive } from "./read-request.ts";
 import { type AdmitUnsigned, admitUnsigned } from "./unsigned.ts";
 import { admitWithoutToken, type WithoutToken } from "./without-token.ts";
@@ -35,7 +36,7 @@ export class Pipeline {
   readonly #admission: Admission;
   readonly #unsigned: AdmitUnsigned;
   readonly #tokenless: WithoutToken;
-  readonly #warnOfReuse: ReturnType<typeof warningOfReuse>;
+  readonly #reused: Logger["warn"];
   readonly #notStarted: ReturnType<typeof warningOfNoStart>;
 
   constructor(
@@ -53,7 +54,7 @@ export class Pipeline {
     this.#admission = new Admission(settings, runner, reporter);
     this.#unsigned = admitUnsigned(settings);
     this.#tokenless = admitWithoutToken(settings);
-    this.#warnOfReuse = warningOfReuse(settings);
+    this.#reused = oncePerMinute(settings.clock, settings.logger.warn);
     this.#notStarted = warningOfNoStart(settings, runner);
   }
 
@@ -79,6 +80,7 @@ export class Pipeline {
   ): Promise<Read | Refusal> {
     const { name } = this.#settings;
     const { url: calledUrl } = incoming;
+    // Before its body takes memory.
     const turnedAway = this.#admission.refusal();
     if (turnedAway !== null) return turnedAway;
     const lacksToken = called?.context === withoutToken;
@@ -88,10 +90,12 @@ export class Pipeline {
     const { url, context = null, requestId = null } = called ?? { url: split(calledUrl).rest };
     const notification = await receive(incoming, url, this.#settings, this.#repeated, deadline);
     if (typeof notification === "string") return { refused: notification };
-    const { claims, signature } = notification;
+    const { body, claims, signature } = notification;
     if (lacksToken && signature === null) return { refused: "not_found" };
-    const hashing = keyOf(name, calledUrl, notification);
+    const hashing =
+      signature === null ? null : dedupeKey({ receiver: name, signature, url: calledUrl, body });
     const key = isPromise(hashing) ? await inTime(deadline, hashing) : hashing;
+    // Before it becomes a delivery, for lived time is that of the inbox.
     const unprepared = this.#runner.mayStore ? null : await this.#admission.prepare(deadline);
     if (unprepared !== null) return unprepared;
     const parts = { id, key, context, requestId };
@@ -133,6 +137,7 @@ export class Pipeline {
       this.#reporter.settled(jobAt(delivery), outcome);
       return { refused };
     }
+    // What came while it was read counts.
     const turnedAway = this.#admission.refusal();
     if (turnedAway !== null) return turnedAway;
     if (lacksToken && !this.#tokenless.mayStay()) return { refused: "not_found" };
@@ -141,8 +146,11 @@ export class Pipeline {
     if ("refused" in stored) return stored;
     if (stored.status === "duplicate") return { status: "duplicate", id: stored.id };
     const { id } = delivery;
-    if (stored.sameSignatureAs !== undefined) this.#warnOfReuse(id, stored.sameSignatureAs);
-    if (arrival.to === "held") this.#runner.work.waitUntil.settle(id);
+    const { sameSignatureAs } = stored;
+    if (sameSignatureAs !== undefined) {
+      this.#reused({ id, sameSignatureAs }, messages.reusedSignature);
+    }
+    if (arrival.to === "held") this.#runner.work.waitUntil.end(id);
     this.#reporter.stored(delivery, arrival, outcome);
     this.#notStarted(id);
     return { status: "accepted", id };
@@ -171,13 +179,4 @@ async function inTime<T>(deadline: Deadline, step: Promise<T>): Promise<T> {
   throw new Error(
     `The runtime's cryptography gave no answer within ${deadline.ms} ms: its threads are busy, maybe with file system calls of handlers`,
   );
-}
-
-/** Warns, once a minute, of a delivery that has the signature of an earlier one and other bytes. */
-function warningOfReuse({
-  clock,
-  logger,
-}: ReceiverSettings): (id: string, earlier: string) => void {
-  const reused = oncePerMinute(clock, logger.warn);
-  return (id, sameSignatureAs) => reused({ id, sameSignatureAs }, messages.reusedSignature);
 }

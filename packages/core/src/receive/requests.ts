@@ -64,7 +64,8 @@ export class Requests {
       this.#reporter.answered(id, decision, () => this.#isSigned(incoming), deadline.elapsedMs);
       if ("refused" in decision) this.#warnOfRefusal(decision.refused, incoming);
       const { waitUntil } = this.#runner.work;
-      if (!this.#isWorkedOn(id, decision)) waitUntil.settle(id);
+      if (!this.#isWorkedOn(id, decision)) waitUntil.end(id);
+      // By something else in the app, ahead of this answer.
       if (tryGet(() => incoming.answered?.()) === true) this.#warnOfRefusal("answered", incoming);
       return acknowledge(decision, incoming.multiplexed, isLast);
     } catch (error) {

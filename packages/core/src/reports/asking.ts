@@ -46,7 +46,7 @@ export function newRequest(
       settledAt: null,
       overdueAt: null,
     },
-    claims: {},
+    brought: {},
   };
 }
 
@@ -59,7 +59,7 @@ export async function askOnce(
   { resend, signal }: Pick<RequestOptions, "resend" | "signal">,
   { callbacks, client, clock, requests, url }: Sending,
 ): Promise<Requested> {
-  const earlier = await requests.add(made);
+  const earlier = await requests.store.add(made);
   if (earlier !== null && contentOf(earlier) !== contentOf(made)) throw reused(earlier.id);
   if (earlier !== null && !(resend && earlier.state === "unconfirmed")) {
     return { id: earlier.id, answer: earlier.answer };

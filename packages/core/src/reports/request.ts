@@ -93,7 +93,7 @@ export function isEnd(type: EventType): boolean {
 }
 
 /** The request once a delivery has brought an event of it: a status changes its state, unless that is final. */
-export function claimed(
+export function brought(
   request: StoredRequest,
   type: EventType,
   by: string,
@@ -102,10 +102,11 @@ export function claimed(
 ): StoredRequest {
   // Of the others, each delivery is handled.
   const isStatus = type.startsWith("report.");
-  const claims = isStatus ? { ...request.claims, [type]: { by, done: false } } : request.claims;
+  const events = isStatus ? { ...request.brought, [type]: { by, done: false } } : request.brought;
+  const noted = { ...request, brought: events };
   const wallNow = clock.wallNow();
-  if (type === "report.overdue") return told({ ...request, claims }, wallNow);
-  const known = confirmed({ ...request, claims, reportId: request.reportId ?? reportId }, wallNow);
+  if (type === "report.overdue") return told(noted, wallNow);
+  const known = confirmed({ ...noted, reportId: request.reportId ?? reportId }, wallNow);
   const { dates } = known;
   if (type === "report.processing") {
     const processingAt = dates.processingAt ?? wallNow;

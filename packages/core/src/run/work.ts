@@ -48,13 +48,10 @@ export class Work {
     this.#reporter = reporter;
     this.#sweep = sweep;
     this.#presence = presence;
-    presence.onError = this.#failed;
     this.lastAttempts = new LastAttempts(settings);
     this.#inboxFailed = oncePerMinuteEach(clock, logger.error, "error");
     this.#notPruned = oncePerMinute(clock, logger.error);
     time.onError = this.#failed;
-    // Not 60: the timer of a minute may come a millisecond before it by the clock, and lists prune meanwhile.
-    time.onMinute = () => void this.prune(30_000);
   }
 
   /** Whether the inbox is open, or about to be. */
@@ -88,8 +85,9 @@ export class Work {
     await inbox.open();
     await time.join();
     if (this.isStopped) return;
-    time.begin();
-    this.#presence.begin();
+    // Not 60: the timer of a minute may come a millisecond before it by the clock, and lists prune meanwhile.
+    time.begin(() => void this.prune(30_000));
+    this.#presence.begin(this.#failed);
     this.#consumers = [this.#consume("verify"), this.#consume("handle")];
     void this.prune();
     this.#sweep.begin(this.#failed);
@@ -124,7 +122,7 @@ export class Work {
   #onRecorded(job: Job, outcome: Outcome): void {
     this.#reporter.settled(job, outcome);
     const goesOn = outcome.to === "verified" || outcome.to === "retry";
-    if (job.stage === "handle" || !goesOn) this.waitUntil.settle(job.id);
+    if (job.stage === "handle" || !goesOn) this.waitUntil.end(job.id);
     this.lastAttempts.recorded(job, outcome);
     this.#recorded();
   }

@@ -33,24 +33,26 @@ export function authorizeOnce(
       signature ?? "",
       withSignal(scope, { delivery: { url, headers, context: contextOf(job) } }),
     ),
-  ).then(authorizationOf, withoutAuthorization);
+  ).then(authorizationOf, authorizationOfError);
 }
 
 function authorizationOf(verdict: unknown): Authorization {
   if (verdict === "valid" || verdict === "invalid" || verdict === "expired") return { verdict };
-  return noVerdict(new TypeError('authorize must resolve to "valid", "invalid" or "expired"'));
+  return authorizationOfError(
+    new TypeError('authorize must resolve to "valid", "invalid" or "expired"'),
+  );
 }
 
-function withoutAuthorization(error: unknown): Authorization {
+function authorizationOfError(error: unknown): Authorization {
   try {
-    return noVerdict(error);
+    return readError(error);
   } catch {
     // Reading it throws, as with a revoked proxy.
-    return noVerdict(new TypeError(describe(error)));
+    return readError(new TypeError(describe(error)));
   }
 }
 
-function noVerdict(error: unknown): Authorization {
+function readError(error: unknown): Authorization {
   const { code, retryAfterMs } = (error ?? {}) as { code?: ErrorCode; retryAfterMs?: unknown };
   const status = statusIn(error);
   const isUnauthorized = code === "service_refused" || status === 401 || status === 403;

@@ -42,12 +42,11 @@ const endMs = 1_000;
 export class Timekeeper {
   /** Called when the store can't keep the time. */
   onError: ((error: unknown) => void) | undefined;
-  /** Called each minute from the beginning on. */
-  onMinute = (): void => {};
   isJoined = false;
   readonly clock: LivedClock;
   readonly #store: TimeStore;
   #joining: Promise<void> | undefined;
+  #onMinute = (): void => {};
   #timer: unknown;
   #keeping: Promise<void> | undefined;
   #hasNews = false;
@@ -84,8 +83,9 @@ export class Timekeeper {
     await this.#write();
   }
 
-  /** Has the time kept each minute, and at each step of the wall clock. */
-  begin(): void {
+  /** Has the time kept each minute, and at each step of the wall clock; `onMinute` is called each minute. */
+  begin(onMinute: () => void = () => {}): void {
+    this.#onMinute = onMinute;
     this.#startedAt = this.clock.running();
     void this.keep();
     if (isTiedToRequests() || this.clock.isReplaced) return;
@@ -198,6 +198,6 @@ export class Timekeeper {
     this.#tickLater();
     this.clock.tick();
     void this.keep();
-    this.onMinute();
+    this.#onMinute();
   };
 }
