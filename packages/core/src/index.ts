@@ -63,9 +63,10 @@ export {
   type IncomingHeaders,
   type Mountable,
 } from "./http/incoming.ts";
-export type { Act, ActRecord } from "./inbox/act.ts";
 export type { LoggedAct } from "./inbox/act-log.ts";
 export type {
+  Act,
+  ActRecord,
   Arrival,
   Attempt,
   Entry,

@@ -15,7 +15,7 @@ import type { StopSignal } from "../lib/abort.ts";
 import { describe } from "../lib/describe.ts";
 import { isPromise } from "../lib/is-promise.ts";
 import { type Logger, oncePerMinuteEach } from "../lib/log.ts";
-import { createSemaphore, type Semaphore } from "../lib/semaphore.ts";
+import { Semaphore } from "../lib/semaphore.ts";
 import { accountOf, shownError } from "../lib/thrown.ts";
 import { Pace } from "../lib/time/pace.ts";
 import { withTimeout } from "../lib/time/timeout.ts";
@@ -58,7 +58,7 @@ export class HandleStage {
     this.#known = known;
     this.#registrations = registrations;
     this.#noHandlerRan = oncePerMinuteEach(clock, logger.warn, "type");
-    this.#slots = createSemaphore(concurrency.handle);
+    this.#slots = new Semaphore(concurrency.handle);
   }
 
   /** Begins the work: warns if no handler is registered. */
@@ -195,9 +195,8 @@ export class HandleStage {
     const recognized = recognizedOf(event);
     const handlers = handlersFor(this.#registrations, event, job.released);
     if (handlers.length === 0) return this.#withoutHandler(job, recognized);
-    const { clock, handlerTimeoutMs: timeoutMs } = this.#settings;
-    const bounds = { clock, attempt: job.attempts + 1, timeoutMs, signal };
-    const run = () => dispatch(handlers, event, bounds);
+    const { clock, handlerTimeoutMs: ms } = this.#settings;
+    const run = () => dispatch(handlers, event, job.attempts + 1, { clock, ms, parent: signal });
     return this.#reporter.handle(job, run, traceparent).then((failures) => {
       if (failures.length === 0) return { to: "handled", ...recognized };
       if (signal.aborted) return cutOff;

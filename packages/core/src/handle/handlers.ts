@@ -6,10 +6,13 @@ import {
   type HandlerContext,
   matches,
 } from "../events/events.ts";
-import type { StopSignal } from "../lib/abort.ts";
 import { tryGet } from "../lib/safe-get.ts";
-import type { Clock } from "../lib/time/clock.ts";
-import { type TimeoutScope, withSignal, withTimeout } from "../lib/time/timeout.ts";
+import {
+  type TimeoutOptions,
+  type TimeoutScope,
+  withSignal,
+  withTimeout,
+} from "../lib/time/timeout.ts";
 import { inspect } from "../lib/validate.ts";
 
 /** A registered handler: its names decide which events it gets. */
@@ -50,17 +53,6 @@ export function register(
   registrations.push({ names, handler });
 }
 
-/** The options of one attempt. */
-export interface AttemptOptions {
-  readonly clock: Clock;
-  /** 1 at the first attempt. */
-  readonly attempt: number;
-  /** Milliseconds for all handlers together. */
-  readonly timeoutMs: number;
-  /** Ends the attempt early. */
-  readonly signal: StopSignal;
-}
-
 /** The handlers of an event, in order of registration; an unsigned event has some only as a test notification. */
 export function handlersFor(
   registrations: readonly Registration[],
@@ -74,11 +66,12 @@ export function handlersFor(
     .map(({ handler }) => handler);
 }
 
-/** Runs all handlers in sequence, within the time limit; resolves to their errors. */
+/** Runs all handlers in sequence, together within a time limit; resolves to their errors. `attempt` is 1 at the first one. */
 export function dispatch(
   handlers: readonly AnyHandler[],
   event: EventOf,
-  { clock, attempt, timeoutMs: ms, signal: parent }: AttemptOptions,
+  attempt: number,
+  { clock, ms, parent }: Omit<TimeoutOptions, "late">,
 ): Promise<readonly unknown[]> {
   const failures: unknown[] = [];
   const late = (): Error =>

@@ -1,5 +1,4 @@
 import type { EventType, Verification } from "../events/events.ts";
-import type { ActRecord } from "./act.ts";
 
 /** The state of a delivery. `held` and `dead` are parked: a person releases or discards them. */
 export type State = "received" | "verified" | "handled" | "held" | "rejected" | "dead";
@@ -142,6 +141,17 @@ export interface Attempt {
   readonly ms: number;
   readonly outcome: Outcome["to"];
   readonly error: string | null;
+}
+
+/** An act of a person: entries run again, waiting ones are due now, or parked ones are deleted. */
+export type Act = "release" | "retry" | "discard";
+
+/** An act on a delivery that is still there, in its history. */
+export interface ActRecord {
+  readonly at: Date;
+  readonly act: Exclude<Act, "discard"> | "erase";
+  /** The person, as the option `by` names one; else null. */
+  readonly by: string | null;
 }
 
 /** A delivery as lists show it. */

@@ -1,6 +1,5 @@
 import type { EventType } from "../events/events.ts";
-import type { Act } from "./act.ts";
-import { isParked, type ReasonCode, type State } from "./delivery.ts";
+import { type Act, isParked, type ReasonCode, type State } from "./delivery.ts";
 
 /** The filters of a list, and of a selection. */
 export interface InboxFilters {

@@ -37,7 +37,8 @@ export class Pipeline {
   readonly #unsigned: AdmitUnsigned;
   readonly #tokenless: WithoutToken;
   readonly #reused: Logger["warn"];
-  readonly #notStarted: ReturnType<typeof warningOfNoStart>;
+  /** Whether it was said that nothing handles what is stored before `start()` is called, or need not be. */
+  #isStartSaid: boolean;
 
   constructor(
     settings: ReceiverSettings,
@@ -55,7 +56,7 @@ export class Pipeline {
     this.#unsigned = admitUnsigned(settings);
     this.#tokenless = admitWithoutToken(settings);
     this.#reused = oncePerMinute(settings.clock, settings.logger.warn);
-    this.#notStarted = warningOfNoStart(settings, runner);
+    this.#isStartSaid = settings.autostart;
   }
 
   /** Takes a request; `id` is the one of its delivery. */
@@ -152,25 +153,15 @@ export class Pipeline {
     }
     if (arrival.to === "held") this.#runner.work.waitUntil.end(id);
     this.#reporter.stored(delivery, arrival, outcome);
-    this.#notStarted(id);
+    if (!this.#isStartSaid && this.#runner.phase === "new") {
+      this.#isStartSaid = true;
+      this.#settings.logger.warn({ id }, messages.notStarted);
+    }
     return { status: "accepted", id };
   }
 }
 
 const toBeVerified: Arrival = { to: "received" };
-
-/** Warns once of a stored delivery that nothing handles, because `start()` was not called. */
-function warningOfNoStart(
-  { autostart, logger }: ReceiverSettings,
-  runner: Runner,
-): (id: string) => void {
-  let isSaid = autostart;
-  return (id) => {
-    if (isSaid || runner.phase !== "new") return;
-    isSaid = true;
-    logger.warn({ id }, messages.notStarted);
-  };
-}
 
 /** A result of the runtime's cryptography, which may wait for threads that handlers keep busy. */
 async function inTime<T>(deadline: Deadline, step: Promise<T>): Promise<T> {

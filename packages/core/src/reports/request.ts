@@ -1,22 +1,17 @@
 import { contextOf } from "../callback-urls/callback-url.ts";
-import type { RequestedReport, ServiceAnswer } from "../client/client.ts";
 import type { EventType, OverdueEvent } from "../events/events.ts";
 import type { Job } from "../inbox/delivery.ts";
-import type { RequestState, StoredRequest } from "../inbox/request-store.ts";
+import type { StoredRequest } from "../inbox/request-store.ts";
 import type { ReceiverClock } from "../lib/time/lived-clock.ts";
 
 /** A request, as `receiver.reports` shows it. */
-export interface RequestRecord<Context = unknown> {
-  readonly id: string;
-  readonly state: RequestState;
-  readonly report: RequestedReport;
+export interface RequestRecord<Context = unknown>
+  extends Pick<
+    StoredRequest,
+    "id" | "state" | "report" | "idempotencyKey" | "reportId" | "answer"
+  > {
   /** Null without one. */
   readonly context: Context | null;
-  readonly idempotencyKey: string | null;
-  /** Read in a notification; null before. */
-  readonly reportId: string | null;
-  /** The answer of the service; null while it is not known. */
-  readonly answer: ServiceAnswer | null;
   readonly requestedAt: Date;
   /** When the service answered 2xx, or the first genuine notification came. */
   readonly confirmedAt: Date | null;

@@ -3,6 +3,7 @@ import type { Presence } from "../health/presence.ts";
 import type { Job, Outcome, Stage } from "../inbox/delivery.ts";
 import type { Consumer, InboxNotice, Processor } from "../inbox/inbox.ts";
 import { describe } from "../lib/describe.ts";
+import { counted } from "../lib/in-words.ts";
 import { type Logger, oncePerMinute, oncePerMinuteEach } from "../lib/log.ts";
 import { messages } from "../log-messages.ts";
 import type { Reporter } from "../observe/reporter.ts";
@@ -96,14 +97,13 @@ export class Work {
   #consume(stage: Stage): Consumer {
     const { bind, clock, concurrency, inbox, name } = this.#settings;
     const handleStage = this.#handle;
-    const verify: Processor = (job, lease) =>
-      this.lastAttempts.ofAttempt(job, this.#verify.run(job, lease));
-    const handle: Processor = (job, lease) =>
-      this.lastAttempts.ofAttempt(job, handleStage.run(job, lease));
+    const running = stage === "verify" ? this.#verify : handleStage;
+    const process: Processor = (job, lease) =>
+      this.lastAttempts.ofAttempt(job, running.run(job, lease));
     const handleAtOnce: typeof handleStage.runAtOnce = (job, lease) =>
       handleStage.runAtOnce(job, lease);
     // Any request may have started this: nothing may run in its async context.
-    return inbox.consume(stage, bind(stage === "verify" ? verify : handle), {
+    return inbox.consume(stage, bind(process), {
       receiver: name,
       get concurrency() {
         return stage === "verify" ? concurrency.verify : handleStage.concurrency;
@@ -222,7 +222,7 @@ function textOf(notice: InboxNotice): string {
     return `stood still for ${secondsOf(notice.ms)}${handedOn}`;
   }
   const { deliveries, process, silentMs } = notice;
-  return `took over ${deliveries} ${deliveries === 1 ? "delivery" : "deliveries"} of process ${process}, silent for ${secondsOf(silentMs)}`;
+  return `took over ${counted(deliveries, "delivery", "deliveries")} of process ${process}, silent for ${secondsOf(silentMs)}`;
 }
 
 function secondsOf(ms: number): string {

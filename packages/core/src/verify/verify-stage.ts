@@ -19,7 +19,7 @@ import { describe } from "../lib/describe.ts";
 import { isPromise } from "../lib/is-promise.ts";
 import { type Logger, oncePerMinute } from "../lib/log.ts";
 import { redactSecrets } from "../lib/redact.ts";
-import { createSemaphore, type Semaphore } from "../lib/semaphore.ts";
+import { Semaphore } from "../lib/semaphore.ts";
 import { messages } from "../log-messages.ts";
 import type { Reporter } from "../observe/reporter.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
@@ -62,7 +62,7 @@ export class VerifyStage {
     this.#reporter = reporter;
     this.#known = known;
     this.#breaker = new CircuitBreaker(clock);
-    this.#calls = createSemaphore(concurrency.verify);
+    this.#calls = new Semaphore(concurrency.verify);
     this.#lines = {
       refused: oncePerMinute(clock, logger.error),
       noVerdict: oncePerMinute(clock, logger.warn),

@@ -19,8 +19,9 @@ export interface TimeMark {
 /** A store that keeps the time between processes. */
 export interface TimeStore {
   /**
-   * Keeps a mark unless the one that it has is later in lived time, and the larger `heldMs`; resolves to what it has then. In the
-   * beginning it has {@link noMark}.
+   * Keeps lived time for the next process, if the store outlives one: stores `mark` unless its own is later in `livedAt`, and the
+   * larger `heldMs`; resolves to what is stored then. A new store has zeros. Entries show `nextAttemptAt` with the difference of
+   * the stored `wallAt` and `livedAt` added.
    */
   keepTime?(mark: TimeMark): Promise<TimeMark>;
 }
