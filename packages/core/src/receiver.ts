@@ -21,6 +21,7 @@ import {
   referenceCountOf,
   reserveName,
 } from "./inbox/receivers.ts";
+import { tryGet } from "./lib/safe-get.ts";
 import { assertKnownKeys, assertMs } from "./lib/validate.ts";
 import { watch } from "./observe/instrumentation.ts";
 import { Reporter } from "./observe/reporter.ts";
@@ -138,9 +139,7 @@ class OwnReceiver implements Receiver {
 
   readonly mount = () => {
     // Handlers may still be registered in this tick. If timers are forbidden, the first request starts the work.
-    try {
-      setTimeout(() => this.#runner.ensureStarted(), 0);
-    } catch {}
+    tryGet(() => setTimeout(() => this.#runner.ensureStarted(), 0));
     return this.#answer;
   };
 

@@ -77,20 +77,19 @@ export class HandleStage {
     return Math.max(1, this.#settings.concurrency.handle - this.#atOnce);
   }
 
-  /** Handles one delivery once a slot is free. An unexpected failure is an attempt like any other: retries must come to an end. */
-  run(job: Job, lease: Lease): Promise<Outcome> {
-    return this.#runInSlot(job, lease, 0);
-  }
-
   /** Handles a delivery right after its verdict, if a slot is free; with short handlers it waits for one. Null: later. */
   runAtOnce(job: Job, lease: Lease): Promise<Outcome> | null {
     const { verify } = this.#settings.concurrency;
     const waitingMax = this.#pace.isShort ? verify : 0;
-    return this.#slots.free + waitingMax <= 0 ? null : this.#runInSlot(job, lease, 1);
+    return this.#slots.free + waitingMax <= 0 ? null : this.run(job, lease, 1);
   }
 
-  /** From here on each method calls the next one: the slot, the request, the event, once each, the handlers. */
-  async #runInSlot(job: Job, lease: Lease, atOnce: 0 | 1): Promise<Outcome> {
+  /**
+   * Handles one delivery once a slot is free; `atOnce` counts those that are handled right after their verdict. An unexpected failure
+   * is an attempt like any other: retries must come to an end. Each method below calls the next one: the request of the delivery,
+   * its event, each event once, the handlers.
+   */
+  async run(job: Job, lease: Lease, atOnce: 0 | 1 = 0): Promise<Outcome> {
     const { signal } = lease;
     this.#atOnce += atOnce;
     const acquiring = this.#slots.acquire(job.arrivedAt, signal);
@@ -148,7 +147,8 @@ export class HandleStage {
 
   #handle(job: Job, event: EventOf | null, signal: StopSignal): Outcome | Promise<Outcome> {
     if (event === null) return notAnObject;
-    if (this.#isHeldForReuse(job)) {
+    const isReused = job.sameSignatureAs !== null && !job.released;
+    if (isReused && this.#settings.reusedSignature === "hold") {
       const message = `Its signature came with other bytes, or at another address: ${job.sameSignatureAs}. Release it if you trust both.`;
       return park("held", "reused_signature", message);
     }
@@ -218,10 +218,6 @@ export class HandleStage {
     if (isMismatch) return park("dead", "schema_mismatch", text, text);
     const outcome = park("dead", "not_understood", text, accountOf(error, redact));
     return { ...outcome, err: shownError(error, redact) };
-  }
-
-  #isHeldForReuse({ released, sameSignatureAs }: Job): boolean {
-    return this.#settings.reusedSignature === "hold" && sameSignatureAs !== null && !released;
   }
 
   /** The outcome while the inbox gives no answer about a request. */

@@ -90,17 +90,15 @@ export function dispatch(
   ]);
 }
 
-type RunHandlers = <Handler>(
-  handlers: readonly Handler[],
-  run: (handler: Handler) => unknown,
-  scope: { readonly over: boolean },
-  failures: unknown[],
-) => Promise<readonly unknown[]>;
-
 /** Runs handlers in sequence until the time is over; resolves to `failures`, with their errors. */
-const handlerRuns: { readonly "reporthook runs handlers": RunHandlers } = {
+const handlerRuns = {
   // A name that no minifier changes: isInsideHandler() looks for it.
-  async "reporthook runs handlers"(handlers, run, scope, failures) {
+  async "reporthook runs handlers"(
+    handlers: readonly AnyHandler[],
+    run: (handler: AnyHandler) => unknown,
+    scope: TimeoutScope,
+    failures: unknown[],
+  ): Promise<readonly unknown[]> {
     for (const handler of handlers) {
       if (scope.over) break;
       try {

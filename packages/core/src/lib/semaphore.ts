@@ -38,14 +38,10 @@ export class Semaphore {
 class Waiter implements Abortable {
   place = -1;
   readonly #resolve: (acquired: boolean) => void;
-  readonly #others: Pick<Heap<Waiter>, "remove">;
+  readonly #others: Heap<Waiter>;
   readonly #siblings: ReturnType<typeof onAbort>;
 
-  constructor(
-    resolve: (acquired: boolean) => void,
-    signal: StopSignal,
-    others: Pick<Heap<Waiter>, "remove">,
-  ) {
+  constructor(resolve: (acquired: boolean) => void, signal: StopSignal, others: Heap<Waiter>) {
     this.#resolve = resolve;
     this.#others = others;
     this.#siblings = onAbort(signal, this);

@@ -52,12 +52,7 @@ export class Requests {
       const deciding = this.#begin(incoming, id, deadline, context);
       const connections = this.#connections;
       const request = connections.begin(incoming, deciding);
-      let decision: ReceiveResult;
-      try {
-        decision = await deciding;
-      } catch (error) {
-        decision = this.#unexpected(error);
-      }
+      const decision = await deciding.catch((error: unknown) => this.#unexpected(error));
       deadline.end();
       if (connections.allAccepted !== null) await connections.allAccepted;
       const isLast = connections.end(request, "status" in decision);

@@ -19,6 +19,7 @@ import { describe } from "../lib/describe.ts";
 import { isPromise } from "../lib/is-promise.ts";
 import { type Logger, oncePerMinute } from "../lib/log.ts";
 import { redactSecrets } from "../lib/redact.ts";
+import { tryGet } from "../lib/safe-get.ts";
 import { Semaphore } from "../lib/semaphore.ts";
 import { messages } from "../log-messages.ts";
 import type { Reporter } from "../observe/reporter.ts";
@@ -32,7 +33,6 @@ import { type CallInVain, isKeySuspect, withoutVerdict } from "./without-verdict
 const noToken =
   "It is genuine, but came without the token that callback.require asks for. Release it if you requested the report.";
 const never = Number.NEGATIVE_INFINITY;
-const unrecognized: Recognized = { type: null, reportId: null };
 
 /** The verify stage: asks the service whether a delivery is genuine, and decides the outcome. */
 export class VerifyStage {
@@ -159,13 +159,10 @@ export class VerifyStage {
 
   /** Type and report, for lists. The handle stage recognizes them again, maybe in another process. */
   #recognized(job: Job): Recognized {
-    try {
-      const { type = null, reportId = null } = this.#recognizer.recognize(job)?.recognition ?? {};
-      return { type, reportId };
-    } catch {
-      // The handle stage meets the same error, and parks the delivery with it.
-      return unrecognized;
-    }
+    // What parse throws is met by the handle stage as well, which parks the delivery with it.
+    const recognized = tryGet(() => this.#recognizer.recognize(job));
+    const { type = null, reportId = null } = recognized?.recognition ?? {};
+    return { type, reportId };
   }
 
   #notJudged(
