@@ -65,7 +65,6 @@ export {
 } from "./http/incoming.ts";
 export type { LoggedAct } from "./inbox/act-log.ts";
 export type {
-  Act,
   ActRecord,
   Arrival,
   Attempt,
@@ -112,6 +111,7 @@ export type {
 } from "./inbox/request-store.ts";
 export type { RetentionOptions } from "./inbox/retention.ts";
 export type {
+  Act,
   ActQuery,
   ActStep,
   ActsQuery,

@@ -85,9 +85,9 @@ export class HandleStage {
   }
 
   /**
-   * Handles one delivery once a slot is free; `atOnce` counts those that are handled right after their verdict. An unexpected failure
-   * is an attempt like any other: retries must come to an end. Each method below calls the next one: the request of the delivery,
-   * its event, each event once, the handlers.
+   * Handles one delivery once a slot is free; `atOnce` counts those that are handled right after their verdict. An unexpected
+   * failure is an attempt like any other: retries must come to an end. Each method below calls the next one: the request of the
+   * delivery, its event, each event once, the handlers.
    */
   async run(job: Job, lease: Lease, atOnce: 0 | 1 = 0): Promise<Outcome> {
     const { signal } = lease;

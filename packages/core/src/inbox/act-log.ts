@@ -1,5 +1,4 @@
-import type { Act } from "./delivery.ts";
-import type { ActQuery, ActsQuery, Selection } from "./selection.ts";
+import type { Act, ActQuery, ActsQuery, Selection } from "./selection.ts";
 
 /** An act on the deliveries of an inbox, as its log shows it. */
 export interface LoggedAct {

@@ -1,10 +1,11 @@
 import { ReporthookError } from "../errors.ts";
 import { addCounts, sumOf } from "../lib/add-counts.ts";
-import { type Act, type EntryDetails, isParked, type ReasonCode, type State } from "./delivery.ts";
+import { type EntryDetails, isParked, type ReasonCode, type State } from "./delivery.ts";
 import type { Inbox } from "./inbox.ts";
 import { filterOf } from "./query.ts";
 import { isUnsigned } from "./retention.ts";
 import {
+  type Act,
   type ActQuery,
   type ActStep,
   isChosen,

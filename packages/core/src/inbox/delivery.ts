@@ -22,7 +22,7 @@ export interface Reason {
   readonly message: string;
 }
 
-/** The codes for which a delivery may be held or dead; for another it is rejected. Inboxes store their places: add only at the end. */
+/** The codes for which a delivery may be held or dead; for another it is rejected. Inboxes store their places: only append. */
 export const parkedReasons = [
   "unsigned",
   "expired",
@@ -143,13 +143,10 @@ export interface Attempt {
   readonly error: string | null;
 }
 
-/** An act of a person: entries run again, waiting ones are due now, or parked ones are deleted. */
-export type Act = "release" | "retry" | "discard";
-
 /** An act on a delivery that is still there, in its history. */
 export interface ActRecord {
   readonly at: Date;
-  readonly act: Exclude<Act, "discard"> | "erase";
+  readonly act: "release" | "retry" | "erase";
   /** The person, as the option `by` names one; else null. */
   readonly by: string | null;
 }

@@ -5,13 +5,14 @@ import { Timekeeper } from "../lib/time/timekeeper.ts";
 import { assertKnownKeys, assertOption } from "../lib/validate.ts";
 import type { LoggedAct } from "./act-log.ts";
 import { type ActCount, actOn } from "./acting.ts";
-import { type Act, type Entry, type EntryDetails, states } from "./delivery.ts";
+import { type Entry, type EntryDetails, states } from "./delivery.ts";
 import type { ErrorGroup } from "./error-groups.ts";
 import type { Summary } from "./facts.ts";
 import { type Hour, hourKey, hoursIn } from "./hours.ts";
 import type { Counts, Inbox } from "./inbox.ts";
 import { type Life, outside } from "./receivers.ts";
 import type {
+  Act,
   ActsQuery,
   ErrorsQuery,
   InboxFilters,

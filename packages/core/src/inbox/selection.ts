@@ -1,5 +1,5 @@
 import type { EventType } from "../events/events.ts";
-import { type Act, isParked, type ReasonCode, type State } from "./delivery.ts";
+import { isParked, type ReasonCode, type State } from "./delivery.ts";
 
 /** The filters of a list, and of a selection. */
 export interface InboxFilters {
@@ -48,6 +48,9 @@ export interface Selection extends InboxFilters {
   /** Leaves alone what has changed after this moment: the newest `changedAt` that was shown. */
   readonly unchangedSince?: Date | undefined;
 }
+
+/** An act of a person: entries run again, waiting ones are due now, or parked ones are deleted. */
+export type Act = "release" | "retry" | "discard";
 
 /** The question of {@link Inbox.act}. */
 export interface ActQuery extends Selection {

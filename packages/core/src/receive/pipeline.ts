@@ -138,7 +138,7 @@ export class Pipeline {
       this.#reporter.settled(jobAt(delivery), outcome);
       return { refused };
     }
-    // What came while it was read counts.
+    // Others may have come while it was read.
     const turnedAway = this.#admission.refusal();
     if (turnedAway !== null) return turnedAway;
     if (lacksToken && !this.#tokenless.mayStay()) return { refused: "not_found" };

@@ -159,7 +159,7 @@ export class VerifyStage {
 
   /** Type and report, for lists. The handle stage recognizes them again, maybe in another process. */
   #recognized(job: Job): Recognized {
-    // What parse throws is met by the handle stage as well, which parks the delivery with it.
+    // The handle stage meets the same error of parse, and parks the delivery with it.
     const recognized = tryGet(() => this.#recognizer.recognize(job));
     const { type = null, reportId = null } = recognized?.recognition ?? {};
     return { type, reportId };
