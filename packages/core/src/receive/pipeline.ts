@@ -37,8 +37,8 @@ export class Pipeline {
   readonly #unsigned: AdmitUnsigned;
   readonly #tokenless: WithoutToken;
   readonly #reused: Logger["warn"];
-  /** Whether it was said that nothing handles what is stored before `start()` is called, or need not be. */
-  #isStartSaid: boolean;
+  /** Whether to warn, once, that nothing handles what is stored before `start()` is called. */
+  #warnsOfNoStart: boolean;
 
   constructor(
     settings: ReceiverSettings,
@@ -56,7 +56,7 @@ export class Pipeline {
     this.#unsigned = admitUnsigned(settings);
     this.#tokenless = admitWithoutToken(settings);
     this.#reused = oncePerMinute(settings.clock, settings.logger.warn);
-    this.#isStartSaid = settings.autostart;
+    this.#warnsOfNoStart = !settings.autostart;
   }
 
   /** Takes a request; `id` is the one of its delivery. */
@@ -153,8 +153,8 @@ export class Pipeline {
     }
     if (arrival.to === "held") this.#runner.work.waitUntil.end(id);
     this.#reporter.stored(delivery, arrival, outcome);
-    if (!this.#isStartSaid && this.#runner.phase === "new") {
-      this.#isStartSaid = true;
+    if (this.#warnsOfNoStart && this.#runner.phase === "new") {
+      this.#warnsOfNoStart = false;
       this.#settings.logger.warn({ id }, messages.notStarted);
     }
     return { status: "accepted", id };

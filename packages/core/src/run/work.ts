@@ -97,13 +97,13 @@ export class Work {
   #consume(stage: Stage): Consumer {
     const { bind, clock, concurrency, inbox, name } = this.#settings;
     const handleStage = this.#handle;
-    const running = stage === "verify" ? this.#verify : handleStage;
-    const process: Processor = (job, lease) =>
-      this.lastAttempts.ofAttempt(job, running.run(job, lease));
+    const stages = { verify: this.#verify, handle: handleStage };
+    const processor: Processor = (job, lease) =>
+      this.lastAttempts.ofAttempt(job, stages[stage].run(job, lease));
     const handleAtOnce: typeof handleStage.runAtOnce = (job, lease) =>
       handleStage.runAtOnce(job, lease);
     // Any request may have started this: nothing may run in its async context.
-    return inbox.consume(stage, bind(process), {
+    return inbox.consume(stage, bind(processor), {
       receiver: name,
       get concurrency() {
         return stage === "verify" ? concurrency.verify : handleStage.concurrency;
