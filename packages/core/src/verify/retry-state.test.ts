@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import {
   isJudgedSince,
-  type NotJudged,
   nextRetryState,
   type RetryState,
   retryStateOf,
   type ServiceState,
+  type Unjudged,
   whyExpired,
 } from "./retry-state.ts";
 
@@ -23,7 +23,7 @@ describe("nextRetryState()", () => {
   const now = 1_000_000;
   const never = Number.NEGATIVE_INFINITY;
   const next = (
-    why: NotJudged,
+    why: Unjudged,
     { before, age = 0, ...service }: Partial<ServiceState> & { before?: RetryState; age?: number },
   ) =>
     nextRetryState(
@@ -35,7 +35,7 @@ describe("nextRetryState()", () => {
       { now, knownSince: 0, open: null, judgedAt: never, ...service },
     );
 
-  it.each<[NotJudged, ServiceState["open"], boolean]>([
+  it.each<[Unjudged, ServiceState["open"], boolean]>([
     ["unavailable", null, true],
     ["unknown", null, true],
     ["not asked", "unavailable", true],

@@ -14,7 +14,7 @@ export interface RetryState {
 }
 
 /** Why there is no verdict; `not asked`: the circuit breaker was open. */
-export type NotJudged = WithoutVerdict | "not asked";
+export type Unjudged = WithoutVerdict | "not asked";
 
 /** The state of the service, as far as this process knows it. */
 export interface ServiceState {
@@ -37,7 +37,7 @@ export function retryStateOf({ retryState }: Pick<Job, "retryState">): RetryStat
 /** Computes the state after a call without a verdict, or without a call. */
 export function nextRetryState(
   job: Pick<Job, "retryState" | "arrivedAt">,
-  why: NotJudged,
+  why: Unjudged,
   { now, open, judgedAt }: ServiceState,
 ): RetryState {
   const before = retryStateOf(job);

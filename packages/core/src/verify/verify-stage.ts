@@ -27,7 +27,7 @@ import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import type { KnownRequests } from "../reports/known-requests.ts";
 import { authorizeOnce } from "./authorize.ts";
 import { CircuitBreaker, type Permit } from "./circuit-breaker.ts";
-import { type NotJudged, nextRetryState, retryStateOf, whyExpired } from "./retry-state.ts";
+import { nextRetryState, retryStateOf, type Unjudged, whyExpired } from "./retry-state.ts";
 import { type CallInVain, isKeySuspect, withoutVerdict } from "./without-verdict.ts";
 
 const noToken =
@@ -204,7 +204,7 @@ export class VerifyStage {
     return withoutVerdict(job, this.#callFor(job, "not asked", error, 0));
   }
 
-  #callFor(job: Job, why: NotJudged, error: string, retryAfterMs: number): CallInVain {
+  #callFor(job: Job, why: Unjudged, error: string, retryAfterMs: number): CallInVain {
     const { open, openMs } = this.#breaker;
     const { clock } = this.#settings;
     const { knownSince } = clock;

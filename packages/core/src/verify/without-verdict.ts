@@ -1,15 +1,10 @@
 import { type Job, type Outcome, park, retryIn, signatureLifetimeMs } from "../inbox/delivery.ts";
 import { jitter } from "../lib/time/clock.ts";
-import {
-  isJudgedSince,
-  type NotJudged,
-  type RetryState,
-  type ServiceState,
-} from "./retry-state.ts";
+import { isJudgedSince, type RetryState, type ServiceState, type Unjudged } from "./retry-state.ts";
 
 /** A call without a verdict, or one that was not made. */
 export interface CallInVain {
-  readonly why: NotJudged;
+  readonly why: Unjudged;
   /** The error of the call, or the reason for not making one. */
   readonly error: string;
   /** The wait the service asked for, in milliseconds; 0 when it asked for none. */
