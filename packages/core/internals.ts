@@ -1,6 +1,6 @@
 // The parts that tests of other packages, and those in test/, reach into. Not published.
 export { type Parse, Recognizer } from "./src/events/recognize.ts";
-export { type HandleOptions, HandleStage } from "./src/handle/handle-stage.ts";
+export { HandleStage } from "./src/handle/handle-stage.ts";
 export type { Registration } from "./src/handle/handlers.ts";
 export { EventCounters } from "./src/health/counters.ts";
 export { NewsDesk } from "./src/health/news-desk.ts";
@@ -14,6 +14,7 @@ export { systemClock } from "./src/lib/time/clock.ts";
 export { LivedClock } from "./src/lib/time/lived-clock.ts";
 export { messages } from "./src/log-messages.ts";
 export { Reporter } from "./src/observe/reporter.ts";
+export { receiverSettingsOf } from "./src/options/receiver-settings.ts";
 export { refusalWarnings } from "./src/receive/refusals.ts";
 export { KnownRequests } from "./src/reports/known-requests.ts";
-export { type VerifyOptions, VerifyStage } from "./src/verify/verify-stage.ts";
+export { VerifyStage } from "./src/verify/verify-stage.ts";

@@ -1,16 +1,13 @@
-import { memoryInbox } from "@reporthook/core";
-import type { Job, Parse, Registration } from "@reporthook/core/internals";
+import type { ReceiverOptions } from "@reporthook/core";
+import type { Job, Registration } from "@reporthook/core/internals";
 import {
   EventCounters,
-  type HandleOptions,
   HandleStage,
   KnownRequests,
-  LivedClock,
-  loggerOf,
   NewsDesk,
   Recognizer,
   Reporter,
-  type VerifyOptions,
+  receiverSettingsOf,
   VerifyStage,
 } from "@reporthook/core/internals";
 import { createEmulator } from "@reporthook/emulator";
@@ -30,25 +27,23 @@ export interface TestStages {
 /** Makes the stages with the given options. */
 export function testStages(
   authorize: () => unknown,
-  { parse, ...rest }: Partial<VerifyOptions & HandleOptions> & { readonly parse?: Parse } = {},
+  options: Partial<ReceiverOptions> = {},
 ): TestStages {
   const { clock } = createEmulator();
   const registrations: Registration[] = [];
-  const seen = {
-    ack: "stored",
-    clock: new LivedClock(clock),
-    logger: loggerOf("reports", {}),
+  const settings = {
+    ...receiverSettingsOf({
+      client: { authorize: async () => authorize() } as ReceiverOptions["client"],
+      clock,
+      logger: false,
+      retry: { attempts: 3, maxMs: 10_000 },
+      handlerTimeoutMs: 1_000,
+      ...options,
+    }),
     redact: (text: string) => text.replaceAll("canary", "[api key]"),
-  } as const;
-  const reporter = new Reporter({
-    ...seen,
-    name: "reports",
-    inbox: memoryInbox(),
-    bind: (run) => run,
-    observe: {},
-    instrument: undefined,
-  });
-  const desk = new NewsDesk(seen.clock, false);
+  };
+  const reporter = new Reporter(settings);
+  const desk = new NewsDesk(settings.clock, false, false);
   const lookout = {
     health: () => Promise.reject(new Error("unused")),
     look: null,
@@ -57,20 +52,8 @@ export function testStages(
   };
   const numbers = () => new EventCounters().numbers;
   reporter.instrument({ lookout, numbers }, [desk]);
-  const options: VerifyOptions & HandleOptions = {
-    ...seen,
-    client: { authorize: async () => authorize() } as VerifyOptions["client"],
-    reporter,
-    recognizer: new Recognizer(parse),
-    registrations,
-    requests: new KnownRequests(memoryInbox(), "reports", seen.clock),
-    expired: "hold",
-    reusedSignature: "accept",
-    concurrency: { verify: 16, handle: 8 },
-    retry: { attempts: 3, minMs: 1_000, maxMs: 10_000 },
-    handlerTimeoutMs: 1_000,
-    ...rest,
-  };
+  const recognizer = new Recognizer(settings.parse);
+  const known = new KnownRequests(settings.inbox, settings.name, settings.clock);
   const job = (given: Partial<Job> = {}): Job => ({
     id: "1",
     state: "received",
@@ -98,8 +81,8 @@ export function testStages(
     ...given,
   });
   return {
-    verify: new VerifyStage(options),
-    handle: new HandleStage(options),
+    verify: new VerifyStage(settings, recognizer, reporter, known),
+    handle: new HandleStage(settings, recognizer, reporter, known, registrations),
     ...{ registrations, clock, job, service: () => desk.news.service },
   };
 }

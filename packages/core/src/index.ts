@@ -63,9 +63,9 @@ export {
   type IncomingHeaders,
   type Mountable,
 } from "./http/incoming.ts";
-export type { Act, ActRecord } from "./inbox/act.ts";
 export type { LoggedAct } from "./inbox/act-log.ts";
 export type {
+  ActRecord,
   Arrival,
   Attempt,
   Entry,
@@ -111,6 +111,7 @@ export type {
 } from "./inbox/request-store.ts";
 export type { RetentionOptions } from "./inbox/retention.ts";
 export type {
+  Act,
   ActQuery,
   ActStep,
   ActsQuery,

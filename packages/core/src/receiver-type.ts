@@ -2,17 +2,10 @@ import type { EventName, EventOf, HandlerContext, NoSchemas, Schemas } from "./e
 import type { Health } from "./health/health.ts";
 import type { FetchContext, Mountable } from "./http/incoming.ts";
 import type { ReceiverInbox } from "./inbox/receiver-inbox.ts";
-import type { ReportRequests } from "./reports/reports-type.ts";
+import type { ReportRequests, RequestOptions, WithContext } from "./reports/reports-type.ts";
 
 /** `NoInfer`, which TypeScript has from 5.4 on: names are inferred from the argument `names` alone. */
 type Given<T> = [T][T extends unknown ? 0 : never];
-
-/** The options of {@link Receiver.callbackUrl}: with `Required` a context, unless its type allows `undefined`. */
-export type CallbackUrlOptions<Context, Required extends boolean> = Required extends true
-  ? undefined extends Context
-    ? [options?: { readonly context?: Context }]
-    : [options: { readonly context: Context }]
-  : [options?: { readonly context?: Context | undefined }];
 
 /** Receives notifications, verifies them, and calls the handlers of their events. */
 export interface Receiver<
@@ -74,7 +67,10 @@ export interface Receiver<
    *
    * @example await client.requestReport({ webhook_url: await receiver.callbackUrl(base, { context: { customer: "c-1" } }) });
    */
-  callbackUrl(base: string, ...options: CallbackUrlOptions<Context, Required>): Promise<string>;
+  callbackUrl(
+    base: string,
+    ...options: WithContext<Pick<RequestOptions<Context>, "context">, Context, Required>
+  ): Promise<string>;
   /** Reports that are asked for here, and followed to the end; needs an inbox that keeps requests. */
   readonly reports: ReportRequests<Context, Required>;
   /** The receiver's deliveries, for operators. */

@@ -21,6 +21,7 @@ import {
   referenceCountOf,
   reserveName,
 } from "./inbox/receivers.ts";
+import { tryGet } from "./lib/safe-get.ts";
 import { assertKnownKeys, assertMs } from "./lib/validate.ts";
 import { watch } from "./observe/instrumentation.ts";
 import { Reporter } from "./observe/reporter.ts";
@@ -97,15 +98,15 @@ class OwnReceiver implements Receiver {
     const reporter = new Reporter(settings);
     this.#reporter = reporter;
     const recognizer = new Recognizer(settings.parse);
-    const requests = new KnownRequests(inbox, name, clock);
-    this.#known = requests;
-    const verify = new VerifyStage({ ...settings, recognizer, reporter, requests });
+    const known = new KnownRequests(inbox, name, clock);
+    this.#known = known;
+    const verify = new VerifyStage(settings, recognizer, reporter, known);
     const registrations = this.#registrations;
-    const handle = new HandleStage({ ...settings, recognizer, reporter, registrations, requests });
-    const sweep = new OverdueSweep(settings, requests);
+    const handle = new HandleStage(settings, recognizer, reporter, known, registrations);
+    const sweep = new OverdueSweep(settings, known);
     this.#sweep = sweep;
-    const desk = new NewsDesk(clock, callback?.require === true);
-    desk.alerts = settings.observe[watch] !== undefined;
+    const alerts = settings.observe[watch] !== undefined;
+    const desk = new NewsDesk(clock, callback?.require === true, alerts);
     const counters = new EventCounters();
     const presence = new Presence(settings, desk, counters);
     const work = new Work(settings, verify, handle, reporter, sweep, presence);
@@ -119,7 +120,7 @@ class OwnReceiver implements Receiver {
     this[inside] = { lookout, numbers };
     reporter.instrument({ lookout, numbers }, [desk, counters]);
     this.inbox = receiverInbox(settings, prune, runner);
-    this.reports = createReports(settings, this.#callbacks, requests, reporter, prune);
+    this.reports = createReports(settings, this.#callbacks, known, reporter, prune);
     const within = new InsideRequest(settings, verify, handle, reporter, runner.signal);
     const pipeline = new Pipeline(settings, this.#callbacks, within, runner, reporter);
     this.#requests = new Requests(settings, pipeline, runner, reporter, this.#connections);
@@ -138,9 +139,7 @@ class OwnReceiver implements Receiver {
 
   readonly mount = () => {
     // Handlers may still be registered in this tick. If timers are forbidden, the first request starts the work.
-    try {
-      setTimeout(() => this.#runner.ensureStarted(), 0);
-    } catch {}
+    tryGet(() => setTimeout(() => this.#runner.ensureStarted(), 0));
     return this.#answer;
   };
 

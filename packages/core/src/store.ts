@@ -9,7 +9,7 @@ export {
   samplesOf,
 } from "./health/counters.ts";
 export { type InboxProcess, type Inside, inside, Lookout } from "./health/health.ts";
-export { problemKey, problemKinds, titleOf } from "./health/problem.ts";
+export { problemKinds, titleOf } from "./health/problem.ts";
 export { ActLog, loggedActOf, maxActs, selectionFrom } from "./inbox/act-log.ts";
 export { ActCount, actOn, selectorOf, statesOf, unvouchedReasons } from "./inbox/acting.ts";
 export { dedupeKey } from "./inbox/dedupe-key.ts";
@@ -45,11 +45,10 @@ export {
   summarize,
   zeroCounts,
 } from "./inbox/query.ts";
-export { getEntry, type OfReceiver, receiverInbox } from "./inbox/receiver-inbox.ts";
+export { getEntry, receiverInbox } from "./inbox/receiver-inbox.ts";
 export { requestStates } from "./inbox/request-store.ts";
 export {
   dayMs,
-  isRequestOver,
   isUnsigned,
   maxUnsigned,
   noticeMsOf,
@@ -88,7 +87,7 @@ export { createTextRedactor } from "./lib/redact.ts";
 export { setUnrefTimeout, systemClock } from "./lib/time/clock.ts";
 export { LivedClock } from "./lib/time/lived-clock.ts";
 export { Pace } from "./lib/time/pace.ts";
-export { Standstill, signMs, standstillMs } from "./lib/time/standstill.ts";
+export { Standstill, signMs } from "./lib/time/standstill.ts";
 export { laterMark, noMark, Timekeeper } from "./lib/time/timekeeper.ts";
 export { settlesWithin } from "./lib/time/timeout.ts";
 export { assertKnownKeys } from "./lib/validate.ts";

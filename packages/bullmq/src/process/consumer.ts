@@ -154,17 +154,12 @@ export class QueueConsumer implements Consumer {
     const queue = queues.of(this.#stage);
     const { leaseMs, notices } = this.#parts;
     this.#takeovers?.end();
-    const takeovers = new Takeovers(
-      {
-        async owners() {
-          const ids = await queue.getRanges(["active"], 0, -1);
-          const names = ids.length === 0 ? [] : await connection.ownersOf(queue.name, ids);
-          return new Map(ids.map((id, index) => [id, names[index] ?? "unknown"]));
-        },
-      },
-      leaseMs,
-      (notice) => notices.tell(notice),
-    );
+    const findOwners = async () => {
+      const ids = await queue.getRanges(["active"], 0, -1);
+      const names = ids.length === 0 ? [] : await connection.ownersOf(queue.name, ids);
+      return new Map(ids.map((id, index) => [id, names[index] ?? "unknown"]));
+    };
+    const takeovers = new Takeovers(findOwners, leaseMs, (notice) => notices.tell(notice));
     this.#takeovers = takeovers;
     worker.on("stalled", (id) => takeovers.add(id));
   }

@@ -1,26 +1,27 @@
 import { clearInterval, setImmediate, setInterval } from "node:timers";
 import type { InboxNotice } from "@reporthook/core";
 
-/** The running jobs of a queue, in all processes. */
-export interface RunningJobs {
-  /** Resolves to the name of the process of each, by id. */
-  owners(): Promise<ReadonlyMap<string, string>>;
-}
-
 const sampleMs = 1_000;
 
 /** Remembers which process runs which job: once a job has come back to its queue, it no longer tells. */
 export class Takeovers {
-  readonly #jobs: RunningJobs;
+  readonly #findOwners: () => Promise<ReadonlyMap<string, string>>;
   readonly #silentMs: number;
   readonly #tell: (notice: InboxNotice) => void;
   readonly #timer: ReturnType<typeof setInterval>;
   #owners: readonly ReadonlyMap<string, string>[] = [];
   #counts = new Map<string, number>();
 
-  /** A process that has lost its jobs was silent for `silentMs` milliseconds. */
-  constructor(jobs: RunningJobs, silentMs: number, tell: (notice: InboxNotice) => void) {
-    this.#jobs = jobs;
+  /**
+   * `findOwners` resolves to the name of the process of each running job of the queue, by id. A process that has lost its jobs was
+   * silent for `silentMs` milliseconds.
+   */
+  constructor(
+    findOwners: () => Promise<ReadonlyMap<string, string>>,
+    silentMs: number,
+    tell: (notice: InboxNotice) => void,
+  ) {
+    this.#findOwners = findOwners;
     this.#silentMs = silentMs;
     this.#tell = tell;
     // Without an answer, the last ones count.
@@ -40,7 +41,7 @@ export class Takeovers {
 
   async #sample(): Promise<void> {
     // The one before, too: it may be of the moment right after a job was given back.
-    this.#owners = [await this.#jobs.owners(), ...this.#owners].slice(0, 2);
+    this.#owners = [await this.#findOwners(), ...this.#owners].slice(0, 2);
   }
 
   #tellAll(): void {

@@ -1,4 +1,5 @@
 import type { ReasonCode, Verification } from "@reporthook/core";
+import { parkedReasons } from "@reporthook/core/store";
 
 const maxPriority = 2_097_151;
 const stepMs = 10_000;
@@ -21,23 +22,7 @@ export function handlePriority(verification: Verification | null): number {
   return verification === "unsigned" ? unsignedPriority : 0;
 }
 
-// The order must never change: parked jobs were stored with it.
-const reasons: readonly ReasonCode[] = [
-  "unsigned",
-  "expired",
-  "reused_signature",
-  "not_verified",
-  "no_handler",
-  "invalid_signature",
-  "not_understood",
-  "schema_mismatch",
-  "do_not_retry",
-  "attempts_used_up",
-  "poison",
-  "no_token",
-];
-
 /** The priority of each reason: parked deliveries are counted, listed and released by it. */
 export const parkedPriorities: ReadonlyMap<ReasonCode, number> = new Map(
-  reasons.map((code, index) => [code, index + 1]),
+  parkedReasons.map((code, index) => [code, index + 1]),
 );

@@ -11,7 +11,7 @@ function made(id: string, parts: Partial<StoredRequest>): StoredRequest {
   return {
     ...{ id, receiver: "a", idempotencyKey: null, state: "open", dueAt: 0, settledAt: null },
     ...{ isTold: false, version: 0, report: {}, context: null, reportId: null, answer: null },
-    ...{ dates: { requestedAt: 0, dueAt: 0, ...later }, claims: {}, ...parts },
+    ...{ dates: { requestedAt: 0, dueAt: 0, ...later }, brought: {}, ...parts },
   };
 }
 

@@ -15,14 +15,14 @@ import type { StopSignal } from "../lib/abort.ts";
 import { describe } from "../lib/describe.ts";
 import { isPromise } from "../lib/is-promise.ts";
 import { type Logger, oncePerMinuteEach } from "../lib/log.ts";
-import { createSemaphore, type Semaphore } from "../lib/semaphore.ts";
+import { Semaphore } from "../lib/semaphore.ts";
 import { accountOf, shownError } from "../lib/thrown.ts";
 import { Pace } from "../lib/time/pace.ts";
 import { withTimeout } from "../lib/time/timeout.ts";
 import { messages } from "../log-messages.ts";
 import type { Reporter } from "../observe/reporter.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
-import type { Claim, KnownRequests } from "../reports/known-requests.ts";
+import type { Brought, KnownRequests } from "../reports/known-requests.ts";
 import { overdueEvent } from "../reports/request.ts";
 import { afterFailure } from "./after-failure.ts";
 import { dispatch, handlersFor, type Registration } from "./handlers.ts";
@@ -31,38 +31,40 @@ import { toEvent } from "./to-event.ts";
 const forgotten: Outcome = { to: "handled", error: "no handler ran: its request is not known" };
 const notAnObject = park("dead", "not_understood", "The body is not a JSON object.");
 
-/** The options of {@link HandleStage}. */
-export interface HandleOptions
-  extends Pick<
-    ReceiverSettings,
-    | ("clock" | "logger" | "schemas" | "reusedSignature")
-    | ("retry" | "concurrency" | "handlerTimeoutMs" | "redact")
-  > {
-  readonly recognizer: Recognizer;
-  readonly registrations: readonly Registration[];
-  readonly reporter: Reporter;
-  readonly requests: KnownRequests;
-}
-
 /** The handle stage: makes a verified delivery an event, runs its handlers, and decides about a retry. */
 export class HandleStage {
-  readonly #options: HandleOptions;
+  readonly #settings: ReceiverSettings;
+  readonly #recognizer: Recognizer;
+  readonly #reporter: Reporter;
+  readonly #known: KnownRequests;
+  readonly #registrations: readonly Registration[];
   readonly #noHandlerRan: Logger["warn"];
   readonly #slots: Semaphore;
   readonly #pace = new Pace();
   #atOnce = 0;
   #stopped = false;
 
-  constructor(options: HandleOptions) {
-    this.#options = options;
-    this.#noHandlerRan = oncePerMinuteEach(options.clock, options.logger.warn, "type");
-    this.#slots = createSemaphore(options.concurrency.handle);
+  constructor(
+    settings: ReceiverSettings,
+    recognizer: Recognizer,
+    reporter: Reporter,
+    known: KnownRequests,
+    registrations: readonly Registration[],
+  ) {
+    const { clock, concurrency, logger } = settings;
+    this.#settings = settings;
+    this.#recognizer = recognizer;
+    this.#reporter = reporter;
+    this.#known = known;
+    this.#registrations = registrations;
+    this.#noHandlerRan = oncePerMinuteEach(clock, logger.warn, "type");
+    this.#slots = new Semaphore(concurrency.handle);
   }
 
   /** Begins the work: warns if no handler is registered. */
   begin(): void {
-    const { logger, registrations } = this.#options;
-    if (registrations.length === 0) logger.warn({}, messages.noHandlers);
+    const { logger } = this.#settings;
+    if (this.#registrations.length === 0) logger.warn({}, messages.noHandlers);
   }
 
   /** Begins no more of those that wait for a slot; running handlers continue. */
@@ -72,22 +74,22 @@ export class HandleStage {
 
   /** The number of deliveries to claim at a time, beside those that {@link runAtOnce} runs. */
   get concurrency(): number {
-    return Math.max(1, this.#options.concurrency.handle - this.#atOnce);
-  }
-
-  /** Handles one delivery once a slot is free. An unexpected failure is an attempt like any other: retries must come to an end. */
-  run(job: Job, lease: Lease): Promise<Outcome> {
-    return this.#runInSlot(job, lease, 0);
+    return Math.max(1, this.#settings.concurrency.handle - this.#atOnce);
   }
 
   /** Handles a delivery right after its verdict, if a slot is free; with short handlers it waits for one. Null: later. */
   runAtOnce(job: Job, lease: Lease): Promise<Outcome> | null {
-    const { verify } = this.#options.concurrency;
+    const { verify } = this.#settings.concurrency;
     const waitingMax = this.#pace.isShort ? verify : 0;
-    return this.#slots.free + waitingMax <= 0 ? null : this.#runInSlot(job, lease, 1);
+    return this.#slots.free + waitingMax <= 0 ? null : this.run(job, lease, 1);
   }
 
-  async #runInSlot(job: Job, lease: Lease, atOnce: 0 | 1): Promise<Outcome> {
+  /**
+   * Handles one delivery once a slot is free; `atOnce` counts those that are handled right after their verdict. An unexpected
+   * failure is an attempt like any other: retries must come to an end. Each method below calls the next one: the request of the
+   * delivery, its event, each event once, the handlers.
+   */
+  async run(job: Job, lease: Lease, atOnce: 0 | 1 = 0): Promise<Outcome> {
     const { signal } = lease;
     this.#atOnce += atOnce;
     const acquiring = this.#slots.acquire(job.arrivedAt, signal);
@@ -101,7 +103,7 @@ export class HandleStage {
       if (job.requestId === null) return await this.#attempt(job, null, signal);
       return await this.#ofRequest(job, job.requestId, signal);
     } catch (error) {
-      return signal.aborted ? cutOff : afterFailure(job, [error], this.#options);
+      return signal.aborted ? cutOff : afterFailure(job, [error], this.#settings);
     } finally {
       this.#atOnce -= atOnce;
       if (hasSlot) {
@@ -113,12 +115,11 @@ export class HandleStage {
 
   /** Handles a delivery of a request: with its context, and each of its events by one delivery. */
   async #ofRequest(job: Job, requestId: string, signal: StopSignal): Promise<Outcome> {
-    const { requests, redact } = this.#options;
     let request: StoredRequest | null;
     try {
-      request = await requests.find(requestId);
+      request = await this.#known.find(requestId);
     } catch (error) {
-      return inboxAway(error, redact);
+      return this.#inboxAway(error);
     }
     return this.#attempt({ ...job, context: request?.context ?? null }, request, signal);
   }
@@ -131,11 +132,9 @@ export class HandleStage {
     let making: ReturnType<typeof toEvent>;
     try {
       if (job.type === "report.overdue") {
-        return request === null
-          ? forgotten
-          : this.#claimed(job, overdueEvent(job, request), signal);
+        return request === null ? forgotten : this.#once(job, overdueEvent(job, request), signal);
       }
-      making = toEvent(job, this.#options);
+      making = toEvent(job, this.#recognizer, this.#settings.schemas);
     } catch (error) {
       return this.#notUnderstood(error, signal);
     }
@@ -148,40 +147,41 @@ export class HandleStage {
 
   #handle(job: Job, event: EventOf | null, signal: StopSignal): Outcome | Promise<Outcome> {
     if (event === null) return notAnObject;
-    if (this.#isHeldForReuse(job)) {
+    const isReused = job.sameSignatureAs !== null && !job.released;
+    if (isReused && this.#settings.reusedSignature === "hold") {
       const message = `Its signature came with other bytes, or at another address: ${job.sameSignatureAs}. Release it if you trust both.`;
       return park("held", "reused_signature", message);
     }
     const isTrusted = event.verification !== "unsigned" || job.released;
     return job.requestId !== null && isTrusted
-      ? this.#claimed(job, event, signal)
+      ? this.#once(job, event, signal)
       : this.#dispatch(job, event, signal);
   }
 
   /** Handles an event of a request, unless another delivery brought it. */
-  async #claimed(job: Job, event: EventOf, signal: StopSignal): Promise<Outcome> {
-    const { logger, redact, reporter, requests } = this.#options;
+  async #once(job: Job, event: EventOf, signal: StopSignal): Promise<Outcome> {
+    const { logger } = this.#settings;
     const { type } = event;
     const recognized = recognizedOf(event);
     const { id, requestId } = job;
-    let claim: Claim | null;
+    let brought: Brought | null;
     try {
-      claim = await requests.claim(job, type, recognized.reportId);
+      brought = await this.#known.bring(job, type, recognized.reportId);
     } catch (error) {
-      return inboxAway(error, redact);
+      return this.#inboxAway(error);
     }
-    if (claim === null) return this.#dispatch(job, event, signal);
-    if (claim.repeats !== null) {
-      logger.info?.({ id, requestId, why: claim.repeats }, messages.repeated);
-      return { to: "handled", ...recognized, error: claim.repeats };
+    if (brought === null) return this.#dispatch(job, event, signal);
+    const { request, repeats, isAnotherEnd } = brought;
+    if (repeats !== null) {
+      logger.info?.({ id, requestId, why: repeats }, messages.repeated);
+      return { to: "handled", ...recognized, error: repeats };
     }
-    if (claim.isAnotherEnd) {
-      const { state } = claim.request;
-      logger.warn({ id, requestId, type, state }, messages.anotherEnd);
+    if (isAnotherEnd) {
+      logger.warn({ id, requestId, type, state: request.state }, messages.anotherEnd);
     }
-    const outcome = await this.#dispatch(job, event, signal, claim.request.traceparent);
+    const outcome = await this.#dispatch(job, event, signal, request.traceparent);
     if (outcome.to === "handled") {
-      await requests.done(claim.request, type, id).catch(reporter.unexpected);
+      await this.#known.done(request, type, id).catch(this.#reporter.unexpected);
     }
     return outcome;
   }
@@ -193,27 +193,26 @@ export class HandleStage {
     traceparent?: string,
   ): Outcome | Promise<Outcome> {
     const recognized = recognizedOf(event);
-    const handlers = handlersFor(this.#options.registrations, event, job.released);
+    const handlers = handlersFor(this.#registrations, event, job.released);
     if (handlers.length === 0) return this.#withoutHandler(job, recognized);
-    const { reporter, clock, handlerTimeoutMs: timeoutMs } = this.#options;
-    const bounds = { clock, attempt: job.attempts + 1, timeoutMs, signal };
-    const run = () => dispatch(handlers, event, bounds);
-    return reporter.handle(job, run, traceparent).then((failures) => {
+    const { clock, handlerTimeoutMs: ms } = this.#settings;
+    const run = () => dispatch(handlers, event, job.attempts + 1, { clock, ms, parent: signal });
+    return this.#reporter.handle(job, run, traceparent).then((failures) => {
       if (failures.length === 0) return { to: "handled", ...recognized };
       if (signal.aborted) return cutOff;
-      return { ...afterFailure(job, failures, this.#options), ...recognized };
+      return { ...afterFailure(job, failures, this.#settings), ...recognized };
     });
   }
 
   #inTime<T>(validating: Promise<T>, signal: StopSignal): Promise<T> {
-    const { clock, handlerTimeoutMs: ms } = this.#options;
+    const { clock, handlerTimeoutMs: ms } = this.#settings;
     const late = `The schema took longer than handlerTimeoutMs (${ms} ms)`;
     return withTimeout({ clock, ms, late, parent: signal }, () => validating);
   }
 
   #notUnderstood(error: unknown, signal: StopSignal): Outcome {
     if (signal.aborted) return cutOff;
-    const { redact } = this.#options;
+    const { redact } = this.#settings;
     const text = describe(error, redact);
     const isMismatch = error instanceof ReporthookError && error.code === "schema_mismatch";
     if (isMismatch) return park("dead", "schema_mismatch", text, text);
@@ -221,8 +220,9 @@ export class HandleStage {
     return { ...outcome, err: shownError(error, redact) };
   }
 
-  #isHeldForReuse({ released, sameSignatureAs }: Job): boolean {
-    return this.#options.reusedSignature === "hold" && sameSignatureAs !== null && !released;
+  /** The outcome while the inbox gives no answer about a request. */
+  #inboxAway(error: unknown): Outcome {
+    return retryIn(1_000, describe(error, this.#settings.redact), { countsAsAttempt: false });
   }
 
   /** An unknown event is held; a test or a report is handled, and shown as `no handler ran`. */
@@ -242,9 +242,4 @@ export class HandleStage {
 
 function recognizedOf(event: EventOf): Recognized {
   return { type: event.type, reportId: "reportId" in event ? event.reportId : null };
-}
-
-/** The outcome while the inbox gives no answer about a request. */
-function inboxAway(error: unknown, redact: HandleOptions["redact"]): Outcome {
-  return retryIn(1_000, describe(error, redact), { countsAsAttempt: false });
 }

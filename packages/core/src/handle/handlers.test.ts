@@ -20,7 +20,7 @@ function setUp(attempt = 1) {
   const controller = new AbortController();
   const { signal } = controller;
   const run = (...handlers: AnyHandler[]): Promise<readonly unknown[]> =>
-    dispatch(handlers, event, { clock, attempt, timeoutMs: 1_000, signal });
+    dispatch(handlers, event, attempt, { clock, ms: 1_000, parent: signal });
   return { clock, controller, run };
 }
 

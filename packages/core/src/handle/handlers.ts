@@ -6,10 +6,13 @@ import {
   type HandlerContext,
   matches,
 } from "../events/events.ts";
-import type { StopSignal } from "../lib/abort.ts";
 import { tryGet } from "../lib/safe-get.ts";
-import type { Clock } from "../lib/time/clock.ts";
-import { type TimeoutScope, withSignal, withTimeout } from "../lib/time/timeout.ts";
+import {
+  type TimeoutOptions,
+  type TimeoutScope,
+  withSignal,
+  withTimeout,
+} from "../lib/time/timeout.ts";
 import { inspect } from "../lib/validate.ts";
 
 /** A registered handler: its names decide which events it gets. */
@@ -50,17 +53,6 @@ export function register(
   registrations.push({ names, handler });
 }
 
-/** The options of one attempt. */
-export interface AttemptOptions {
-  readonly clock: Clock;
-  /** 1 at the first attempt. */
-  readonly attempt: number;
-  /** Milliseconds for all handlers together. */
-  readonly timeoutMs: number;
-  /** Ends the attempt early. */
-  readonly signal: StopSignal;
-}
-
 /** The handlers of an event, in order of registration; an unsigned event has some only as a test notification. */
 export function handlersFor(
   registrations: readonly Registration[],
@@ -74,11 +66,12 @@ export function handlersFor(
     .map(({ handler }) => handler);
 }
 
-/** Runs all handlers in sequence, within the time limit; resolves to their errors. */
+/** Runs all handlers in sequence, together within a time limit; resolves to their errors. `attempt` is 1 at the first one. */
 export function dispatch(
   handlers: readonly AnyHandler[],
   event: EventOf,
-  { clock, attempt, timeoutMs: ms, signal: parent }: AttemptOptions,
+  attempt: number,
+  { clock, ms, parent }: Omit<TimeoutOptions, "late">,
 ): Promise<readonly unknown[]> {
   const failures: unknown[] = [];
   const late = (): Error =>
@@ -97,17 +90,15 @@ export function dispatch(
   ]);
 }
 
-type RunHandlers = <Handler>(
-  handlers: readonly Handler[],
-  run: (handler: Handler) => unknown,
-  scope: { readonly over: boolean },
-  failures: unknown[],
-) => Promise<readonly unknown[]>;
-
 /** Runs handlers in sequence until the time is over; resolves to `failures`, with their errors. */
-const handlerRuns: { readonly "reporthook runs handlers": RunHandlers } = {
+const handlerRuns = {
   // A name that no minifier changes: isInsideHandler() looks for it.
-  async "reporthook runs handlers"(handlers, run, scope, failures) {
+  async "reporthook runs handlers"(
+    handlers: readonly AnyHandler[],
+    run: (handler: AnyHandler) => unknown,
+    scope: TimeoutScope,
+    failures: unknown[],
+  ): Promise<readonly unknown[]> {
     for (const handler of handlers) {
       if (scope.over) break;
       try {

@@ -43,7 +43,7 @@ function schema(
 }
 
 function make(job: Job, options: { parse?: Parse; schemas?: Schemas } = {}) {
-  return toEvent(job, { ...options, recognizer: new Recognizer(options.parse) });
+  return toEvent(job, new Recognizer(options.parse), options.schemas);
 }
 
 const common = { id: "1", receivedAt: new Date(5), verification: "valid" };

@@ -26,13 +26,14 @@ import type { Job } from "../inbox/delivery.ts";
  */
 export function toEvent(
   job: Job,
-  options: { readonly recognizer: Recognizer; readonly schemas?: Schemas | undefined },
+  recognizer: Recognizer,
+  schemas: Schemas = {},
 ): EventOf | null | Promise<EventOf> {
-  const recognized = settledBody(job) ?? options.recognizer.take(job);
+  const recognized = settledBody(job) ?? recognizer.take(job);
   if (recognized === null) return null;
   const { object, recognition } = recognized;
   const { type } = recognition;
-  const schema = options.schemas?.[type as NotificationType];
+  const schema = schemas[type as NotificationType];
   const eventType = eventTypeOf(object);
   if (schema === undefined) return eventOf(job, recognition, eventType, object);
   return validated(object, type, schema).then((body) => eventOf(job, recognition, eventType, body));

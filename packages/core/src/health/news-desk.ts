@@ -25,7 +25,6 @@ const lostPerhaps: readonly string[] = ["not_handled", "body_timeout", "body_too
 
 /** Collects the news of this process, and reports them: an instrument of its receiver. */
 export class NewsDesk {
-  alerts = false;
   open: News["open"] = null;
   /** Until no delivery waits because of a failed handler. */
   failingSince: number | null = null;
@@ -52,10 +51,13 @@ export class NewsDesk {
   readonly #deleted = new Map<string, readonly [at: number, count: number]>();
   readonly #clock: ReceiverClock;
   readonly #needsToken: boolean;
+  readonly #alerts: boolean;
 
-  constructor(clock: ReceiverClock, needsToken: boolean) {
+  /** `alerts` is whether this process sends them. */
+  constructor(clock: ReceiverClock, needsToken: boolean, alerts: boolean) {
     this.#clock = clock;
     this.#needsToken = needsToken;
+    this.#alerts = alerts;
     this.joined();
   }
 
@@ -206,7 +208,7 @@ export class NewsDesk {
       stoodStill: this.#stoodStill,
       deleted: Object.fromEntries([...this.#deleted].filter(([, [at]]) => now - at < hourMs)),
       open: this.open,
-      alerts: this.alerts,
+      alerts: this.#alerts,
     };
   }
 }

@@ -19,13 +19,12 @@ const signsADay = 17_280;
 
 /** The sign of life that a process gives in its inbox, with its news, so that others tell the same. */
 export class Presence {
-  /** Called when the inbox can't keep it. */
-  onError: ((error: unknown) => void) | undefined;
   /** Looks at the inbox meanwhile: who is to be forgotten, and when problems began. */
   lookout: Lookout | undefined;
   readonly #of: Required<OfReceiver>;
   readonly #desk: NewsDesk;
   readonly #counters: EventCounters;
+  #onError = (_error: unknown): void => {};
   #timer: unknown;
   #isPresent = false;
   #keeping: Promise<void> | null = null;
@@ -40,8 +39,9 @@ export class Presence {
     this.#counters = counters;
   }
 
-  /** Gives a sign at once, and each 5 seconds. Called once the time of the inbox is joined. */
-  begin(): void {
+  /** Gives a sign at once, and each 5 seconds; `onError` is called when the inbox can't keep it. Called once its time is joined. */
+  begin(onError: (error: unknown) => void): void {
+    this.#onError = onError;
     this.#desk.joined();
     this.#isPresent = true;
     this.#plannedAt = realClock.now();
@@ -67,7 +67,7 @@ export class Presence {
     const { clock } = this.#of;
     const since = clock.now();
     this.#keeping = this.#keep(false)
-      .catch((error: unknown) => this.onError?.(error))
+      .catch((error: unknown) => this.#onError(error))
       .finally(() => {
         // Only now: on a virtual clock that leaps, one sign will do.
         if (this.#isPresent) this.#planSign(Math.max(0, since + lifeSignMs - clock.now()));

@@ -23,7 +23,7 @@ export type ReceiveResult =
   | {
       readonly refused: ProblemCode;
       readonly id?: string;
-      /** It is genuine, or came with a callback token of this receiver; false if nobody can say whether it has a signature. */
+      /** It is genuine, or came with a callback token of this receiver: its loss is a problem; false if nobody can say whether it is signed. */
       readonly isOurs?: boolean;
     };
 

@@ -1,5 +1,4 @@
-import type { Act } from "./act.ts";
-import type { ActQuery, ActsQuery, Selection } from "./selection.ts";
+import type { Act, ActQuery, ActsQuery, Selection } from "./selection.ts";
 
 /** An act on the deliveries of an inbox, as its log shows it. */
 export interface LoggedAct {
@@ -54,10 +53,8 @@ export class ActLog {
 
   /** The last acts, newest first: those on this receiver, or on all. */
   list({ receiver, limit = 100 }: ActsQuery): LoggedAct[] {
-    const theirs = this.#acts.filter(
-      ({ receiver: of }) => receiver === undefined || of === undefined || of === receiver,
-    );
-    return theirs
+    return this.#acts
+      .filter(({ receiver: of }) => receiver === undefined || of === undefined || of === receiver)
       .map(({ act }) => act)
       .reverse()
       .slice(0, limit);

@@ -1,11 +1,11 @@
 import { ReporthookError } from "../errors.ts";
 import { addCounts, sumOf } from "../lib/add-counts.ts";
-import type { Act } from "./act.ts";
 import { type EntryDetails, isParked, type ReasonCode, type State } from "./delivery.ts";
 import type { Inbox } from "./inbox.ts";
 import { filterOf } from "./query.ts";
 import { isUnsigned } from "./retention.ts";
 import {
+  type Act,
   type ActQuery,
   type ActStep,
   isChosen,
@@ -29,11 +29,8 @@ export const unvouchedReasons: readonly ReasonCode[] = [
  */
 export function statesOf({ act, id, state, reason }: ActQuery): readonly State[] {
   const isRejectedMeant = id === undefined && (state === "rejected" || reason !== undefined);
-  const retried = [
-    "received",
-    "verified",
-    ...(isRejectedMeant ? (["rejected"] as const) : []),
-  ] as const;
+  const retried: State[] = ["received", "verified"];
+  if (isRejectedMeant) retried.push("rejected");
   if (act === "retry") return among(retried, state);
   const isHandledMeant = act === "release" && (id !== undefined || state === "handled");
   return among(isHandledMeant ? ["held", "dead", "handled"] : ["held", "dead"], state);

@@ -1,4 +1,5 @@
 import { builtin } from "../lib/platform.ts";
+import type { NewDelivery } from "./delivery.ts";
 
 interface NodeCrypto {
   hash?(algorithm: "sha256", data: string | Uint8Array, encoding: "latin1"): string;
@@ -14,12 +15,9 @@ const nothing = new Uint8Array();
 const scratch = new Uint8Array(8_192);
 
 /** The parts of a signed delivery by which copies are recognized. */
-export interface DedupeInput {
-  readonly receiver: string;
+export type DedupeInput = Pick<NewDelivery, "receiver" | "url" | "body"> & {
   readonly signature: string;
-  readonly url: string;
-  readonly body: Uint8Array;
-}
+};
 
 /**
  * The 24 bytes that stand for a signed delivery: 12 of SHA-256 over receiver and signature, 12 of SHA-256 over

@@ -1,5 +1,4 @@
 import type { EventType, Verification } from "../events/events.ts";
-import type { ActRecord } from "./act.ts";
 
 /** The state of a delivery. `held` and `dead` are parked: a person releases or discards them. */
 export type State = "received" | "verified" | "handled" | "held" | "rejected" | "dead";
@@ -23,7 +22,7 @@ export interface Reason {
   readonly message: string;
 }
 
-/** The codes for which a delivery may be held or dead; for another it is rejected. */
+/** The codes for which a delivery may be held or dead; for another it is rejected. Inboxes store their places: only append. */
 export const parkedReasons = [
   "unsigned",
   "expired",
@@ -144,6 +143,14 @@ export interface Attempt {
   readonly error: string | null;
 }
 
+/** An act on a delivery that is still there, in its history. */
+export interface ActRecord {
+  readonly at: Date;
+  readonly act: "release" | "retry" | "erase";
+  /** The person, as the option `by` names one; else null. */
+  readonly by: string | null;
+}
+
 /** A delivery as lists show it. */
 export interface Entry {
   readonly id: string;
@@ -180,16 +187,10 @@ export interface EntryDetails extends Entry {
 }
 
 /** A delivery, as a stage gets it. */
-export interface Job extends Entry {
+export interface Job
+  extends Entry,
+    Pick<NewDelivery, "arrivedAt" | "signature" | "url" | "context" | "headers" | "body"> {
   readonly stage: Stage;
-  /** As in {@link NewDelivery}. */
-  readonly arrivedAt: number;
-  readonly signature: string | null;
-  readonly url: string;
-  /** JSON text, as in {@link NewDelivery}. */
-  readonly context: string | null;
-  readonly headers: KeptHeaders;
-  readonly body: Uint8Array;
   readonly verification: Verification | null;
   /** A person has released it: it may run with any verification. */
   readonly released: boolean;

@@ -1,3 +1,4 @@
+import { tryGet } from "../lib/safe-get.ts";
 import { isParked, isWaiting } from "./delivery.ts";
 import type { EraseQuery } from "./selection.ts";
 import type { StoredDelivery } from "./stored-delivery.ts";
@@ -28,14 +29,12 @@ export function isErased({ body, context, lastError }: StoredDelivery): boolean 
 
 /** Whether a body is about a report: a member whose name ends with "id" has its id, as a text or a number, at any depth. */
 export function isOfReport(body: Uint8Array | null, reportId: string): boolean {
-  try {
-    let isFound = false;
-    JSON.parse(new TextDecoder().decode(body ?? undefined), (name, value: unknown) => {
-      const isId = /id$/i.test(name) && (typeof value === "string" || typeof value === "number");
-      isFound ||= isId && String(value) === reportId;
-    });
-    return isFound;
-  } catch {
-    return false;
-  }
+  const text = new TextDecoder().decode(body ?? undefined);
+  let isFound = false;
+  const compare = (name: string, value: unknown): void => {
+    const isId = /id$/i.test(name) && (typeof value === "string" || typeof value === "number");
+    isFound ||= isId && String(value) === reportId;
+  };
+  tryGet(() => JSON.parse(text, compare));
+  return isFound;
 }

@@ -44,11 +44,6 @@ export function errorKeyAfter(outcome: Outcome): string | null {
   return errorKeyOf(outcome.error);
 }
 
-/** The first line of an error. */
-function firstLineOf(text: string | null): string {
-  return text?.split("\n", 1)[0] ?? "";
-}
-
 /** Some deliveries of a group, as a store counts them. */
 export interface SomeOfGroup {
   readonly error: string;
@@ -72,7 +67,7 @@ export class ErrorGroups {
     const isNewer = known === undefined || newest >= known.newest.getTime();
     this.#groups.set(error, {
       error,
-      text: isNewer ? firstLineOf(text) : known.text,
+      text: isNewer ? (text?.split("\n", 1)[0] ?? "") : known.text,
       count: (known?.count ?? 0) + count,
       oldest: new Date(Math.min(oldest, known?.oldest.getTime() ?? oldest)),
       newest: new Date(Math.max(newest, known?.newest.getTime() ?? newest)),

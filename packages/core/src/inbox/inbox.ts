@@ -1,6 +1,6 @@
 import type { StopSignal } from "../lib/abort.ts";
 import type { InboxClock } from "../lib/time/lived-clock.ts";
-import type { TimeMark } from "../lib/time/timekeeper.ts";
+import type { TimeStore } from "../lib/time/timekeeper.ts";
 import type { LoggedAct } from "./act-log.ts";
 import type {
   Arrival,
@@ -164,7 +164,7 @@ export interface Guarantees {
  *
  * An entry belongs to one stage at a time: `received` waits for `verify`, `verified` for `handle`.
  */
-export interface Inbox {
+export interface Inbox extends TimeStore {
   /** The identity of the store, equal for two objects on one store: a file's path, or the object itself. */
   readonly identity: unknown;
   readonly guarantees: Guarantees;
@@ -222,12 +222,6 @@ export interface Inbox {
    */
   prune(now: Date, options?: { readonly dryRun?: boolean | undefined }): Promise<Pruned>;
   health(): Promise<InboxHealth>;
-  /**
-   * Keeps lived time for the next process, if the store outlives one: stores `mark` unless its own is later in `livedAt`, and the
-   * larger `heldMs`; resolves to what is stored then. A new store has zeros. Entries show `nextAttemptAt` with the difference of
-   * the stored `wallAt` and `livedAt` added.
-   */
-  keepTime?(mark: TimeMark): Promise<TimeMark>;
   /** Ends all work and closes the store. Its entries stay, and `open` opens it again. Idempotent. */
   close(): Promise<void>;
 }

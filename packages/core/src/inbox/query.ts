@@ -98,12 +98,7 @@ export const noBacklog: Backlog = {
 /** Adds a delivery to a backlog, or takes it out: in place, because this is done at each step of each delivery. */
 export function countInBacklog(
   backlog: { -readonly [Name in keyof Backlog]: Backlog[Name] },
-  {
-    state,
-    lowPriority,
-    verification,
-    context,
-  }: Pick<StoredDelivery, "state" | "lowPriority" | "verification" | "context">,
+  { state, lowPriority, verification, context }: StoredDelivery,
   by: 1 | -1,
 ): void {
   const unsigned = verification === "unsigned";

@@ -3,7 +3,6 @@ import type { Clock } from "../lib/time/clock.ts";
 import { LivedClock } from "../lib/time/lived-clock.ts";
 import { Timekeeper } from "../lib/time/timekeeper.ts";
 import { assertKnownKeys, assertOption } from "../lib/validate.ts";
-import type { Act } from "./act.ts";
 import type { LoggedAct } from "./act-log.ts";
 import { type ActCount, actOn } from "./acting.ts";
 import { type Entry, type EntryDetails, states } from "./delivery.ts";
@@ -13,6 +12,7 @@ import { type Hour, hourKey, hoursIn } from "./hours.ts";
 import type { Counts, Inbox } from "./inbox.ts";
 import { type Life, outside } from "./receivers.ts";
 import type {
+  Act,
   ActsQuery,
   ErrorsQuery,
   InboxFilters,

@@ -1,5 +1,6 @@
 import type { RequestedReport, ServiceAnswer } from "../client/client.ts";
 import type { EventType } from "../events/events.ts";
+import type { InboxQuery } from "./selection.ts";
 
 /** The state of a request for a report: `open` once the service is known to have it. */
 export type RequestState = "unconfirmed" | "open" | "complete" | "internal_error";
@@ -32,7 +33,9 @@ export interface StoredRequest {
   readonly report: RequestedReport;
   /** JSON text; null without one. */
   readonly context: string | null;
+  /** Read in a notification; null before. */
   readonly reportId: string | null;
+  /** The answer of the service; null while it is not known. */
   readonly answer: ServiceAnswer | null;
   /** By the wall clock, in milliseconds: set once. */
   readonly dates: {
@@ -44,7 +47,7 @@ export interface StoredRequest {
     readonly overdueAt: number | null;
   };
   /** The delivery that first brought an event, and whether its handlers have succeeded. */
-  readonly claims: {
+  readonly brought: {
     readonly [Type in EventType]?: { readonly by: string; readonly done: boolean };
   };
   /** The W3C trace context in which it was made, if somebody observes. */
@@ -54,16 +57,10 @@ export interface StoredRequest {
 }
 
 /** The filters of a list of requests. */
-export interface RequestQuery {
-  /** Of this receiver; of all when left out. */
-  readonly receiver?: string | undefined;
+export interface RequestQuery extends Pick<InboxQuery, "receiver" | "newestFirst" | "after"> {
   /** In this state; `overdue` is told as overdue and not settled. */
   readonly state?: RequestState | "overdue" | undefined;
-  /** Oldest first when left out. */
-  readonly newestFirst?: boolean | undefined;
   readonly limit: number;
-  /** Only requests after this id, in the order of the list. */
-  readonly after?: string | undefined;
 }
 
 /** The number of requests in each state, and of those that are overdue. */

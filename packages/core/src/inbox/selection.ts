@@ -1,5 +1,4 @@
 import type { EventType } from "../events/events.ts";
-import type { Act } from "./act.ts";
 import { isParked, type ReasonCode, type State } from "./delivery.ts";
 
 /** The filters of a list, and of a selection. */
@@ -50,6 +49,9 @@ export interface Selection extends InboxFilters {
   readonly unchangedSince?: Date | undefined;
 }
 
+/** An act of a person: entries run again, waiting ones are due now, or parked ones are deleted. */
+export type Act = "release" | "retry" | "discard";
+
 /** The question of {@link Inbox.act}. */
 export interface ActQuery extends Selection {
   readonly act: Act;
@@ -78,13 +80,8 @@ export interface SummaryQuery {
   readonly until: Date;
 }
 
-/** The question of {@link Inbox.errors}. */
-export interface ErrorsQuery {
-  /** Of this receiver; of all when left out. */
-  readonly receiver?: string | undefined;
-  /** In this state; `parked`, which is held or dead, when left out. */
-  readonly state?: State | "parked" | undefined;
-}
+/** The question of {@link Inbox.errors}: about parked entries when no state is given. */
+export type ErrorsQuery = Pick<InboxQuery, "receiver" | "state">;
 
 /** The question of {@link Inbox.erase}: the deliveries of one report, or of one request. */
 export interface EraseQuery

@@ -11,15 +11,12 @@ import {
   type State,
 } from "./delivery.ts";
 
-/** A delivery as an inbox stores it. */
-export interface StoredDelivery {
-  readonly id: string;
-  readonly receiver: string;
-  readonly receivedAt: number;
-  /** Lived time, like all others but `receivedAt` and those of attempts. */
-  readonly arrivedAt: number;
-  readonly requestId: string | null;
-  readonly headers: NewDelivery["headers"];
+/** A delivery as an inbox stores it. All times but `receivedAt` and those of attempts are lived times. */
+export interface StoredDelivery
+  extends Pick<
+    NewDelivery,
+    "id" | "receiver" | "receivedAt" | "arrivedAt" | "requestId" | "headers"
+  > {
   url: string;
   context: string | null;
   body: Uint8Array | null;

@@ -1,17 +1,6 @@
-// The states of a delivery, and the transitions between them:
-//
-//   received   to verified, held or rejected by the verify stage; stays while there is no verdict; to dead as poison
-//   verified   to handled, held or dead by the handle stage; stays while handlers fail and attempts are left
-//   handled    to verified by release
-//   held       to received or verified by release; deleted by discard
-//   dead       to received or verified by release; deleted by discard
-//   rejected   to received by retry, as long as its body and signature are kept
-//
-// A delivery begins as received, as verified (verify: "before-ack", unsigned tests) or as held (unsigned).
-// Retention deletes handled, held, dead and rejected ones.
+// The states and their transitions are drawn in ARCHITECTURE.md. Retention deletes handled, held, dead and rejected deliveries.
 
-import type { ActRecord } from "./act.ts";
-import type { Attempt, Outcome } from "./delivery.ts";
+import type { ActRecord, Attempt, Outcome } from "./delivery.ts";
 import { errorKeyAfter } from "./error-groups.ts";
 import { isUnsigned } from "./retention.ts";
 import type { ActQuery } from "./selection.ts";

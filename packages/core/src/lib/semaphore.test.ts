@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createSemaphore } from "./semaphore.ts";
+import { Semaphore } from "./semaphore.ts";
 
 const { signal } = new AbortController();
 
@@ -11,7 +11,7 @@ describe("permits", () => {
         fc.integer({ min: 1, max: 5 }),
         fc.array(fc.integer(), { maxLength: 30 }),
         async (count, ranks) => {
-          const semaphore = createSemaphore(count);
+          const semaphore = new Semaphore(count);
           for (let place = 0; place < count; place++)
             expect(semaphore.acquire(0, signal)).toBe(true);
           const order: number[] = [];
@@ -31,7 +31,7 @@ describe("permits", () => {
   });
 
   it("acquire() gives no permit when its signal is aborted", async () => {
-    const semaphore = createSemaphore(1);
+    const semaphore = new Semaphore(1);
     expect(semaphore.acquire(0, AbortSignal.abort())).toBe(false);
     expect(semaphore.acquire(0, signal)).toBe(true);
     const controller = new AbortController();

@@ -29,7 +29,7 @@ export interface Watched {
   readonly logger: Logger;
   /** Removes the API key from errors of the app's code. */
   readonly redact: (text: string) => string;
-  /** Runs a function in the async context of `createReceiver`. */
+  /** Runs a function in the async context of `createReceiver`, never in a request's. */
   readonly bind: Bind;
   /** Knows how the receiver is. */
   readonly lookout: Pick<Lookout, "health" | "look" | "reports" | "wallOffset">;

@@ -5,7 +5,6 @@ import type { Inbox } from "../inbox/inbox.ts";
 import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
 import { consoleLogger, type Logger, loggerOf } from "../lib/log.ts";
 import {
-  type Bind,
   bindingToContext,
   isTiedToRequests,
   mustHaveCrypto,
@@ -13,12 +12,13 @@ import {
 } from "../lib/platform.ts";
 import { redactorOf } from "../lib/redact.ts";
 import { type Clock, systemClock } from "../lib/time/clock.ts";
-import { LivedClock, type ReceiverClock } from "../lib/time/lived-clock.ts";
+import { LivedClock } from "../lib/time/lived-clock.ts";
 import { Timekeeper } from "../lib/time/timekeeper.ts";
 import { assertKnownKeys, fail, typeName } from "../lib/validate.ts";
 import { messages } from "../log-messages.ts";
 import type { Observe } from "../observe/hooks.ts";
-import { type Instrument, instrumentation, watch } from "../observe/instrumentation.ts";
+import { instrumentation, watch } from "../observe/instrumentation.ts";
+import type { ReporterSettings } from "../observe/reporter.ts";
 import { choice, functionOr, must, numbers, syncOr, wholeNumber } from "./checks.ts";
 import type { Limits, ReceiverOptions, RetryOptions, SignatureSource } from "./receiver-options.ts";
 
@@ -27,23 +27,19 @@ type WithoutDefault = "parse" | "schemas" | "callback";
 type WithDefault = {
   readonly [Name in Exclude<
     keyof ReceiverOptions,
-    WithoutDefault | typeof instrumentation
+    WithoutDefault | keyof ReporterSettings | typeof instrumentation
   >]-?: NonNullable<ReceiverOptions[Name]>;
 };
 
 /** Options with every default filled in; `signature` is a header's name in lower case, or a function. */
-export interface ReceiverSettings extends WithDefault, Pick<ReceiverOptions, WithoutDefault> {
-  readonly clock: ReceiverClock;
+export interface ReceiverSettings
+  extends WithDefault,
+    ReporterSettings,
+    Pick<ReceiverOptions, WithoutDefault> {
   readonly time: Timekeeper;
   readonly retry: RetryOptions;
   readonly limits: Limits;
   readonly concurrency: { readonly verify: number; readonly handle: number };
-  readonly logger: Logger;
-  readonly instrument: Instrument | undefined;
-  /** Runs functions of the options in the async context of `createReceiver`, never in a request's. */
-  readonly bind: Bind;
-  /** Removes the API key from errors of the app's code. */
-  readonly redact: (text: string) => string;
 }
 
 /**

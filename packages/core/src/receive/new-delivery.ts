@@ -1,17 +1,7 @@
-import { dedupeKey } from "../inbox/dedupe-key.ts";
 import type { NewDelivery } from "../inbox/delivery.ts";
 import { idOf, timeOf } from "../inbox/id.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import type { ReceivedNotification } from "./read-request.ts";
-
-/** The dedupe key of a notification; null without a signature. `url` is the one that was called. */
-export function keyOf(
-  receiver: string,
-  url: string,
-  { body, signature }: Pick<ReceivedNotification, "body" | "signature">,
-): Uint8Array | null | Promise<Uint8Array> {
-  return signature === null ? null : dedupeKey({ receiver, signature, url, body });
-}
 
 /** Makes a notification a delivery. */
 export function newDelivery(

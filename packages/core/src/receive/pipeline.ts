@@ -1,10 +1,11 @@
 import { type Callbacks, type Called, split, withoutToken } from "../callback-urls/callback-url.ts";
 import type { ReceiveResult, Refusal } from "../http/answer.ts";
 import { type Incoming, plainHeaders } from "../http/incoming.ts";
+import { dedupeKey } from "../inbox/dedupe-key.ts";
 import type { Arrival, NewDelivery, Outcome } from "../inbox/delivery.ts";
 import { jobAt } from "../inbox/stored-delivery.ts";
 import { isPromise } from "../lib/is-promise.ts";
-import { oncePerMinute } from "../lib/log.ts";
+import { type Logger, oncePerMinute } from "../lib/log.ts";
 import type { Deadline } from "../lib/time/deadline.ts";
 import { messages } from "../log-messages.ts";
 import type { Reporter } from "../observe/reporter.ts";
@@ -12,7 +13,7 @@ import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import type { Runner } from "../run/runner.ts";
 import { Admission } from "./admission.ts";
 import { arrivalAfter, type InsideRequest, refusalAfter } from "./inside-request.ts";
-import { keyOf, newDelivery } from "./new-delivery.ts";
+import { newDelivery } from "./new-delivery.ts";
 import { type ReceivedNotification, Repeated, receive } from "./read-request.ts";
 import { type AdmitUnsigned, admitUnsigned } from "./unsigned.ts";
 import { admitWithoutToken, type WithoutToken } from "./without-token.ts";
@@ -35,8 +36,9 @@ export class Pipeline {
   readonly #admission: Admission;
   readonly #unsigned: AdmitUnsigned;
   readonly #tokenless: WithoutToken;
-  readonly #warnOfReuse: ReturnType<typeof warningOfReuse>;
-  readonly #notStarted: ReturnType<typeof warningOfNoStart>;
+  readonly #reused: Logger["warn"];
+  /** Whether to warn, once, that nothing handles what is stored before `start()` is called. */
+  #warnsOfNoStart: boolean;
 
   constructor(
     settings: ReceiverSettings,
@@ -53,8 +55,8 @@ export class Pipeline {
     this.#admission = new Admission(settings, runner, reporter);
     this.#unsigned = admitUnsigned(settings);
     this.#tokenless = admitWithoutToken(settings);
-    this.#warnOfReuse = warningOfReuse(settings);
-    this.#notStarted = warningOfNoStart(settings, runner);
+    this.#reused = oncePerMinute(settings.clock, settings.logger.warn);
+    this.#warnsOfNoStart = !settings.autostart;
   }
 
   /** Takes a request; `id` is the one of its delivery. */
@@ -79,6 +81,7 @@ export class Pipeline {
   ): Promise<Read | Refusal> {
     const { name } = this.#settings;
     const { url: calledUrl } = incoming;
+    // Before its body takes memory.
     const turnedAway = this.#admission.refusal();
     if (turnedAway !== null) return turnedAway;
     const lacksToken = called?.context === withoutToken;
@@ -88,10 +91,12 @@ export class Pipeline {
     const { url, context = null, requestId = null } = called ?? { url: split(calledUrl).rest };
     const notification = await receive(incoming, url, this.#settings, this.#repeated, deadline);
     if (typeof notification === "string") return { refused: notification };
-    const { claims, signature } = notification;
+    const { body, claims, signature } = notification;
     if (lacksToken && signature === null) return { refused: "not_found" };
-    const hashing = keyOf(name, calledUrl, notification);
+    const hashing =
+      signature === null ? null : dedupeKey({ receiver: name, signature, url: calledUrl, body });
     const key = isPromise(hashing) ? await inTime(deadline, hashing) : hashing;
+    // Before it becomes a delivery, for lived time is that of the inbox.
     const unprepared = this.#runner.mayStore ? null : await this.#admission.prepare(deadline);
     if (unprepared !== null) return unprepared;
     const parts = { id, key, context, requestId };
@@ -133,6 +138,7 @@ export class Pipeline {
       this.#reporter.settled(jobAt(delivery), outcome);
       return { refused };
     }
+    // Others may have come while it was read.
     const turnedAway = this.#admission.refusal();
     if (turnedAway !== null) return turnedAway;
     if (lacksToken && !this.#tokenless.mayStay()) return { refused: "not_found" };
@@ -141,28 +147,21 @@ export class Pipeline {
     if ("refused" in stored) return stored;
     if (stored.status === "duplicate") return { status: "duplicate", id: stored.id };
     const { id } = delivery;
-    if (stored.sameSignatureAs !== undefined) this.#warnOfReuse(id, stored.sameSignatureAs);
-    if (arrival.to === "held") this.#runner.work.waitUntil.settle(id);
+    const { sameSignatureAs } = stored;
+    if (sameSignatureAs !== undefined) {
+      this.#reused({ id, sameSignatureAs }, messages.reusedSignature);
+    }
+    if (arrival.to === "held") this.#runner.work.waitUntil.end(id);
     this.#reporter.stored(delivery, arrival, outcome);
-    this.#notStarted(id);
+    if (this.#warnsOfNoStart && this.#runner.phase === "new") {
+      this.#warnsOfNoStart = false;
+      this.#settings.logger.warn({ id }, messages.notStarted);
+    }
     return { status: "accepted", id };
   }
 }
 
 const toBeVerified: Arrival = { to: "received" };
-
-/** Warns once of a stored delivery that nothing handles, because `start()` was not called. */
-function warningOfNoStart(
-  { autostart, logger }: ReceiverSettings,
-  runner: Runner,
-): (id: string) => void {
-  let isSaid = autostart;
-  return (id) => {
-    if (isSaid || runner.phase !== "new") return;
-    isSaid = true;
-    logger.warn({ id }, messages.notStarted);
-  };
-}
 
 /** A result of the runtime's cryptography, which may wait for threads that handlers keep busy. */
 async function inTime<T>(deadline: Deadline, step: Promise<T>): Promise<T> {
@@ -171,13 +170,4 @@ async function inTime<T>(deadline: Deadline, step: Promise<T>): Promise<T> {
   throw new Error(
     `The runtime's cryptography gave no answer within ${deadline.ms} ms: its threads are busy, maybe with file system calls of handlers`,
   );
-}
-
-/** Warns, once a minute, of a delivery that has the signature of an earlier one and other bytes. */
-function warningOfReuse({
-  clock,
-  logger,
-}: ReceiverSettings): (id: string, earlier: string) => void {
-  const reused = oncePerMinute(clock, logger.warn);
-  return (id, sameSignatureAs) => reused({ id, sameSignatureAs }, messages.reusedSignature);
 }

@@ -1,14 +1,7 @@
-import {
-  type JsonObject,
-  type Parse,
-  type Recognition,
-  recognize,
-  toObject,
-} from "../events/recognize.ts";
+import { type Recognition, recognize, toObject } from "../events/recognize.ts";
 import type { ProblemCode } from "../http/answer.ts";
 import {
   type BodyFailure,
-  type BodyReading,
   headerOf,
   type Incoming,
   isEncoded,
@@ -38,6 +31,7 @@ const urlLength = 2_048;
 /** Longer text is no signature. */
 const signatureLength = 4_096;
 const headerLength = 1_024;
+const unrecognized: Recognition = { type: "unknown", reportId: null };
 const keptHeaders = ["content-type", "user-agent", "traceparent"];
 const refusals: Record<BodyFailure | "late", ProblemCode> = {
   too_large: "body_too_large",
@@ -86,7 +80,8 @@ export async function receive(
   // An unsigned body must not use as much memory as a signed one.
   const limit = named === null ? Math.min(unsignedBodyBytes, bodyBytes) : bodyBytes;
   if (Number(headerOf(headers, "content-length")) > limit) return "body_too_large";
-  const reading = start(incoming, limit);
+  // It throws if something ahead holds the stream.
+  const reading = tryGet(() => incoming.readBody(limit)) ?? readAlready("unavailable", limit);
   const { result } = reading;
   const body = isPromise(result) ? await deadline.race(result, bodyMs) : result;
   if (typeof body === "string") {
@@ -112,16 +107,9 @@ export async function receive(
   if (!isPlainJson(headers)) return "unsupported_media_type";
   const object = toObject(body);
   if (object === null) return "invalid_json";
-  return { ...notification, claims: claimsOf(object, notification.headers, parse) };
-}
-
-function start(incoming: Incoming, limit: number): BodyReading {
-  try {
-    return incoming.readBody(limit);
-  } catch {
-    // Something ahead holds the stream.
-    return readAlready("unavailable", limit);
-  }
+  // Anyone can send a body that parse fails on; once released, the handle stage reports the error.
+  const claims = tryGet(() => recognize(object, notification.headers, parse)) ?? unrecognized;
+  return { ...notification, claims };
 }
 
 function signatureIn(
@@ -158,11 +146,6 @@ export function nonBlank(given: unknown): string | null {
 function cut(text: string, length: number): string {
   if (text.length <= length) return text;
   return new TextDecoder().decode(new TextEncoder().encode(text.slice(0, length)));
-}
-
-function claimsOf(object: JsonObject, headers: KeptHeaders, parse: Parse | undefined): Recognition {
-  // Anyone can send a body that parse fails on; once released, the handle stage reports the error.
-  return tryGet(() => recognize(object, headers, parse)) ?? { type: "unknown", reportId: null };
 }
 
 // The characters that RFC 6838 allows in a name.

@@ -3,7 +3,7 @@ import { type Incoming, plainHeaders } from "../http/incoming.ts";
 import { oncePerMinute, oncePerMinuteEach } from "../lib/log.ts";
 import { tryGet } from "../lib/safe-get.ts";
 import { messages } from "../log-messages.ts";
-import type { Watched } from "../observe/instrumentation.ts";
+import type { ReceiverSettings } from "../options/receiver-settings.ts";
 
 /** Why the sender does not get the answer of a stored notification: a refusal, or that something else had answered. */
 type Code = ProblemCode | "answered";
@@ -27,10 +27,7 @@ export const refusalWarnings: Readonly<Partial<Record<Code, string>>> =
 export type WarnOfRefusal = (code: Code, incoming: Incoming) => void;
 
 /** Makes the warnings: each once a minute, with the number and the names of the headers that came. */
-export function warnOfRefusals({
-  clock,
-  logger,
-}: Pick<Watched, "clock" | "logger">): WarnOfRefusal {
+export function warnOfRefusals({ clock, logger }: ReceiverSettings): WarnOfRefusal {
   const refused = oncePerMinuteEach(clock, logger.warn, "code");
   const unavailable = oncePerMinute(clock, logger.error);
   return (code, incoming) => {

@@ -52,19 +52,15 @@ export class Requests {
       const deciding = this.#begin(incoming, id, deadline, context);
       const connections = this.#connections;
       const request = connections.begin(incoming, deciding);
-      let decision: ReceiveResult;
-      try {
-        decision = await deciding;
-      } catch (error) {
-        decision = this.#unexpected(error);
-      }
+      const decision = await deciding.catch((error: unknown) => this.#unexpected(error));
       deadline.end();
       if (connections.allAccepted !== null) await connections.allAccepted;
       const isLast = connections.end(request, "status" in decision);
       this.#reporter.answered(id, decision, () => this.#isSigned(incoming), deadline.elapsedMs);
       if ("refused" in decision) this.#warnOfRefusal(decision.refused, incoming);
       const { waitUntil } = this.#runner.work;
-      if (!this.#isWorkedOn(id, decision)) waitUntil.settle(id);
+      if (!this.#isWorkedOn(id, decision)) waitUntil.end(id);
+      // By something else in the app, ahead of this answer.
       if (tryGet(() => incoming.answered?.()) === true) this.#warnOfRefusal("answered", incoming);
       return acknowledge(decision, incoming.multiplexed, isLast);
     } catch (error) {

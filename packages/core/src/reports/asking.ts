@@ -1,4 +1,4 @@
-import { type Callbacks, contextOf, split } from "../callback-urls/callback-url.ts";
+import { contextOf, split } from "../callback-urls/callback-url.ts";
 import type { ServiceAnswer } from "../client/client.ts";
 import { responseIn } from "../client/service-response.ts";
 import { InvalidReportRequestError, ReporthookError } from "../errors.ts";
@@ -12,14 +12,6 @@ import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import type { KnownRequests } from "./known-requests.ts";
 import type { RequestOptions } from "./reports-type.ts";
 import { confirmed } from "./request.ts";
-
-/** The parts of a receiver that send a request. */
-interface Sending extends Pick<ReceiverSettings, "client" | "clock"> {
-  readonly callbacks: Callbacks;
-  /** The address of the receiver. */
-  readonly url: string;
-  readonly requests: KnownRequests;
-}
 
 /** Makes a request, not sent yet. */
 export function newRequest(
@@ -46,27 +38,29 @@ export function newRequest(
       settledAt: null,
       overdueAt: null,
     },
-    claims: {},
+    brought: {},
   };
 }
 
 /**
- * Stores a request, sends it and records the answer, unless another one with its key is known. Rejects as
- * `ReportRequests.request` does.
+ * Stores a request, sends it with the callback URL of its id and records the answer, unless another one with its key is known.
+ * Rejects as `ReportRequests.request` does.
  */
 export async function askOnce(
   made: StoredRequest,
   { resend, signal }: Pick<RequestOptions, "resend" | "signal">,
-  { callbacks, client, clock, requests, url }: Sending,
+  { client, clock }: ReceiverSettings,
+  requests: KnownRequests,
+  urlOf: (id: string) => Promise<string>,
 ): Promise<Requested> {
-  const earlier = await requests.add(made);
+  const earlier = await requests.store.add(made);
   if (earlier !== null && contentOf(earlier) !== contentOf(made)) throw reused(earlier.id);
   if (earlier !== null && !(resend && earlier.state === "unconfirmed")) {
     return { id: earlier.id, answer: earlier.answer };
   }
   const request = earlier ?? made;
   const { id, report } = request;
-  const webhookUrl = await callbacks.urlOfRequest(url, id);
+  const webhookUrl = await urlOf(id);
   // The inbox's error stays as it is: it may be that of other calls too.
   const unrecorded = (error: unknown): never => {
     throw unsureCopy(error, id);

@@ -7,11 +7,11 @@ import { newId } from "../inbox/id.ts";
 import type { AddResult, Inbox } from "../inbox/inbox.ts";
 import type { RequestStore, StoredRequest } from "../inbox/request-store.ts";
 import type { ReceiverClock } from "../lib/time/lived-clock.ts";
-import { claimed, erasedRequest, isEnd, isSettled } from "./request.ts";
+import { brought, erasedRequest, isEnd, isSettled } from "./request.ts";
 import { WaitingCalls } from "./waiting-calls.ts";
 
-/** The answer to {@link KnownRequests.claim}: whether the handlers of the delivery may run. */
-export interface Claim {
+/** The answer to {@link KnownRequests.bring}: whether the handlers of the delivery may run. */
+export interface Brought {
   readonly request: StoredRequest;
   /** Why they may not; null if they may. */
   readonly repeats: string | null;
@@ -50,11 +50,6 @@ export class KnownRequests {
     this.waiting.wake();
   }
 
-  /** Stores a new one and resolves to null; to the one that has its key, if there is one. */
-  async add(request: StoredRequest): Promise<StoredRequest | null> {
-    return this.store.add(request);
-  }
-
   async find(id: string | null): Promise<StoredRequest | null> {
     if (id === null || this.#inbox.requests === undefined) return null;
     return this.store.get(id, this.#receiver);
@@ -75,19 +70,19 @@ export class KnownRequests {
   }
 
   /** Has a delivery bring an event of its request, unless another one did, or a person tells it after the end; null if the request is not known. */
-  async claim(
+  async bring(
     { id: by, requestId, verification }: Pick<Job, "id" | "requestId" | "verification">,
     type: EventType,
     reportId: string | null,
-  ): Promise<Claim | null> {
+  ): Promise<Brought | null> {
     const found = await this.find(requestId);
     if (found === null) return null;
     let repeats: string | null = null;
     let isNew = false;
     const request = await this.change(found, async (read) => {
       repeats = await this.#whyNot(read, type, by, verification === "settled");
-      isNew = repeats === null && read.claims[type]?.by !== by;
-      return isNew ? claimed(read, type, by, reportId, this.#clock) : read;
+      isNew = repeats === null && read.brought[type]?.by !== by;
+      return isNew ? brought(read, type, by, reportId, this.#clock) : read;
     });
     if (request === null) return null;
     if (isSettled(request)) this.waiting.wake();
@@ -99,9 +94,9 @@ export class KnownRequests {
   /** Notes that the handlers of the delivery that brought an event have succeeded. */
   async done(request: StoredRequest, type: EventType, by: string): Promise<void> {
     await this.change(request, (read) => {
-      const claim = read.claims[type];
-      if (claim?.by !== by || claim.done) return read;
-      return { ...read, claims: { ...read.claims, [type]: { by, done: true } } };
+      const known = read.brought[type];
+      if (known?.by !== by || known.done) return read;
+      return { ...read, brought: { ...read.brought, [type]: { by, done: true } } };
     });
   }
 
@@ -145,7 +140,7 @@ export class KnownRequests {
     by: string,
     isByHand: boolean,
   ): Promise<string | null> {
-    const earlier = request.claims[type];
+    const earlier = request.brought[type];
     const isOutdated = isByHand || type === "report.processing";
     const isLate = type === "report.overdue" || (isOutdated && earlier === undefined);
     if (isLate && isSettled(request)) return `no handler ran: the request was ${request.state}`;

@@ -65,13 +65,13 @@ async function settled(
 ): Promise<boolean> {
   const type = `report.${status}` as const;
   // The delivery that told it before was discarded.
-  const isFree = request.state === status && request.claims[type]?.done === false;
+  const isFree = request.state === status && request.brought[type]?.done === false;
   if (isSettled(request) && !isFree) return false;
   const { id, status: added } = await requests.tell(request, type, "settled", body);
-  // The handle stage may have been first to claim it.
+  // The handle stage may have been first to bring it.
   const delivery = { id, requestId: request.id, verification: "settled" } as const;
-  const claim = await requests.claim(delivery, type, request.reportId);
-  return added === "added" && claim?.request.claims[type]?.by === id;
+  const first = await requests.bring(delivery, type, request.reportId);
+  return added === "added" && first?.request.brought[type]?.by === id;
 }
 
 /** @throws ReporthookError `not_found` */

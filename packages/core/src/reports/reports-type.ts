@@ -19,12 +19,12 @@ export interface RequestOptions<Context = unknown> {
   readonly resend?: boolean | undefined;
 }
 
-/** The arguments of {@link ReportRequests.request} after the report: with `Required` a context, unless its type allows `undefined`. */
-export type RequestArguments<Context, Required extends boolean> = Required extends true
+/** Options as the last argument: with `Required` they have a context, unless its type allows `undefined`. */
+export type WithContext<Options, Context, Required extends boolean> = Required extends true
   ? undefined extends Context
-    ? [options?: RequestOptions<Context>]
-    : [options: RequestOptions<Context> & { readonly context: Context }]
-  : [options?: RequestOptions<Context>];
+    ? [options?: Options]
+    : [options: Options & { readonly context: Context }]
+  : [options?: Options];
 
 /**
  * Reports that are asked for, and followed to the end. The inbox remembers each request before it is sent. The methods reject
@@ -40,7 +40,7 @@ export interface ReportRequests<Context = unknown, Required extends boolean = fa
    */
   request(
     report: RequestedReport,
-    ...options: RequestArguments<Context, Required>
+    ...options: WithContext<RequestOptions<Context>, Context, Required>
   ): Promise<{ readonly id: string; readonly answer: ServiceAnswer | null }>;
   /** One request, or null. */
   get(id: string): Promise<RequestRecord<Context> | null>;

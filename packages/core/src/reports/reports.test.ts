@@ -382,8 +382,8 @@ describe("the end", () => {
     const { id } = await reports.request(report);
     const { requests } = inbox;
     const replace: RequestStore["replace"] = async (read, next) => {
-      const claims = [read, next].map((one) => JSON.stringify(one?.claims));
-      const isNote = read.isTold !== next?.isTold && claims[0] === claims[1];
+      const brought = [read, next].map((one) => JSON.stringify(one?.brought));
+      const isNote = read.isTold !== next?.isTold && brought[0] === brought[1];
       if (isNote) throw new Error("The inbox is away");
       return (await own?.(read, next)) ?? false;
     };

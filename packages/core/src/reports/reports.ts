@@ -54,7 +54,8 @@ export function createReports(
       await time.joinAndKeep();
       const content = { receiver: name, idempotencyKey, report: asked, context, traceparent };
       const made = newRequest(content, overdueMs, clock);
-      return askOnce(made, { resend, signal }, { callbacks, client, clock, requests, url });
+      const urlOf = (id: string) => callbacks.urlOfRequest(url, id);
+      return askOnce(made, { resend, signal }, settings, requests, urlOf);
     });
   };
 

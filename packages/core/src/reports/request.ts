@@ -1,22 +1,17 @@
 import { contextOf } from "../callback-urls/callback-url.ts";
-import type { RequestedReport, ServiceAnswer } from "../client/client.ts";
 import type { EventType, OverdueEvent } from "../events/events.ts";
 import type { Job } from "../inbox/delivery.ts";
-import type { RequestState, StoredRequest } from "../inbox/request-store.ts";
+import type { StoredRequest } from "../inbox/request-store.ts";
 import type { ReceiverClock } from "../lib/time/lived-clock.ts";
 
 /** A request, as `receiver.reports` shows it. */
-export interface RequestRecord<Context = unknown> {
-  readonly id: string;
-  readonly state: RequestState;
-  readonly report: RequestedReport;
+export interface RequestRecord<Context = unknown>
+  extends Pick<
+    StoredRequest,
+    "id" | "state" | "report" | "idempotencyKey" | "reportId" | "answer"
+  > {
   /** Null without one. */
   readonly context: Context | null;
-  readonly idempotencyKey: string | null;
-  /** Read in a notification; null before. */
-  readonly reportId: string | null;
-  /** The answer of the service; null while it is not known. */
-  readonly answer: ServiceAnswer | null;
   readonly requestedAt: Date;
   /** When the service answered 2xx, or the first genuine notification came. */
   readonly confirmedAt: Date | null;
@@ -93,7 +88,7 @@ export function isEnd(type: EventType): boolean {
 }
 
 /** The request once a delivery has brought an event of it: a status changes its state, unless that is final. */
-export function claimed(
+export function brought(
   request: StoredRequest,
   type: EventType,
   by: string,
@@ -102,10 +97,11 @@ export function claimed(
 ): StoredRequest {
   // Of the others, each delivery is handled.
   const isStatus = type.startsWith("report.");
-  const claims = isStatus ? { ...request.claims, [type]: { by, done: false } } : request.claims;
+  const events = isStatus ? { ...request.brought, [type]: { by, done: false } } : request.brought;
+  const noted = { ...request, brought: events };
   const wallNow = clock.wallNow();
-  if (type === "report.overdue") return told({ ...request, claims }, wallNow);
-  const known = confirmed({ ...request, claims, reportId: request.reportId ?? reportId }, wallNow);
+  if (type === "report.overdue") return told(noted, wallNow);
+  const known = confirmed({ ...noted, reportId: request.reportId ?? reportId }, wallNow);
   const { dates } = known;
   if (type === "report.processing") {
     const processingAt = dates.processingAt ?? wallNow;

@@ -46,7 +46,10 @@ export class Runner implements Life {
     return this.phase !== "new" && !this.work.isStopped;
   }
 
-  /** Whether nothing has to be waited for before a delivery is stored: the inbox is open, or is not to be opened here. */
+  /**
+   * Whether nothing has to be waited for before a delivery is stored. Where no work was begun, its inbox may be closed, for `add`
+   * opens it: only lived time has to be joined, by which it arrives.
+   */
   get mayStore(): boolean {
     return this.phase === "working" ? this.work.isWorking : this.#settings.time.isJoined;
   }
@@ -124,13 +127,14 @@ export class Runner implements Life {
     const isInTime = await settlesWithin(clock, timeoutMs, this.#finish());
     this.phase = "closed";
     this.#connections.stop();
+    // Also after the timeout, when #finish has not come so far.
     void this.work.stop();
     if (!isInTime) {
       this.#aborted.abort(new Error("The receiver is closing"));
       await settlesWithin(clock, silentMs, this.work.abort());
     }
     await this.#connections.decided();
-    this.work.waitUntil.settleAll();
+    this.work.waitUntil.endAll();
     await this.work.leave();
     this.#letProcessEnd();
     const isLost = inbox.guarantees.durability === "process";

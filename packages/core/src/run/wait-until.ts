@@ -25,18 +25,18 @@ export class WaitUntil {
     const others = () => Promise.all([...this.#waiters.values()].map((waiter) => waiter.over));
     const ended: Promise<unknown> = isTiedToRequests() ? over.then(others) : over;
     await withTimeout({ clock: realClock, ms: waitMaxMs, late: "" }, () => ended).catch(() => {});
-    this.settle(id);
+    this.end(id);
   }
 
   /** Ends the wait for a delivery: its first attempt is over, or none will come. */
-  settle(id: string): void {
+  end(id: string): void {
     if (this.#waiters.size === 0) return;
     this.#waiters.get(id)?.end();
     this.#waiters.delete(id);
   }
 
   /** Ends all waits: no attempt will come. */
-  settleAll(): void {
-    for (const id of this.#waiters.keys()) this.settle(id);
+  endAll(): void {
+    for (const id of this.#waiters.keys()) this.end(id);
   }
 }

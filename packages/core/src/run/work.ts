@@ -3,6 +3,7 @@ import type { Presence } from "../health/presence.ts";
 import type { Job, Outcome, Stage } from "../inbox/delivery.ts";
 import type { Consumer, InboxNotice, Processor } from "../inbox/inbox.ts";
 import { describe } from "../lib/describe.ts";
+import { counted } from "../lib/in-words.ts";
 import { type Logger, oncePerMinute, oncePerMinuteEach } from "../lib/log.ts";
 import { messages } from "../log-messages.ts";
 import type { Reporter } from "../observe/reporter.ts";
@@ -48,13 +49,10 @@ export class Work {
     this.#reporter = reporter;
     this.#sweep = sweep;
     this.#presence = presence;
-    presence.onError = this.#failed;
     this.lastAttempts = new LastAttempts(settings);
     this.#inboxFailed = oncePerMinuteEach(clock, logger.error, "error");
     this.#notPruned = oncePerMinute(clock, logger.error);
     time.onError = this.#failed;
-    // Not 60: the timer of a minute may come a millisecond before it by the clock, and lists prune meanwhile.
-    time.onMinute = () => void this.prune(30_000);
   }
 
   /** Whether the inbox is open, or about to be. */
@@ -88,8 +86,9 @@ export class Work {
     await inbox.open();
     await time.join();
     if (this.isStopped) return;
-    time.begin();
-    this.#presence.begin();
+    // Not 60: the timer of a minute may come a millisecond before it by the clock, and lists prune meanwhile.
+    time.begin(() => void this.prune(30_000));
+    this.#presence.begin(this.#failed);
     this.#consumers = [this.#consume("verify"), this.#consume("handle")];
     void this.prune();
     this.#sweep.begin(this.#failed);
@@ -98,14 +97,13 @@ export class Work {
   #consume(stage: Stage): Consumer {
     const { bind, clock, concurrency, inbox, name } = this.#settings;
     const handleStage = this.#handle;
-    const verify: Processor = (job, lease) =>
-      this.lastAttempts.ofAttempt(job, this.#verify.run(job, lease));
-    const handle: Processor = (job, lease) =>
-      this.lastAttempts.ofAttempt(job, handleStage.run(job, lease));
+    const stages = { verify: this.#verify, handle: handleStage };
+    const processor: Processor = (job, lease) =>
+      this.lastAttempts.ofAttempt(job, stages[stage].run(job, lease));
     const handleAtOnce: typeof handleStage.runAtOnce = (job, lease) =>
       handleStage.runAtOnce(job, lease);
     // Any request may have started this: nothing may run in its async context.
-    return inbox.consume(stage, bind(stage === "verify" ? verify : handle), {
+    return inbox.consume(stage, bind(processor), {
       receiver: name,
       get concurrency() {
         return stage === "verify" ? concurrency.verify : handleStage.concurrency;
@@ -124,7 +122,7 @@ export class Work {
   #onRecorded(job: Job, outcome: Outcome): void {
     this.#reporter.settled(job, outcome);
     const goesOn = outcome.to === "verified" || outcome.to === "retry";
-    if (job.stage === "handle" || !goesOn) this.waitUntil.settle(job.id);
+    if (job.stage === "handle" || !goesOn) this.waitUntil.end(job.id);
     this.lastAttempts.recorded(job, outcome);
     this.#recorded();
   }
@@ -224,7 +222,7 @@ function textOf(notice: InboxNotice): string {
     return `stood still for ${secondsOf(notice.ms)}${handedOn}`;
   }
   const { deliveries, process, silentMs } = notice;
-  return `took over ${deliveries} ${deliveries === 1 ? "delivery" : "deliveries"} of process ${process}, silent for ${secondsOf(silentMs)}`;
+  return `took over ${counted(deliveries, "delivery", "deliveries")} of process ${process}, silent for ${secondsOf(silentMs)}`;
 }
 
 function secondsOf(ms: number): string {

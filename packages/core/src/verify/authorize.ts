@@ -5,7 +5,7 @@ import type { ErrorCode } from "../errors.ts";
 import type { Job } from "../inbox/delivery.ts";
 import type { StopSignal } from "../lib/abort.ts";
 import { describe } from "../lib/describe.ts";
-import { safeGet, safeText } from "../lib/safe-get.ts";
+import { safeGet, safeText, tryGet } from "../lib/safe-get.ts";
 import { chainOf } from "../lib/thrown.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import { withSignal, withTimeout } from "../lib/time/timeout.ts";
@@ -13,12 +13,8 @@ import { withSignal, withTimeout } from "../lib/time/timeout.ts";
 /** Time limit of an authorize call in milliseconds, in addition to the client's. */
 const authorizeMs = 30_000;
 
-class LateError extends Error {
-  override readonly name = "Error";
-  readonly code = "ETIMEDOUT";
-}
-
-const late = (): Error => new LateError(`authorize gave no answer within ${authorizeMs} ms`);
+const lateMessage = `authorize gave no answer within ${authorizeMs} ms`;
+const late = (): Error => Object.assign(new Error(lateMessage), { code: "ETIMEDOUT" });
 
 /** Asks the service once. Never rejects, never guesses. */
 export function authorizeOnce(
@@ -33,24 +29,22 @@ export function authorizeOnce(
       signature ?? "",
       withSignal(scope, { delivery: { url, headers, context: contextOf(job) } }),
     ),
-  ).then(authorizationOf, withoutAuthorization);
+  ).then(authorizationOf, authorizationOfError);
 }
 
 function authorizationOf(verdict: unknown): Authorization {
   if (verdict === "valid" || verdict === "invalid" || verdict === "expired") return { verdict };
-  return noVerdict(new TypeError('authorize must resolve to "valid", "invalid" or "expired"'));
+  return authorizationOfError(
+    new TypeError('authorize must resolve to "valid", "invalid" or "expired"'),
+  );
 }
 
-function withoutAuthorization(error: unknown): Authorization {
-  try {
-    return noVerdict(error);
-  } catch {
-    // Reading it throws, as with a revoked proxy.
-    return noVerdict(new TypeError(describe(error)));
-  }
+/** Reading an error may throw, as with a revoked proxy. */
+function authorizationOfError(error: unknown): Authorization {
+  return tryGet(() => readError(error)) ?? readError(new TypeError(describe(error)));
 }
 
-function noVerdict(error: unknown): Authorization {
+function readError(error: unknown): Authorization {
   const { code, retryAfterMs } = (error ?? {}) as { code?: ErrorCode; retryAfterMs?: unknown };
   const status = statusIn(error);
   const isUnauthorized = code === "service_refused" || status === 401 || status === 403;

@@ -72,7 +72,9 @@ export class CircuitBreaker {
       this.#pause(this.#open, 0);
       this.#probesLeft = this.#mayHideGenuine(this.#open) ? probesOfWorkingKey : 1;
     }
-    return this.#probesLeft-- > 0 ? this.#newPermit(true) : null;
+    if (this.#probesLeft === 0) return null;
+    this.#probesLeft--;
+    return this.#newPermit(true);
   }
 
   /** Whether the breaker has opened since: ask for another permit. */
@@ -90,7 +92,7 @@ export class CircuitBreaker {
     this.#close();
   }
 
-  /** Reports an answer without a verdict: the service is available. An ambiguous answer, such as a 500, is not reported. */
+  /** Reports an answer, with a verdict or without: the service is available. An ambiguous one, such as a 500, is not reported. */
   answered({ amidSilence }: Permit): void {
     if (amidSilence && this.#silences > 0) this.#trust("unavailable");
     this.#silences = 0;

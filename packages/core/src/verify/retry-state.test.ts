@@ -1,20 +1,20 @@
 import { describe, expect, it } from "vitest";
 import {
   isJudgedSince,
-  type NoVerdict,
   nextRetryState,
   type RetryState,
   retryStateOf,
   type ServiceState,
+  type Unjudged,
   whyExpired,
 } from "./retry-state.ts";
 
 describe("reading", () => {
   it("retryStateOf() reads the remembered state, nothing at first", () => {
     expect(retryStateOf({ retryState: null })).toEqual({});
-    expect(retryStateOf({ retryState: '{"outage":true,"badRequests":2}' })).toEqual({
-      outage: true,
-      badRequests: 2,
+    expect(retryStateOf({ retryState: '{"wasUnanswered":true,"ownFaults":2}' })).toEqual({
+      wasUnanswered: true,
+      ownFaults: 2,
     });
   });
 });
@@ -23,7 +23,7 @@ describe("nextRetryState()", () => {
   const now = 1_000_000;
   const never = Number.NEGATIVE_INFINITY;
   const next = (
-    why: NoVerdict,
+    why: Unjudged,
     { before, age = 0, ...service }: Partial<ServiceState> & { before?: RetryState; age?: number },
   ) =>
     nextRetryState(
@@ -35,7 +35,7 @@ describe("nextRetryState()", () => {
       { now, knownSince: 0, open: null, judgedAt: never, ...service },
     );
 
-  it.each<[NoVerdict, ServiceState["open"], boolean]>([
+  it.each<[Unjudged, ServiceState["open"], boolean]>([
     ["unavailable", null, true],
     ["unknown", null, true],
     ["not asked", "unavailable", true],
@@ -43,31 +43,33 @@ describe("nextRetryState()", () => {
     ["not asked", null, false],
     ["bad_request", "unavailable", false],
     ["unauthorized", "unavailable", false],
-  ])("nextRetryState() notes an early outage: %s with %s is %s", (why, open, outage) => {
-    expect(next(why, { open, age: 59_999 }).outage).toBe(outage);
-    expect(next(why, { open, age: 60_000 }).outage).toBe(false);
-    expect(next(why, { open, age: 60_000, before: { outage: true } }).outage).toBe(true);
+  ])("nextRetryState() notes an early outage: %s with %s is %s", (why, open, wasUnanswered) => {
+    expect(next(why, { open, age: 59_999 }).wasUnanswered).toBe(wasUnanswered);
+    expect(next(why, { open, age: 60_000 }).wasUnanswered).toBe(false);
+    expect(next(why, { open, age: 60_000, before: { wasUnanswered: true } }).wasUnanswered).toBe(
+      true,
+    );
   });
 
   it("nextRetryState() counts answers that concern this signature", () => {
-    expect(next("bad_request", {}).badRequests).toBe(1);
-    expect(next("bad_request", { before: { badRequests: 2 } }).badRequests).toBe(3);
+    expect(next("bad_request", {}).ownFaults).toBe(1);
+    expect(next("bad_request", { before: { ownFaults: 2 } }).ownFaults).toBe(3);
     for (const why of ["unavailable", "unknown", "not asked"] as const)
-      expect(next(why, { before: { badRequests: 2 } }).badRequests).toBe(2);
+      expect(next(why, { before: { ownFaults: 2 } }).ownFaults).toBe(2);
   });
 
   it("nextRetryState() counts a refusal if it is the first, or if another signature was judged since", () => {
-    expect(next("unauthorized", {})).toMatchObject({ badRequests: 1, refusedAt: now });
-    const before = { badRequests: 1, refusedAt: now - 10 };
+    expect(next("unauthorized", {})).toMatchObject({ ownFaults: 1, refusedAt: now });
+    const before = { ownFaults: 1, refusedAt: now - 10 };
     expect(next("unauthorized", { before, judgedAt: now - 11 })).toMatchObject(before);
     expect(next("unauthorized", { before, judgedAt: now - 10 })).toMatchObject({
-      ...{ badRequests: 2, refusedAt: now - 10 },
+      ...{ ownFaults: 2, refusedAt: now - 10 },
     });
   });
 
   it("nextRetryState() keeps the time of the first refusal, and has none before", () => {
     expect(next("unavailable", { before: { refusedAt: 5 } }).refusedAt).toBe(5);
-    expect(next("unavailable", {})).toEqual({ outage: true, badRequests: 0 });
+    expect(next("unavailable", {})).toEqual({ wasUnanswered: true, ownFaults: 0 });
   });
 
   it("isJudgedSince() knows whether another signature was judged since", () => {
@@ -87,10 +89,15 @@ describe("reasons", () => {
   const old = "The signature was older than 5 minutes when authorize was asked.";
 
   it.each([
-    ["the service was silent", silent, { retryState: '{"outage":true}', attempts: 3 }, 2_000],
+    [
+      "the service was silent",
+      silent,
+      { retryState: '{"wasUnanswered":true}', attempts: 3 },
+      2_000,
+    ],
     ["the key was refused meanwhile", refused, { attempts: 3 }, 1_001],
     ["the key was refused before it came", old, {}, 1_000],
-    ["attempts failed", failed, { attempts: 1, retryState: '{"badRequests":1}' }, never],
+    ["attempts failed", failed, { attempts: 1, retryState: '{"ownFaults":1}' }, never],
     ["it was old when it came", old, {}, never],
   ])("whyExpired() names the reason when %s", (_, message, job, refusedAt) => {
     expect(whyExpired({ ...received, ...job }, refusedAt)).toBe(message);

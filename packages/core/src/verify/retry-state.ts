@@ -5,16 +5,16 @@ import type { Job } from "../inbox/delivery.ts";
 export interface RetryState {
   /** It was rejected, and a person has it asked about again: set by the inbox. */
   readonly askedAgain?: boolean;
-  /** Whether the service was unavailable while this signature was young. */
-  readonly outage?: boolean;
+  /** Whether a call, or a pause in place of one, got no answer while this signature was young. */
+  readonly wasUnanswered?: boolean;
   /** The number of answers that concerned this one signature: 400, 401, 403, 404 or 422. */
-  readonly badRequests?: number;
+  readonly ownFaults?: number;
   /** When the signature was first refused, by lived time in milliseconds. */
   readonly refusedAt?: number;
 }
 
 /** Why there is no verdict; `not asked`: the circuit breaker was open. */
-export type NoVerdict = WithoutVerdict | "not asked";
+export type Unjudged = WithoutVerdict | "not asked";
 
 /** The state of the service, as far as this process knows it. */
 export interface ServiceState {
@@ -37,21 +37,21 @@ export function retryStateOf({ retryState }: Pick<Job, "retryState">): RetryStat
 /** Computes the state after a call without a verdict, or without a call. */
 export function nextRetryState(
   job: Pick<Job, "retryState" | "arrivedAt">,
-  why: NoVerdict,
+  why: Unjudged,
   { now, open, judgedAt }: ServiceState,
 ): RetryState {
   const before = retryStateOf(job);
-  const isOutage =
+  const isUnanswered =
     why === "unavailable" || why === "unknown" || (why === "not asked" && open === "unavailable");
   const isPrompt = now - job.arrivedAt < promptMs;
   // A refusal counts against this signature if it is the first, or if another signature was judged since.
   const isOwn = before.refusedAt === undefined || isJudgedSince(before, judgedAt);
-  const isBadRequest = why === "bad_request" || (why === "unauthorized" && isOwn);
+  const isOwnFault = why === "bad_request" || (why === "unauthorized" && isOwn);
   const refusedAt = before.refusedAt ?? (why === "unauthorized" ? now : undefined);
   return {
     ...(before.askedAgain === true && { askedAgain: true }),
-    outage: before.outage === true || (isOutage && isPrompt),
-    badRequests: (before.badRequests ?? 0) + (isBadRequest ? 1 : 0),
+    wasUnanswered: before.wasUnanswered === true || (isUnanswered && isPrompt),
+    ownFaults: (before.ownFaults ?? 0) + (isOwnFault ? 1 : 0),
     ...(refusedAt !== undefined && { refusedAt }),
   };
 }
@@ -66,7 +66,7 @@ export function whyExpired(
   job: Pick<Job, "retryState" | "arrivedAt" | "attempts">,
   refusedAt: number,
 ): string {
-  if (retryStateOf(job).outage === true) {
+  if (retryStateOf(job).wasUnanswered === true) {
     return "The signature expired while the service was unavailable.";
   }
   if (refusedAt > job.arrivedAt) {

@@ -33,7 +33,7 @@ describe("verdicts", () => {
     answer = () => "valid";
     warn.mockClear();
     for (let times = 0; times < 2; times++) await verify.run(job(), lease);
-    expect(warn.mock.calls).toEqual([[{ count: 1 }, messages.verdictsAgain]]);
+    expect(warn.mock.calls).toEqual([[{ receiver: "reports", count: 1 }, messages.verdictsAgain]]);
   });
 
   it("VerifyStage.run() lets an expired delivery through only when it was released, or asked about promptly in an outage", async () => {
@@ -42,7 +42,7 @@ describe("verdicts", () => {
     expect(await hold.verify.run(hold.job({ released: true }), lease)).toMatchObject({
       ...{ to: "verified", verification: "expired" },
     });
-    const retryState = JSON.stringify({ outage: true });
+    const retryState = JSON.stringify({ wasUnanswered: true });
     expect(await hold.verify.run(hold.job({ retryState }), lease)).toMatchObject({ to: "held" });
     const handle = testStages(() => "expired", { expired: "handle-after-outage" });
     expect(await handle.verify.run(handle.job({ retryState }), lease)).toMatchObject({
@@ -58,15 +58,21 @@ describe("verdicts", () => {
       const outcome = await verify.run(job(given), lease);
       return JSON.parse((outcome.to === "retry" && outcome.retryState) || "null");
     };
-    expect(await stateAfter({})).toEqual({ outage: false, badRequests: 1 });
+    expect(await stateAfter({})).toEqual({ wasUnanswered: false, ownFaults: 1 });
     status = 500;
-    const retryState = '{"outage":false,"badRequests":1}';
-    expect(await stateAfter({ retryState, attempts: 1 })).toEqual({ outage: true, badRequests: 1 });
+    const retryState = '{"wasUnanswered":false,"ownFaults":1}';
+    expect(await stateAfter({ retryState, attempts: 1 })).toEqual({
+      wasUnanswered: true,
+      ownFaults: 1,
+    });
     const late = { arrivedAt: clock.now() - 61_000 };
-    expect(await stateAfter({ retryState, ...late })).toEqual({ outage: false, badRequests: 1 });
-    expect(await stateAfter({ retryState: '{"outage":true}', ...late })).toEqual({
-      outage: true,
-      badRequests: 0,
+    expect(await stateAfter({ retryState, ...late })).toEqual({
+      wasUnanswered: false,
+      ownFaults: 1,
+    });
+    expect(await stateAfter({ retryState: '{"wasUnanswered":true}', ...late })).toEqual({
+      wasUnanswered: true,
+      ownFaults: 0,
     });
   });
 

@@ -19,36 +19,27 @@ import { describe } from "../lib/describe.ts";
 import { isPromise } from "../lib/is-promise.ts";
 import { type Logger, oncePerMinute } from "../lib/log.ts";
 import { redactSecrets } from "../lib/redact.ts";
-import { createSemaphore, type Semaphore } from "../lib/semaphore.ts";
+import { tryGet } from "../lib/safe-get.ts";
+import { Semaphore } from "../lib/semaphore.ts";
 import { messages } from "../log-messages.ts";
 import type { Reporter } from "../observe/reporter.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import type { KnownRequests } from "../reports/known-requests.ts";
 import { authorizeOnce } from "./authorize.ts";
 import { CircuitBreaker, type Permit } from "./circuit-breaker.ts";
-import { type NoVerdict, nextRetryState, retryStateOf, whyExpired } from "./retry-state.ts";
+import { nextRetryState, retryStateOf, type Unjudged, whyExpired } from "./retry-state.ts";
 import { type CallInVain, isKeySuspect, withoutVerdict } from "./without-verdict.ts";
-
-/** The options of {@link VerifyStage}. */
-export interface VerifyOptions
-  extends Pick<
-    ReceiverSettings,
-    "callback" | "client" | "clock" | "logger" | "expired" | "redact"
-  > {
-  readonly recognizer: Recognizer;
-  readonly concurrency: Pick<ReceiverSettings["concurrency"], "verify">;
-  readonly reporter: Reporter;
-  readonly requests: KnownRequests;
-}
 
 const noToken =
   "It is genuine, but came without the token that callback.require asks for. Release it if you requested the report.";
 const never = Number.NEGATIVE_INFINITY;
-const unrecognized: Recognized = { type: null, reportId: null };
 
 /** The verify stage: asks the service whether a delivery is genuine, and decides the outcome. */
 export class VerifyStage {
-  readonly #options: VerifyOptions;
+  readonly #settings: ReceiverSettings;
+  readonly #recognizer: Recognizer;
+  readonly #reporter: Reporter;
+  readonly #known: KnownRequests;
   readonly #breaker: CircuitBreaker;
   readonly #calls: Semaphore;
   readonly #lines: Record<
@@ -59,11 +50,19 @@ export class VerifyStage {
   #judgedAt = never;
   #refusedAt = never;
 
-  constructor(options: VerifyOptions) {
-    const { clock, logger } = options;
-    this.#options = options;
+  constructor(
+    settings: ReceiverSettings,
+    recognizer: Recognizer,
+    reporter: Reporter,
+    known: KnownRequests,
+  ) {
+    const { clock, concurrency, logger } = settings;
+    this.#settings = settings;
+    this.#recognizer = recognizer;
+    this.#reporter = reporter;
+    this.#known = known;
     this.#breaker = new CircuitBreaker(clock);
-    this.#calls = createSemaphore(options.concurrency.verify);
+    this.#calls = new Semaphore(concurrency.verify);
     this.#lines = {
       refused: oncePerMinute(clock, logger.error),
       noVerdict: oncePerMinute(clock, logger.warn),
@@ -80,16 +79,17 @@ export class VerifyStage {
 
   /** Verifies one delivery; postpones it while the service refuses the key or is unavailable. */
   async run(given: Job, { signal }: Pick<Lease, "signal">): Promise<Outcome> {
-    const { redact, requests } = this.#options;
+    const { client, clock, redact } = this.#settings;
     let job = given;
     try {
-      if (job.requestId !== null) job = await requests.withContext(job);
+      if (job.requestId !== null) job = await this.#known.withContext(job);
     } catch (error) {
       return retryIn(1_000, describe(error, redact), { countsAsAttempt: false });
     }
     for (;;) {
       const permit = signal.aborted ? null : this.#breaker.permit();
       if (permit === null) return this.#notAsked(job, signal);
+      // After a wait the lease is not asked for: a second call does no harm, and the outcome of a lost job is not recorded.
       const acquiring = this.#calls.acquire(this.#rankOf(job), signal);
       if (!(isPromise(acquiring) ? await acquiring : acquiring)) return cutOff;
       if (this.#breaker.isStale(permit)) {
@@ -98,11 +98,12 @@ export class VerifyStage {
       }
       let answer: Authorization;
       try {
-        answer = await this.#ask(job, signal);
+        const ask = () => authorizeOnce(client, job, clock, signal);
+        answer = await this.#reporter.verify(job, ask);
       } finally {
         this.#calls.release();
       }
-      if (answer.verdict === null) return this.#withoutVerdict(job, answer, permit, signal);
+      if (answer.verdict === null) return this.#notJudged(job, answer, permit, signal);
       this.#judged(job, answer.verdict, permit);
       return this.#afterVerdict(job, answer.verdict);
     }
@@ -110,22 +111,17 @@ export class VerifyStage {
 
   #judged(job: Job, verdict: Verdict, permit: Permit): void {
     this.#breaker.judged(permit);
-    this.#judgedAt = this.#options.clock.now();
-    this.#options.reporter.tell("judged", job, verdict);
+    this.#judgedAt = this.#settings.clock.now();
+    this.#reporter.tell("judged", job, verdict);
     if (this.#hasGoneSilent) this.#lines.again({}, messages.verdictsAgain);
     this.#hasGoneSilent = false;
   }
 
   /** Newest first; deliveries with an expired signature last. */
   #rankOf({ arrivedAt }: Job): number {
-    const { clock } = this.#options;
+    const { clock } = this.#settings;
     const isLate = clock.now() - Math.max(arrivedAt, clock.knownSince) >= signatureLifetimeMs;
     return isLate ? Number.POSITIVE_INFINITY : -arrivedAt;
-  }
-
-  #ask(job: Job, signal: StopSignal): Promise<Authorization> {
-    const { reporter, client, clock } = this.#options;
-    return reporter.verify(job, () => authorizeOnce(client, job, clock, signal));
   }
 
   #afterVerdict(job: Job, verdict: Verdict): Outcome {
@@ -140,18 +136,20 @@ export class VerifyStage {
   }
 
   #lacksToken({ context, released }: Job): boolean {
-    return context === withoutToken && !released && this.#options.callback?.require === true;
+    return context === withoutToken && !released && this.#settings.callback?.require === true;
   }
 
   #mayRunExpired(job: Job): boolean {
     if (job.released) return true;
-    return this.#options.expired === "handle-after-outage" && retryStateOf(job).outage === true;
+    return (
+      this.#settings.expired === "handle-after-outage" && retryStateOf(job).wasUnanswered === true
+    );
   }
 
   #expired(job: Job): Outcome {
     const why = whyExpired(job, this.#refusedAt);
     const recognized = this.#recognized(job);
-    if (this.#options.expired !== "refuse" || retryStateOf(job).askedAgain === true) {
+    if (this.#settings.expired !== "refuse" || retryStateOf(job).askedAgain === true) {
       const held = park("held", "expired", `${why} Release it if you trust it.`);
       return { ...held, verification: "expired", ...recognized };
     }
@@ -161,17 +159,13 @@ export class VerifyStage {
 
   /** Type and report, for lists. The handle stage recognizes them again, maybe in another process. */
   #recognized(job: Job): Recognized {
-    try {
-      const { type = null, reportId = null } =
-        this.#options.recognizer.recognize(job)?.recognition ?? {};
-      return { type, reportId };
-    } catch {
-      // The handle stage meets the same error, and parks the delivery with it.
-      return unrecognized;
-    }
+    // The handle stage meets the same error of parse, and parks the delivery with it.
+    const recognized = tryGet(() => this.#recognizer.recognize(job));
+    const { type = null, reportId = null } = recognized?.recognition ?? {};
+    return { type, reportId };
   }
 
-  #withoutVerdict(
+  #notJudged(
     job: Job,
     { why, hasAnswered, error: thrown, retryAfterMs }: Authorization & { verdict: null },
     permit: Permit,
@@ -184,13 +178,13 @@ export class VerifyStage {
       this.#breaker.unauthorized(permit, job.signature ?? "", retryAfterMs);
     const error = describe(thrown, (line) =>
       // The key first: a signature may be a part of what shows it.
-      redactSecrets(this.#options.redact(line), { signature: job.signature ?? "" }),
+      redactSecrets(this.#settings.redact(line), { signature: job.signature ?? "" }),
     );
     const call = this.#callFor(job, why, error, retryAfterMs);
     const isKey = why === "unauthorized" && isKeySuspect(call);
     const outage = isKey || why === "unavailable" ? why : null;
     this.#hasGoneSilent ||= outage !== null;
-    this.#options.reporter.tell("noVerdict", job, outage, hasAnswered);
+    this.#reporter.tell("noVerdict", job, outage, hasAnswered);
     if (isKey) {
       this.#refusedAt = call.service.now;
       this.#lines.refused({ error }, messages.keyRefused);
@@ -210,9 +204,9 @@ export class VerifyStage {
     return withoutVerdict(job, this.#callFor(job, "not asked", error, 0));
   }
 
-  #callFor(job: Job, why: NoVerdict, error: string, retryAfterMs: number): CallInVain {
+  #callFor(job: Job, why: Unjudged, error: string, retryAfterMs: number): CallInVain {
     const { open, openMs } = this.#breaker;
-    const { clock } = this.#options;
+    const { clock } = this.#settings;
     const { knownSince } = clock;
     const service = { now: clock.now(), knownSince, open, judgedAt: this.#judgedAt };
     const state = nextRetryState(job, why, service);

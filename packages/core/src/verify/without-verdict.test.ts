@@ -25,9 +25,9 @@ function outcomeOf({ age = 0, job, call, service }: Given) {
   });
 }
 
-const odd = (times: number) => ({ why: "bad_request", state: { badRequests: times } }) as const;
+const odd = (times: number) => ({ why: "bad_request", state: { ownFaults: times } }) as const;
 const refused = (times: number) =>
-  ({ why: "unauthorized", state: { badRequests: times, refusedAt: now - 5_000 } }) as const;
+  ({ why: "unauthorized", state: { ownFaults: times, refusedAt: now - 5_000 } }) as const;
 
 describe("held deliveries", () => {
   it.each<[string, Given, string]>([
@@ -178,17 +178,17 @@ describe("another call", () => {
   });
 
   it("withoutVerdict() keeps its state when it asks again", () => {
-    expect(outcomeOf({ call: odd(1) })).toMatchObject({ retryState: '{"badRequests":1}' });
+    expect(outcomeOf({ call: odd(1) })).toMatchObject({ retryState: '{"ownFaults":1}' });
   });
 });
 
 describe("suspicion", () => {
   it.each([
-    [{ badRequests: 1 }, { open: null, judgedAt: never }, true],
-    [{ badRequests: 2 }, { open: null, judgedAt: never }, false],
-    [{ badRequests: 1 }, { open: null, judgedAt: 5 }, false],
-    [{ badRequests: 5 }, { open: "unauthorized", judgedAt: 5 }, true],
-    [{ badRequests: 5 }, { open: "unavailable", judgedAt: 5 }, false],
+    [{ ownFaults: 1 }, { open: null, judgedAt: never }, true],
+    [{ ownFaults: 2 }, { open: null, judgedAt: never }, false],
+    [{ ownFaults: 1 }, { open: null, judgedAt: 5 }, false],
+    [{ ownFaults: 5 }, { open: "unauthorized", judgedAt: 5 }, true],
+    [{ ownFaults: 5 }, { open: "unavailable", judgedAt: 5 }, false],
   ] as const)("isKeySuspect() of %o with %o is %s", (state, service, suspect) => {
     expect(isKeySuspect({ state, service: { now, knownSince: 0, ...service } })).toBe(suspect);
   });

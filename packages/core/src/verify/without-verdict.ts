@@ -1,15 +1,10 @@
 import { type Job, type Outcome, park, retryIn, signatureLifetimeMs } from "../inbox/delivery.ts";
 import { jitter } from "../lib/time/clock.ts";
-import {
-  isJudgedSince,
-  type NoVerdict,
-  type RetryState,
-  type ServiceState,
-} from "./retry-state.ts";
+import { isJudgedSince, type RetryState, type ServiceState, type Unjudged } from "./retry-state.ts";
 
 /** A call without a verdict, or one that was not made. */
 export interface CallInVain {
-  readonly why: NoVerdict;
+  readonly why: Unjudged;
   /** The error of the call, or the reason for not making one. */
   readonly error: string;
   /** The wait the service asked for, in milliseconds; 0 when it asked for none. */
@@ -25,7 +20,7 @@ const giveUpMs = 3_600_000;
 /** Calls for a released delivery, which is older than an hour: as many as fit into one. */
 const releasedAttempts = 12;
 /** Answers that concern one signature alone before it is held. */
-const badRequestsMax = 3;
+const ownFaultsMax = 3;
 /** Milliseconds after a verdict during which the service counts as working. */
 const recentMs = 60_000;
 const uncountedPauseMaxMs = 10_000;
@@ -52,12 +47,12 @@ export function withoutVerdict(job: Job, call: CallInVain): Outcome {
 
 /** Whether the key is to blame for a refusal: until another signature is judged, it is. */
 export function isKeySuspect({ state, service }: Pick<CallInVain, "state" | "service">): boolean {
-  const isFirst = service.judgedAt === Number.NEGATIVE_INFINITY && state.badRequests === 1;
+  const isFirst = service.judgedAt === Number.NEGATIVE_INFINITY && state.ownFaults === 1;
   return service.open === "unauthorized" || isFirst;
 }
 
 function isItsOwnFault({ why, state, service }: CallInVain): boolean {
-  if (why === "not asked" || (state.badRequests ?? 0) < badRequestsMax) return false;
+  if (why === "not asked" || (state.ownFaults ?? 0) < ownFaultsMax) return false;
   return why === "unauthorized" ? isJudgedSince(state, service.judgedAt) : isWorking(service);
 }
 

@@ -11,14 +11,10 @@ import type {
 import { changesOf, headersText } from "./row.ts";
 
 /** The parts of a delivery beside its {@link Origin}. */
-export interface Addition {
-  readonly id: string;
-  readonly arrivedAt: number;
-  readonly requestId: string | null;
-  readonly signature: string | null;
-  readonly body: Uint8Array;
-  readonly key: Uint8Array | null;
-}
+export type Addition = Pick<
+  NewDelivery,
+  "id" | "arrivedAt" | "requestId" | "signature" | "body" | "key"
+>;
 
 /** All that is asked for in one tick, until it is sent. */
 export class MessageBuilder {

@@ -119,7 +119,7 @@ export const adding: readonly InboxCase[] = [
     name: "add() keeps the state of an authorize call that came before it, for its delivery alone",
     async run({ inbox, put, work }) {
       const before = await put();
-      const asked = await put({ arrival: { to: "received", retryState: '{"outage":true}' } });
+      const asked = await put({ arrival: { to: "received", retryState: '{"asked":true}' } });
       const after = await put();
       const load = { ...noBacklog, waiting: 3, unverified: 3 };
       same(inbox.backlog("a"), load, "The load");
@@ -127,7 +127,7 @@ export const adding: readonly InboxCase[] = [
       const states = Object.fromEntries(jobs.map(({ id, retryState }) => [id, retryState]));
       same(
         states,
-        { [before]: null, [asked]: '{"outage":true}', [after]: null },
+        { [before]: null, [asked]: '{"asked":true}', [after]: null },
         "What the work is told",
       );
     },

@@ -23,7 +23,7 @@ function made(id: string, parts: Partial<StoredRequest> = {}): StoredRequest {
       reportId: null,
       answer: { status: 201, body: { é: "\u0000 '" } },
       dates,
-      claims: { "report.complete": { by: "1", done: false } },
+      brought: { "report.complete": { by: "1", done: false } },
     },
     ...parts,
   };

@@ -19,8 +19,9 @@ export interface TimeMark {
 /** A store that keeps the time between processes. */
 export interface TimeStore {
   /**
-   * Keeps a mark unless the one that it has is later in lived time, and the larger `heldMs`; resolves to what it has then. In the
-   * beginning it has {@link noMark}.
+   * Keeps lived time for the next process, if the store outlives one: stores `mark` unless its own is later in `livedAt`, and the
+   * larger `heldMs`; resolves to what is stored then. A new store has zeros. Entries show `nextAttemptAt` with the difference of
+   * the stored `wallAt` and `livedAt` added.
    */
   keepTime?(mark: TimeMark): Promise<TimeMark>;
 }
@@ -42,12 +43,11 @@ const endMs = 1_000;
 export class Timekeeper {
   /** Called when the store can't keep the time. */
   onError: ((error: unknown) => void) | undefined;
-  /** Called each minute from the beginning on. */
-  onMinute = (): void => {};
   isJoined = false;
   readonly clock: LivedClock;
   readonly #store: TimeStore;
   #joining: Promise<void> | undefined;
+  #onMinute = (): void => {};
   #timer: unknown;
   #keeping: Promise<void> | undefined;
   #hasNews = false;
@@ -84,8 +84,9 @@ export class Timekeeper {
     await this.#write();
   }
 
-  /** Has the time kept each minute, and at each step of the wall clock. */
-  begin(): void {
+  /** Has the time kept each minute, and at each step of the wall clock; `onMinute` is called each minute. */
+  begin(onMinute: () => void = () => {}): void {
+    this.#onMinute = onMinute;
     this.#startedAt = this.clock.running();
     void this.keep();
     if (isTiedToRequests() || this.clock.isReplaced) return;
@@ -198,6 +199,6 @@ export class Timekeeper {
     this.#tickLater();
     this.clock.tick();
     void this.keep();
-    this.onMinute();
+    this.#onMinute();
   };
 }
