@@ -12,10 +12,7 @@ export const rows: Readonly<Record<string, readonly [what: string, command: stri
   crash: ["an app on SQLite, killed at work", "test:crash"],
   cluster: ["processes on Redis and PostgreSQL, killed at work", "test:crash"],
   once: ["an app in its own transaction with `once`, killed at each step", "test:crash"],
-  deployments: [
-    "an app deployed again under load",
-    "DEPLOYMENT_RESTARTS=20 vitest run test/deployments",
-  ],
+  deployments: ["an app deployed under load", "DEPLOYMENT_RESTARTS=20 vitest run test/deployments"],
   inputs: ["random inputs of property tests", "test:all"],
   mutation: ["changes to the sources of core, of which a test has to notice each", "test:mutation"],
   runtimes: ["suites on each runtime", "test:runtimes"],

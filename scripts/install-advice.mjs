@@ -5,16 +5,14 @@ const quoted = (path) => (/^[\w./@+-]+$/.test(path) ? path : `"${path}"`);
 
 /** The command that installs some packages: their tarballs, and those of the packages of ours that they need. */
 function installLine(packages, names) {
-  const wanted = new Set();
-  const want = (name) => {
-    if (wanted.has(name)) return;
-    wanted.add(name);
-    for (const other of packages.find((one) => one.name === name).needs) want(other);
-  };
-  for (const name of names) want(name);
-  const tarballs = packages.flatMap(({ name, tarball }) =>
-    wanted.has(name) ? [quoted(tarball)] : [],
-  );
+  const wanted = new Set(names);
+  // Those that are added meanwhile are visited, too.
+  for (const wish of wanted) {
+    for (const other of packages.find(({ name }) => name === wish).needs) wanted.add(other);
+  }
+  const tarballs = packages
+    .filter(({ name }) => wanted.has(name))
+    .map((one) => quoted(one.tarball));
   return `npm install ${tarballs.join(" \\\n    ")}`;
 }
 

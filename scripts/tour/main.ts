@@ -40,21 +40,21 @@ async function main(): Promise<void> {
     process.stdout.write(
       "\nA notification's way: received → acknowledged → verified → handled.\nTimes are counted from the step's beginning.\n\n",
     );
-    const { url, apiKey } = await step(
-      "The service is up (emulated, its own process)",
-      async () => {
-        const message = await started(service);
-        return { value: message, note: message.url };
-      },
-    );
+    const up = "The service is up (emulated, its own process)";
+    const { url, apiKey } = await step(up, async (_, note) => {
+      const message = await started(service);
+      note(message.url);
+      return message;
+    });
     const client = createClient({ baseUrl: url, apiKey });
-    app = await step("Your Express app is up, with an inbox on SQLite", async () => {
+    app = await step("Your Express app is up, with an inbox on SQLite", async (_, note) => {
       const value = await startApp(client, file, port).catch((error: NodeJS.ErrnoException) => {
         if (error.code !== "EADDRINUSE") throw error;
         if (values.port === undefined) return startApp(client, file, 0);
         throw new Error(`Port ${port} is taken: give another one, or leave --port out`);
       });
-      return { value, note: `${value.url} · ${file}` };
+      note(`${value.url} · ${file}`);
+      return value;
     });
     await finish(app);
     await tour(client, service, app);
@@ -92,45 +92,37 @@ function given() {
 async function finish({ receiver }: App): Promise<void> {
   const before = await receiver.inbox.counts();
   const waiting = before.received + before.verified;
-  const found = Object.entries(before).flatMap(([state, count]) =>
-    count > 0 ? [`${count} ${state}`] : [],
-  );
+  const found = Object.entries(before).filter(([, count]) => count > 0);
   if (found.length === 0) return;
-  await step(`The inbox holds deliveries of the last time: ${found.join(", ")}`, async () => {
+  const counts = found.map(([state, count]) => `${count} ${state}`).join(", ");
+  await step(`The inbox holds deliveries of the last time: ${counts}`, async (_, note) => {
     await receiver.idle({ timeoutMs: finishMs });
-    return {
-      value: undefined,
-      note: waiting === 0 ? "nothing was left to do" : `${waiting} finished now`,
-    };
+    note(waiting === 0 ? "nothing was left to do" : `${waiting} finished now`);
   });
 }
 
 async function tour(client: Client, service: ChildProcess, app: App): Promise<void> {
-  await step("test_webhook_endpoint: the address can be reached", async (from) => {
+  await step("test_webhook_endpoint: the address can be reached", async (from, note) => {
     await client.testWebhook(app.url);
-    return {
-      value: undefined,
-      note: times(await handled(app, "test_webhook_endpoint", from), from),
-    };
+    note(times(await handled(app, "test_webhook_endpoint", from), from));
   });
-  const id = await step(
-    "A report is requested for customer c-1: report.processing",
-    async (from) => {
-      const value = await request(app);
-      return { value, note: times(await handled(app, "report.processing", from), from) };
-    },
-  );
-  await step("The report is ready: report.complete", async (from) => {
+  const asked = `A report is requested for customer ${customer}: report.processing`;
+  const id = await step(asked, async (from, note) => {
+    const made = await request(app);
+    note(times(await handled(app, "report.processing", from), from));
+    return made;
+  });
+  await step("The report is ready: report.complete", async (from, note) => {
     service.send({ setStatus: "complete" } satisfies ServiceRequest);
-    return { value: undefined, note: times(await handled(app, "report.complete", from), from) };
+    note(times(await handled(app, "report.complete", from), from));
   });
-  await step("The event tells who asked: its callback URL is signed", async () => {
+  await step("The event tells who asked: its callback URL is signed", async (_, note) => {
     const { context = null, requestId = null } = app.event ?? {};
-    const note = `event.context is ${JSON.stringify(context)}, event.requestId ${requestId}`;
-    if (context?.customer !== customer || requestId !== id) throw new Error(note);
-    return { value: undefined, note };
+    const told = `event.context is ${JSON.stringify(context)}, event.requestId ${requestId}`;
+    if (context?.customer !== customer || requestId !== id) throw new Error(told);
+    note(told);
   });
-  await step("A forged notification reaches no handler", async () => {
+  await step("A forged notification reaches no handler", async (_, note) => {
     const before = await app.receiver.inbox.counts();
     const body = JSON.stringify({ status: "complete", report_id: `forged ${Date.now()}` });
     const headers = { "content-type": "application/json", "x-svc-authorization": "forged" };
@@ -139,26 +131,21 @@ async function tour(client: Client, service: ChildProcess, app: App): Promise<vo
     const { handled, rejected } = await app.receiver.inbox.counts();
     const isRejected = rejected === before.rejected + 1 && handled === before.handled;
     if (!answer.ok || !isRejected) throw new Error("It was not rejected");
-    return { value: undefined, note: "acknowledged, then rejected by the service's verdict" };
+    note("acknowledged, then rejected by the service's verdict");
   });
 }
 
 /** Asks for a report as the app would; resolves to the id of the request. */
 async function request({ receiver }: App): Promise<string> {
-  const report = {
-    domains: ["example.com"],
-    metrics: ["category_sales_performance_revenue"],
-    ...{ start_date: "2026-01", end_date: "2026-03", granularity: "monthly" },
-    response_format: "csv",
-  };
+  const report = { domains: ["example.com"], start_date: "2026-01", end_date: "2026-03" };
   const { id } = await receiver.reports.request(report, { context: { customer } });
   return id;
 }
 
-/** Runs one step, with its progress on the terminal. */
+/** Runs one step, with its progress on the terminal: `note` is called with what is said below its title. */
 async function step<T>(
   title: string,
-  run: (from: number) => Promise<{ readonly value: T; readonly note: string }>,
+  run: (from: number, note: (text: string) => void) => Promise<T>,
 ): Promise<T> {
   const from = performance.now();
   const { stdout } = process;
@@ -168,11 +155,14 @@ async function step<T>(
       ? ora({ text: title, stream: stdout, color: stdout.hasColors() ? "cyan" : false }).start()
       : null;
   try {
-    const { value, note } = await run(from);
+    let said = "";
+    const value = await run(from, (text) => {
+      said = text;
+    });
     const ms = Math.round(performance.now() - from);
     spinner?.stop();
     stdout.write(
-      `${styleText("green", "✔")} ${title}  ${styleText("dim", `${ms} ms`)}\n    ${styleText("dim", note)}\n`,
+      `${styleText("green", "✔")} ${title}  ${styleText("dim", `${ms} ms`)}\n    ${styleText("dim", said)}\n`,
     );
     return value;
   } catch (error) {
@@ -187,9 +177,7 @@ async function started(service: ChildProcess): Promise<ServiceMessage> {
   const ended = once(service, "exit", { signal }).then(([code]) => {
     throw new Error(`The service's process ended with ${code} before it was up`);
   });
-  const [message] = (await Promise.race([once(service, "message", { signal }), ended])) as [
-    ServiceMessage,
-  ];
+  const [message] = await Promise.race([once(service, "message", { signal }), ended]);
   ended.catch(() => {});
   return message;
 }
