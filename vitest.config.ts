@@ -10,23 +10,25 @@ import { Skipped } from "./test/support/run/skipped.ts";
 const ofNode = defaultServerConditions.filter((condition) => condition !== "module");
 const conditions = ["@reporthook/source", ...ofNode];
 
-// What `pnpm test` leaves to `pnpm test:all`: a browser, packing, deployments, the disk's failures, attacks and floods, many processes.
+// What `pnpm test` leaves to `pnpm test:all`: a browser, packing, deployments, drills, the disk's failures, attacks and floods, many
+// processes, damaged queues.
 const long = [
-  ...["cli/*", "dashboard/*", "security/*", "inboxes/{bullmq,durability,overload}/*"],
-  ...["deployments/*", "docs/operating", "docs/scaling", "guards/public-names"],
-  "monitoring/prometheus",
+  ...["cli/*", "dashboard/*", "drills/*", "security/*", "inboxes/{bullmq,durability,overload}/*"],
+  ...["deployments/*", "docs/{deploying,operating,scaling}", "guards/public-names"],
+  ...["monitoring/*"],
 ].map((name) => `test/${name}.test.ts`);
+const ofQueues = "packages/bullmq/src/{damage,wrong-clock,server/connection-options}.test.ts";
 // With a configuration of their own.
 const others = ["consumers", "mutation", "runtimes"].map((name) => `test/${name}/**`);
-const left = process.env["TEST_LANE"] === "quick" ? long : [];
+const left = process.env["TEST_LANE"] === "quick" ? [...long, ofQueues] : [];
 
 // Those that take a minute begin first, or one of them would run alone at the end.
-const longest = ["world/world", "cli/cli", "durability/damage", "bullmq-inbox", "crash/crash"];
+const longest = ["world", "cli", "damage", "bullmq-inbox", "crash", "readme"];
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const isLong = ({ moduleId }: TestSpecification): boolean =>
-      longest.some((name) => moduleId.endsWith(`${name}.test.ts`));
+      longest.some((name) => moduleId.endsWith(`/${name}.test.ts`));
     const sorted = await super.sort(files);
     return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
   }

@@ -24,7 +24,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: "takes no verdict for a good one",
     file: `${core}/verify/authorize.ts`,
-    of: "noVerdict",
+    of: "authorizationOfError",
     becomes: 'return { verdict: "valid" };',
   },
   {
@@ -173,7 +173,7 @@ export const mutations: readonly Mutation[] = [
     name: "handles a report without looking for its request",
     file: `${core}/handle/handle-stage.ts`,
     of: "#ofRequest",
-    becomes: "return this.#attempt(job, await this.#options.requests.find(requestId), signal);",
+    becomes: "return this.#attempt(job, await this.#known.find(requestId), signal);",
     asksForReports: true,
   },
   {

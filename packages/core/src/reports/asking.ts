@@ -53,7 +53,7 @@ export async function askOnce(
   requests: KnownRequests,
   urlOf: (id: string) => Promise<string>,
 ): Promise<Requested> {
-  const earlier = await requests.store.add(made);
+  const earlier = await requests.add(made);
   if (earlier !== null && contentOf(earlier) !== contentOf(made)) throw reused(earlier.id);
   if (earlier !== null && !(resend && earlier.state === "unconfirmed")) {
     return { id: earlier.id, answer: earlier.answer };
