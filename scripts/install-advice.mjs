@@ -6,7 +6,7 @@ const quoted = (path) => (/^[\w./@+-]+$/.test(path) ? path : `"${path}"`);
 /** The command that installs some packages: their tarballs, and those of the packages of ours that they need. */
 function installLine(packages, names) {
   const wanted = new Set(names);
-  // Those that are added meanwhile are visited, too.
+  // A loop over a set visits what is added meanwhile, too.
   for (const wish of wanted) {
     for (const other of packages.find(({ name }) => name === wish).needs) wanted.add(other);
   }

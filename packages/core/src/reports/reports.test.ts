@@ -5,9 +5,9 @@ import { createClient } from "../client/client.ts";
 import { DoNotRetry } from "../errors.ts";
 import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
 import type { RequestStore } from "../inbox/request-store.ts";
-import { realClock } from "../lib/time/real-timers.ts";
 import { messages } from "../log-messages.ts";
 import type { ReceiverOptions } from "../options/receiver-options.ts";
+import { WaitingCalls } from "./waiting-calls.ts";
 
 const secret = "0123456789abcdef0123456789abcdef";
 const url = "https://app.example/webhooks/reports";
@@ -511,11 +511,11 @@ describe("the end", () => {
     const { reports } = make({ inbox });
     const { id } = await reports.request(report);
     const pauses: number[] = [];
-    const timer = vi.spyOn(realClock, "setTimeout").mockImplementation((look, ms) => {
+    const pause = vi.spyOn(WaitingCalls.prototype, "pause").mockImplementation(async (ms) => {
       pauses.push(ms);
-      return setImmediate(pauses.length < 10 ? look : () => void settle().then(look));
+      if (pauses.length === 10) await settle();
     });
-    onTestFinished(() => timer.mockRestore());
+    onTestFinished(() => pause.mockRestore());
     const settle = async () => {
       const read = await inbox.requests?.get(id);
       if (!read) throw new Error("The request is gone");
