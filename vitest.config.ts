@@ -11,16 +11,17 @@ const ofNode = defaultServerConditions.filter((condition) => condition !== "modu
 const conditions = ["@reporthook/source", ...ofNode];
 
 // What `pnpm test` leaves to `pnpm test:all`: a browser, packing, deployments, drills, the disk's failures, attacks and floods, many
-// processes, damaged queues.
+// processes, damaged queues, parsers ahead of the receiver, and that the contracts notice a fault.
 const long = [
-  ...["cli/*", "dashboard/*", "drills/*", "security/*", "inboxes/{bullmq,durability,overload}/*"],
-  ...["deployments/*", "docs/{deploying,operating,scaling}", "guards/public-names"],
-  ...["monitoring/*"],
+  ...["adapters/mount-parsers", "cli/*", "dashboard/*", "deployments/*", "drills/*"],
+  ...["docs/{deploying,monitoring,operating,scaling}", "guards/public-names"],
+  ...["inboxes/{bullmq,durability,overload}/*", "monitoring/*", "security/*"],
 ].map((name) => `test/${name}.test.ts`);
-const ofQueues = "packages/bullmq/src/{damage,wrong-clock,server/connection-options}.test.ts";
+const longOfPackages =
+  "packages/{bullmq/src/{damage,wrong-clock,server/connection-options},testing/src/inbox/contract}.test.ts";
 // With a configuration of their own.
 const others = ["consumers", "mutation", "runtimes"].map((name) => `test/${name}/**`);
-const left = process.env["TEST_LANE"] === "quick" ? [...long, ofQueues] : [];
+const left = process.env["TEST_LANE"] === "quick" ? [...long, longOfPackages] : [];
 
 // Those that take a minute begin first, or one of them would run alone at the end.
 const longest = ["world", "cli", "damage", "bullmq-inbox", "crash", "readme"];
