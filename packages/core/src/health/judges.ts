@@ -46,7 +46,7 @@ function keyRefused({ facts, now, believed }: Situation): FoundProblem[] {
   const left = leftMs > 0 ? `expires in ${inWords(leftMs)}` : "has expired";
   const expires = oldest === null ? "" : `, the oldest signature ${left}`;
   const wait = count === null ? "" : ` ${waits(count)}${expires}.`;
-  const text = `The service refuses the API key, for ${inWords(now - since)} now.${wait} Set the right key: it is asked again by itself`;
+  const text = `The service refuses the API key, for ${inWords(now - since)} now.${wait} Set the right key: it is asked again by itself, and what is over 5 minutes old by then is held`;
   const command = "inbox list --state received";
   return found("key_refused", "critical", { since, count, text, command });
 }
@@ -122,13 +122,15 @@ function noSignature({ facts, reports, everValid, now }: Situation): FoundProble
   return found("no_signature", "warning", { since, count, text, command });
 }
 
-function handlersFailing({ facts, living, now }: Situation): FoundProblem[] {
+function handlersFailing({ facts, living, reports, now }: Situation): FoundProblem[] {
   const { count = 0, error = null } = facts?.failing ?? {};
   if (count === 0) return [];
   const most = error === null ? "" : ` Most frequent error: ${shown(error)}`;
   const text = `${waits(count)} for another attempt because handlers failed.${most}`;
   const command = "inbox list --state verified";
-  const since = Math.min(now, ...living.flatMap(({ news }) => news.failingSince ?? []));
+  // Where no process runs, those that ran last know.
+  const known = living.length > 0 ? living : reports;
+  const since = Math.min(now, ...known.flatMap(({ news }) => news.failingSince ?? []));
   return found("handlers_failing", "warning", { since, count, text, command });
 }
 

@@ -325,6 +325,13 @@ describe("problems", () => {
     expect(since({ news: { open: {} }, others: [{ hasEnded: true, news: { open } }] })).toBe(now);
   });
 
+  it("problemsOf() knows since when handlers fail from processes that have ended, where none runs", () => {
+    const ended = report({ at: ago(minute), hasEnded: true, news: { failingSince: ago(hour) } });
+    const facts = { failing: { count: 1, error: "Error: no" } };
+    const [problem] = problemsOf({ ...known({ facts }), reports: [ended] }, now);
+    expect(problem).toMatchObject({ code: "handlers_failing", since: ago(hour) });
+  });
+
   it("problemsOf() states how many and how long, and shows text of others on one line", () => {
     const texts = found({
       facts: {
@@ -336,7 +343,7 @@ describe("problems", () => {
       news: { refusedSince: ago(2 * minute) },
     }).map(({ text }) => text);
     expect(texts).toEqual([
-      "The service refuses the API key, for 2 min now. 40 deliveries wait, the oldest signature expires in 3 min. Set the right key: it is asked again by itself.",
+      "The service refuses the API key, for 2 min now. 40 deliveries wait, the oldest signature expires in 3 min. Set the right key: it is asked again by itself, and what is over 5 minutes old by then is held.",
       "2 deliveries wait for another attempt because handlers failed. Most frequent error: Error:\\u001b at https://a.example/….",
     ]);
     const [late] = found({
