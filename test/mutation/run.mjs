@@ -22,8 +22,9 @@ const others = {
   ),
   ...of(
     "client/call-service-broken,client/call-service-time,client/client,client/report-request",
-    ...["client/call-service", "client/read-response"],
+    "client/call-service",
   ),
+  ...of("client/client,client/wrapped-fetch,client/html-page", "client/read-response"),
   ...of("client/client,client/call-service", "client/client-options"),
   ...of(`lib/time/timeout,lib/time/deadline,run/runner,${life}`, "lib/time/clock"),
   ...of(`receiver-handle,receiver-verify,${life}`, "inbox/delivery"),
@@ -64,7 +65,11 @@ const others = {
   ...of(
     "receiver-verify,receiver-handle,receiver-before-ack,receiver",
     ...["verify/authorize", "verify/verify-stage", "verify/without-verdict"],
-    ...["handle/handle-stage", "handle/after-failure"],
+    "handle/after-failure",
+  ),
+  ...of(
+    "receiver-handle,receiver-verify,receiver-retention,reports/reports",
+    "handle/handle-stage",
   ),
   ...of(`receiver-before-ack,receiver-verify,receiver,${life}`, "lib/time/timeout"),
   ...of("alerts/alerts", "alerts/watcher", "alerts/alert"),
