@@ -12,7 +12,7 @@ import type { Worker } from "bullmq";
 import { type DeliveryJob, type ReceiverQueues, takenFrom } from "../queues/queues.ts";
 import { type Connection, openMs, untilReady } from "../server/connection.ts";
 import type { BacklogMeter } from "./backlog.ts";
-import { Delays, missedDelay } from "./delays.ts";
+import { Delays, delaySet, missedDelay } from "./delays.ts";
 import { Fetcher } from "./fetcher.ts";
 import { againMs, JobRun, type JobRunHost } from "./job-run.ts";
 import { Locks } from "./locks.ts";
@@ -64,6 +64,7 @@ export class QueueConsumer implements Consumer {
       locks: this.#locks,
       sleep: this.#sleep,
       apply({ stored }, outcome, startedAt, now) {
+        if (outcome.to === "retry") delaySet(options.clock);
         const { wallOffset } = options.clock;
         applyOutcome(stored, outcome, startedAt, { now, wallOffset });
         stored.changedAt = shown.after(stored.changedAt);
@@ -184,6 +185,7 @@ export class QueueConsumer implements Consumer {
     const { jobState, damage } = takenFrom(place, job);
     const early = missedDelay(jobState.stored, this.#host.options.clock);
     if (early !== null && early > 0) {
+      delaySet(this.#host.options.clock);
       await putOff(queues, { place, job, token }, early);
       return undefined;
     }

@@ -23,6 +23,23 @@ export function missedDelay(stored: StoredDelivery, clock: InboxClock): number |
   return Math.max(0, stored.dueAt - clock.now());
 }
 
+/** By which wall clock a receiver set its last delay, and how often that was another one than before. */
+interface Setting {
+  wallOffset: number;
+  changes: number;
+}
+
+const settings = new WeakMap<InboxClock, Setting>();
+
+/** Called when a receiver sets a delay in any of its queues, which goes by the wall clock as it is now. */
+export function delaySet(clock: InboxClock): void {
+  const { wallOffset } = clock;
+  const setting = settings.get(clock) ?? { wallOffset, changes: 0 };
+  if (Math.abs(wallOffset - setting.wallOffset) > slackMs) setting.changes++;
+  setting.wallOffset = wallOffset;
+  settings.set(clock, setting);
+}
+
 /** Keeps the delays of one queue to lived time. */
 export class Delays {
   readonly #queue: Queue;
@@ -30,24 +47,29 @@ export class Delays {
   readonly #clock: InboxClock;
   /** By which the delays were set; null at first. */
   #wallOffset: number | null = null;
+  #changes = 0;
 
   constructor(queue: Queue, stage: Stage, clock: InboxClock) {
     this.#queue = queue;
     this.#stage = stage;
     this.#clock = clock;
+    delaySet(clock);
   }
 
-  /** Sets all delays again if the wall clock was set since the last time; at first, those that are wrong or too long. */
+  /** Sets all delays again if the wall clock was set since the last time, or some were set by another; at first, those that are wrong or too long. */
   async keep(): Promise<void> {
     const { wallOffset } = this.#clock;
     const before = this.#wallOffset;
-    if (before !== null && Math.abs(wallOffset - before) <= slackMs) return;
+    const { changes = 0 } = settings.get(this.#clock) ?? {};
+    const isSame = changes === this.#changes;
+    if (before !== null && isSame && Math.abs(wallOffset - before) <= slackMs) return;
     this.#wallOffset = wallOffset;
     const isBegin = before === null;
     try {
       await this.#setAll(
         isBegin && this.#stage === "verify" ? hastenedMs : Number.POSITIVE_INFINITY,
       );
+      this.#changes = changes;
     } catch (error) {
       this.#wallOffset = before;
       throw error;
