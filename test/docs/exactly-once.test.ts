@@ -26,7 +26,8 @@ import { compile } from "./readme/compile.ts";
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const onPostgres = rows.filter(({ run }) => !run.includes("prepare"));
 const [onSqlite] = rows.filter(({ run }) => run.includes("prepare"));
-const libraries = (onSqlite?.library ?? "").split(", ");
+const { library: ofSqlite = "" } = onSqlite ?? {};
+const libraries = ofSqlite.split(", ");
 const tables = [onceTable, "CREATE TABLE IF NOT EXISTS bookings (event TEXT, report TEXT)"];
 
 // Inside the workspace, so that the page's code finds the packages.
@@ -95,19 +96,16 @@ describe("on PostgreSQL", () => {
   };
 
   for (const row of onPostgres) {
-    testWith(missing)(
-      `a transaction of ${row.library} books once, as the page has it`,
-      async () => {
-        for (const table of ["reporthook_once", "bookings"])
-          await client.query(`TRUNCATE ${table}`);
-        const shop = (await load(shopOf(row))) as Shop;
-        try {
-          expect(await booked(shop, count)).toEqual(bookedOnce);
-        } finally {
-          await shop.close();
-        }
-      },
-    );
+    const { library } = row;
+    testWith(missing)(`a transaction of ${library} books once, as the page has it`, async () => {
+      for (const table of ["reporthook_once", "bookings"]) await client.query(`TRUNCATE ${table}`);
+      const shop = (await load(shopOf(row))) as Shop;
+      try {
+        expect(await booked(shop, count)).toEqual(bookedOnce);
+      } finally {
+        await shop.close();
+      }
+    });
   }
 
   testWith(missing)("a handler of the page books once, also when it runs again", async () => {
