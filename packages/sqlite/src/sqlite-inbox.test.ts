@@ -732,7 +732,7 @@ describe.concurrent("files", () => {
 
   it("counts() agrees with the file after any sequence of acts", async () => {
     const outcomes: readonly Outcome[] = [
-      ...[valid, handled, later(0), later(0, { lowPriority: true }), later(60_000)],
+      ...[valid, handled, later(0), later(0, { lastTurnAt: 0 }), later(60_000)],
       ...[endedAs("held", "expired", { verification: "expired" }), endedAs("dead", "do_not_retry")],
       ...[endedAs("rejected", "invalid_signature"), endedAs("held", "not_verified")],
     ];

@@ -293,11 +293,11 @@ export class TableInbox implements Inbox {
     const rank = ({
       arrivedAt,
       dueAt,
-      lowPriority,
+      lastTurnAt,
     }: parts.StoredDelivery): readonly [number, number] => {
       const isLate = now - arrivedAt >= parts.signatureLifetimeMs;
-      if (stage === "handle") return [lowPriority ? 1 : 0, dueAt];
-      return lowPriority ? [1, dueAt] : [isLate ? 2 : 0, -arrivedAt];
+      if (stage === "handle") return [0, dueAt];
+      return lastTurnAt !== null ? [1, lastTurnAt] : [isLate ? 2 : 0, -arrivedAt];
     };
     return this.#waiting(stage, receiver)
       .filter(({ dueAt }) => dueAt <= now)

@@ -19,7 +19,7 @@ function retried(): JobState {
     { to: "received" },
     null,
   );
-  const rest = { countsAsAttempt: true, lowPriority: true, retryState: "{}" };
+  const rest = { countsAsAttempt: true, lastTurnAt: 1_000, retryState: "{}" };
   applyOutcome(delivery, retryIn(1_000, "503", rest), 6, { now: 7, wallOffset: 0 });
   return { stored: delivery, key: "k", hop: 2, stalls: 1, nonce: undefined };
 }

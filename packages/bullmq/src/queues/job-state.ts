@@ -139,7 +139,7 @@ const shape: Readonly<Record<keyof Written, Is>> = {
   released: isFlag,
   attempts: isNumber,
   dueAt: isTime,
-  lowPriority: isFlag,
+  lastTurnAt: orNull(isTime),
   retryState: orNull(isText),
   sameSignatureAs: orNull(isText),
   lastError: orNull(isText),

@@ -182,7 +182,7 @@ export function placeOf(stored: StoredDelivery): Place {
 
 /** The priority that a delivery has in a queue. */
 export function priorityIn(place: Place, { stored }: JobState): number {
-  if (place === "verify") return verifyPriority(stored.arrivedAt, stored.lowPriority);
+  if (place === "verify") return verifyPriority(stored.arrivedAt, stored.lastTurnAt !== null);
   if (place === "handle") return handlePriority(stored.released ? null : stored.verification);
   // Without a priority, they are separate from all that have one.
   if (stored.state === "handled") return 0;

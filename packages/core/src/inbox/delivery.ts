@@ -127,8 +127,8 @@ export interface Retry extends Partial<Recognized> {
   readonly err?: Error;
   /** Whether this attempt counts; one cut off by a shutdown does not. */
   readonly countsAsAttempt: boolean;
-  /** Served after all others of its stage; as before when left out. */
-  readonly lowPriority?: boolean;
+  /** Deprioritizes it, for good: when it had its last turn, by lived time in milliseconds. Earlier goes first; never set back. */
+  readonly lastTurnAt?: number;
   /** Text that comes back with the next {@link Job} of this stage. */
   readonly retryState?: string;
 }
@@ -217,7 +217,7 @@ export function isParked(state: State): state is "held" | "dead" {
 export function retryIn(
   afterMs: number,
   error: string,
-  rest: Pick<Retry, "countsAsAttempt" | "lowPriority" | "retryState">,
+  rest: Pick<Retry, "countsAsAttempt" | "lastTurnAt" | "retryState">,
 ): Retry {
   return { to: "retry", afterMs, error, ...rest };
 }

@@ -98,11 +98,11 @@ export const noBacklog: Backlog = {
 /** Adds a delivery to a backlog, or takes it out: in place, because this is done at each step of each delivery. */
 export function countInBacklog(
   backlog: { -readonly [Name in keyof Backlog]: Backlog[Name] },
-  { state, lowPriority, verification, context }: StoredDelivery,
+  { state, lastTurnAt, verification, context }: StoredDelivery,
   by: 1 | -1,
 ): void {
   const unsigned = verification === "unsigned";
-  const unverified = state === "received" && !lowPriority;
+  const unverified = state === "received" && lastTurnAt === null;
   if (state === "received" || state === "verified") backlog.waiting += by;
   if (unverified) backlog.unverified += by;
   if (state === "verified" && unsigned) backlog.unsignedWaiting += by;

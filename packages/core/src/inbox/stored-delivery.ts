@@ -30,7 +30,7 @@ export interface StoredDelivery
   released: boolean;
   attempts: number;
   dueAt: number;
-  lowPriority: boolean;
+  lastTurnAt: number | null;
   retryState: string | null;
   sameSignatureAs: string | null;
   lastError: string | null;
@@ -76,7 +76,7 @@ export function newStoredDelivery(
     released: false,
     attempts: 0,
     dueAt: arrivedAt,
-    lowPriority: false,
+    lastTurnAt: null,
     retryState: ("retryState" in arrival && arrival.retryState) || null,
     sameSignatureAs,
     lastError: null,

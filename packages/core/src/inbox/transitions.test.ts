@@ -39,6 +39,18 @@ describe("outcomes", () => {
     applyOutcome(stored, { to: "handled" }, 1_000, moment);
     expect(stored).toMatchObject(all);
   });
+
+  it("applyOutcome() never sets the last turn of a deprioritized delivery back", () => {
+    const stored = newStoredDelivery(delivery, { to: "received" }, null);
+    const retry = { to: "retry", afterMs: 0, error: "", countsAsAttempt: true } as const;
+    const turns = [{}, { lastTurnAt: 2_000 }, { lastTurnAt: 1_500 }, {}].map((turn) => {
+      applyOutcome(stored, { ...retry, ...turn }, 1_000, moment);
+      return stored.lastTurnAt;
+    });
+    expect(turns).toEqual([null, 2_000, 2_000, 2_000]);
+    applyOutcome(stored, signed, 1_000, moment);
+    expect(stored.lastTurnAt).toBe(null);
+  });
 });
 
 describe("states", () => {

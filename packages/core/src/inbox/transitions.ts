@@ -41,7 +41,8 @@ export function applyOutcome(
   if (outcome.to === "retry") {
     stored.attempts += outcome.countsAsAttempt ? 1 : 0;
     stored.dueAt = now + outcome.afterMs;
-    stored.lowPriority = outcome.lowPriority ?? stored.lowPriority;
+    const { lastTurnAt = stored.lastTurnAt } = outcome;
+    stored.lastTurnAt = lastTurnAt && Math.max(lastTurnAt, stored.lastTurnAt ?? 0);
     stored.retryState = outcome.retryState ?? stored.retryState;
     return;
   }
@@ -51,7 +52,7 @@ export function applyOutcome(
   stored.reason = "reason" in outcome ? outcome.reason : null;
   stored.verification = ("verification" in outcome && outcome.verification) || stored.verification;
   stored.dueAt = now;
-  stored.lowPriority = false;
+  stored.lastTurnAt = null;
   stored.retryState = null;
   if (stored.state === "rejected") return;
   if (stored.verification !== null || stored.state === "handled") stored.signature = null;
@@ -100,7 +101,7 @@ function beginAgain(
   stored.dueAt = now;
   stored.changedAt = Math.max(now, stored.changedAt);
   stored.announcedAt = null;
-  stored.lowPriority = false;
+  stored.lastTurnAt = null;
   stored.retryState = null;
 }
 

@@ -174,7 +174,14 @@ describe("another call", () => {
     ["an expired signature", { age: 300_000, call: { why: "not asked" } }, true],
   ])("withoutVerdict() deprioritizes a delivery or not: %s", (_, given, givesWay) => {
     const outcome = outcomeOf(given);
-    expect("lowPriority" in outcome && outcome.lowPriority).toBe(givesWay);
+    expect("lastTurnAt" in outcome).toBe(givesWay);
+  });
+
+  it.each<[string, CallInVain["why"], number]>([
+    ["a call is a turn", "unavailable", now],
+    ["a pause is none", "not asked", now - 300_000],
+  ])("withoutVerdict() gives the last turn of a deprioritized delivery: %s", (_, why, at) => {
+    expect(outcomeOf({ age: 300_000, call: { why } })).toMatchObject({ lastTurnAt: at });
   });
 
   it("withoutVerdict() keeps its state when it asks again", () => {

@@ -28,20 +28,17 @@ const uncountedPauseMaxMs = 10_000;
 /** Decides whether a delivery without a verdict is asked about again, or held. */
 export function withoutVerdict(job: Job, call: CallInVain): Outcome {
   const { error } = call;
-  if (isItsOwnFault(call)) {
-    const message = `The service judges other signatures, but not this one. Last: ${error}`;
-    return park("held", "not_verified", message, error);
-  }
+  const hold = (why: string): Outcome =>
+    park("held", "not_verified", `${why}. Last: ${error}`, error);
+  if (isItsOwnFault(call)) return hold("The service judges other signatures, but not this one");
   const paused = isPaused(job, call);
-  if (!paused && isGivenUp(job, call)) {
-    const message = `The service gave no verdict for an hour. Last: ${error}`;
-    return park("held", "not_verified", message, error);
-  }
+  if (!paused && isGivenUp(job, call)) return hold("The service gave no verdict for an hour");
+  // A pause is no turn: a deprioritized delivery keeps its place.
+  const lastTurnAt = call.why === "not asked" ? job.arrivedAt : call.service.now;
   return retryIn(delayMs(job, call, paused), error, {
     countsAsAttempt: countsAsAttempt(job, call),
     retryState: JSON.stringify(call.state),
-    // A deprioritized delivery stays deprioritized.
-    ...(givesWay(job, call) && { lowPriority: true }),
+    ...(givesWay(job, call) && { lastTurnAt }),
   });
 }
 

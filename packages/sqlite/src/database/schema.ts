@@ -3,7 +3,7 @@ import { type Database, inboxFailed, rollBack } from "./driver.ts";
 import { applicationId, marks, schemaIn, userVersionOf } from "./header.ts";
 
 /** The version of the schema: a file of any other one is refused. */
-const schemaVersion = 10;
+const schemaVersion = 11;
 
 const schema = `
   CREATE TABLE receiver (
@@ -27,13 +27,14 @@ const schema = `
     -- To be verified: 0 later, 1 next, 2 next but of low priority, 6 leased. To be handled: 3 later, 4 next, 5 next but of low
     -- priority, 7 leased. Null at the end of its way.
     queue INTEGER,
-    -- Its order in the queue: when it arrived in 1, its worker in 6 and 7, else when it is due.
+    -- Its order in the queue: when it arrived in 1, when it had its last turn in 2 and 5, its worker in 6 and 7, else when it is due.
     rank INTEGER,
     -- How often work on it began since an outcome was recorded.
     starts INTEGER NOT NULL DEFAULT 0,
     attempts INTEGER NOT NULL DEFAULT 0,
     due_at INTEGER,
-    low_priority INTEGER NOT NULL DEFAULT 0,
+    -- When a deprioritized one had its last turn; null for all others.
+    last_turn_at INTEGER,
     verification TEXT,
     type TEXT,
     report TEXT,

@@ -70,14 +70,14 @@ export function countsIn<Key>(map: Map<Key, number[]>, key: Key): number[] {
 /** The parts of a delivery that decide its kind. */
 export type Countable = Pick<
   StoredDelivery,
-  "state" | "lowPriority" | "verification" | "context" | "reason" | "attempts"
+  "state" | "lastTurnAt" | "verification" | "context" | "reason" | "attempts"
 >;
 
 /** The kind that a delivery is counted as. */
 export function kindOf(stored: Countable): number {
-  const { state, lowPriority, verification, context, reason } = stored;
+  const { state, lastTurnAt, verification, context, reason } = stored;
   const unsigned = verification === "unsigned";
-  if (state === "received" && lowPriority) return kinds.lowPriority;
+  if (state === "received" && lastTurnAt !== null) return kinds.lowPriority;
   if (state === "received" && context === withoutToken) return kinds.withoutToken;
   if (isFailing(stored)) return unsigned ? kinds.unsignedFailing : kinds.failing;
   if (state === "verified" && unsigned) return kinds.unsignedVerified;

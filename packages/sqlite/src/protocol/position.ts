@@ -35,14 +35,12 @@ export function queuedAt(queue: Value | undefined, rank: Value | undefined): Que
 
 /** The position of a delivery without a lease. */
 export function positionOf(
-  { state, arrivedAt, dueAt, lowPriority }: StoredDelivery,
+  { state, arrivedAt, dueAt, lastTurnAt }: StoredDelivery,
   now: number,
 ): QueuePosition {
   if (state !== "received" && state !== "verified") return { queue: null, rank: null };
   const of = queues[state === "received" ? "verify" : "handle"];
   if (dueAt > now) return { queue: of.later, rank: dueAt };
-  return {
-    queue: lowPriority ? of.lowPriority : of.first,
-    rank: state === "received" && !lowPriority ? arrivedAt : dueAt,
-  };
+  if (lastTurnAt !== null) return { queue: of.lowPriority, rank: lastTurnAt };
+  return { queue: of.first, rank: state === "received" ? arrivedAt : dueAt };
 }

@@ -28,7 +28,7 @@ const encoders: Readonly<Record<string, Encoder>> = {
   rank: (_kept, { rank }) => rank,
   attempts: ({ attempts }) => attempts,
   due_at: ({ dueAt }) => dueAt,
-  low_priority: ({ lowPriority }) => (lowPriority ? 1 : 0),
+  last_turn_at: ({ lastTurnAt }) => lastTurnAt,
   verification: ({ verification }) => verification,
   type: ({ type }) => type,
   report: ({ reportId }) => reportId,
@@ -166,7 +166,7 @@ export function storedDeliveryOf(row: Row, receiver: string): StoredDelivery {
     attempts: Number(row["attempts"]) || 0,
     // Null while it is due from its receipt on.
     dueAt: Number(row["due_at"] ?? row["arrived_at"]),
-    lowPriority: row["low_priority"] === 1,
+    lastTurnAt: (row["last_turn_at"] ?? null) as number | null,
     retryState: text("retry_state"),
     sameSignatureAs: text("same_signature_as"),
     lastError: text("last_error"),

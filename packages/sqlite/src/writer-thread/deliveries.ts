@@ -203,7 +203,7 @@ export class Deliveries {
     (keepsKey ? this.#clear : this.#delete).run(seq);
     const { reason: code = null } = row;
     const reason = code === null ? null : { code: code as ReasonCode, message: "" };
-    const rest = { state, reason, lowPriority: false, attempts: 0 };
+    const rest = { state, reason, lastTurnAt: null, attempts: 0 };
     const kind = kindOf({ ...(row as unknown as Countable), ...rest });
     this.tables.counters.add(Number(row["receiver"]), kind, -1);
   }

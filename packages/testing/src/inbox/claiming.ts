@@ -1,4 +1,3 @@
-import type { Outcome } from "@reporthook/core";
 import { same } from "../assert.ts";
 import { deferred, handled, type InboxCase, later, valid } from "./fixture.ts";
 
@@ -116,7 +115,7 @@ export const claiming: readonly InboxCase[] = [
     needs: ["order"],
     async run({ inbox, put, work }) {
       const first = await put();
-      await work("verify", later(0, { lowPriority: true }));
+      await work("verify", later(0, { lastTurnAt: 0 }));
       same(inbox.backlog("a").unverified, 0, "How many count as unverified");
       await work("verify", later(0));
       same(
@@ -135,13 +134,14 @@ export const claiming: readonly InboxCase[] = [
     },
   },
   {
-    name: "consume() has deprioritized deliveries verified in the order in which they come due, not in that of receipt",
+    name: "consume() has deprioritized deliveries verified in turn: the one first whose last turn is longest ago, whenever it comes due",
     needs: ["order", "clock"],
     async run({ clock, put, work }) {
       const at = (ms: number) => put({ at: clock.now() - ms });
       const ids = [await at(2_000), await at(minuteMs), await at(1_000)];
-      const [soon, then, last] = [1, 2, 3].map((ms) => later(ms, { lowPriority: true }));
-      await work("verify", then as Outcome, last as Outcome, soon as Outcome);
+      const start = clock.now();
+      const turn = (ms: number) => later(10 - ms, { lastTurnAt: start + ms });
+      await work("verify", turn(2), turn(3), turn(1));
       clock.advance(10);
       const first = await at(3 * minuteMs);
       const jobs = await work("verify", valid, valid, valid, valid);

@@ -225,7 +225,7 @@ describe("bounds", () => {
         valid,
         handled,
         later(0),
-        later(60_000, { lowPriority: true }),
+        later(60_000, { lastTurnAt: 0 }),
         later(10, { countsAsAttempt: false }),
       ],
       ...[

@@ -4,7 +4,7 @@ import type { MemoryDelivery } from "./dedupe-window.ts";
 
 /**
  * The deliveries that wait for one stage of one receiver. Order of verification: first the newest ones whose signatures may be
- * valid, then deprioritized ones by due time, then older ones. Order of handling: by due time.
+ * valid, then deprioritized ones by their last turn, then older ones. Order of handling: by due time.
  */
 export class MemoryQueue {
   /** Called after each push. */
@@ -58,8 +58,8 @@ export class MemoryQueue {
   }
 
   #ready(value: MemoryDelivery): void {
-    const { arrivedAt, dueAt, lowPriority } = value;
-    const heap = lowPriority ? this.#yielding : this.#first;
-    heap.push(this.stage === "verify" && !lowPriority ? -arrivedAt : dueAt, value);
+    const { arrivedAt, dueAt, lastTurnAt } = value;
+    if (lastTurnAt !== null) this.#yielding.push(lastTurnAt, value);
+    else this.#first.push(this.stage === "verify" ? -arrivedAt : dueAt, value);
   }
 }

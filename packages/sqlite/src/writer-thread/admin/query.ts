@@ -34,7 +34,7 @@ const listed = [
 ].join(", ");
 // All that an act may change, and nothing long: whether there is a body, not the body.
 const acted = [
-  ...[listed, "seq", "rank", "starts", "low_priority", "verification", "context"],
+  ...[listed, "seq", "rank", "starts", "last_turn_at", "verification", "context"],
   ...["released", "retry_state", "history", "signature", "same_signature_as"],
   "CASE typeof(body) WHEN 'null' THEN NULL ELSE x'' END AS body",
 ].join(", ");

@@ -17,20 +17,20 @@ const promotedAtOnce = 500;
 const hastenedMs = 10_000;
 
 /**
- * The order of claims. Order of verification: first the newest ones whose signatures may be valid, then deprioritized ones by due
- * time, then older ones. Order of handling: by due time.
+ * The order of claims. Order of verification: first the newest ones whose signatures may be valid, then deprioritized ones by
+ * their last turn, then older ones. Order of handling: by due time.
  */
 export class Queue {
   readonly #promote: Statement;
   readonly #hasten: Statement;
   readonly #firstDue: Statement;
-  readonly #byDue: Statement;
+  readonly #inOrder: Statement;
   readonly #newest: Statement;
   readonly #lease: Statement;
 
   constructor(database: Database) {
     this.#promote = database.prepare(
-      `UPDATE delivery SET queue = ? + low_priority, rank = CASE WHEN state = 0 AND low_priority = 0 THEN arrived_at ELSE due_at END
+      `UPDATE delivery SET queue = ? + (last_turn_at IS NOT NULL), rank = coalesce(last_turn_at, CASE state WHEN 0 THEN arrived_at ELSE due_at END)
        WHERE seq IN (SELECT seq FROM delivery WHERE receiver = ? AND queue = ? AND rank <= ? ORDER BY rank LIMIT ${promotedAtOnce})`,
     );
     this.#hasten = database.prepare(
@@ -39,7 +39,7 @@ export class Queue {
     this.#firstDue = database.prepare(
       "SELECT rank FROM delivery WHERE receiver = ? AND queue = ? ORDER BY rank LIMIT 1",
     );
-    this.#byDue = database.prepare(
+    this.#inOrder = database.prepare(
       "SELECT seq, rank FROM delivery WHERE receiver = ? AND queue = ? ORDER BY rank LIMIT ?",
     );
     this.#newest = database.prepare(
@@ -54,13 +54,13 @@ export class Queue {
   next({ receiver, stage, now, knownSince }: Waiting, limit: number): readonly number[] {
     const { first, lowPriority } = queues[stage];
     const isToVerify = stage === "verify";
-    const select = isToVerify ? this.#newest : this.#byDue;
+    const select = isToVerify ? this.#newest : this.#inOrder;
     const rows = select.all(receiver, first, limit);
     const isPast = (row: Row): boolean =>
       isToVerify && now - Math.max(Number(row["rank"]), knownSince) >= signatureLifetimeMs;
     const young = rows.filter((row) => !isPast(row));
     if (young.length === limit) return seqs(young);
-    const polite = this.#byDue.all(receiver, lowPriority, limit - young.length);
+    const polite = this.#inOrder.all(receiver, lowPriority, limit - young.length);
     return seqs([...young, ...polite, ...rows.filter(isPast)].slice(0, limit));
   }
 
