@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { join, relative } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Node, SourceFile } from "typescript/unstable/ast";
 import {
@@ -18,6 +18,7 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 const packages = readdirSync(join(root, "packages"));
 
 const maxFileLines = 250;
+const maxFolderFiles = 14;
 const maxAdapterLines = 60;
 const maxFunctionLines = 70;
 /** All that a reader has to read: a feature that raises one of these does so where everybody sees it. */
@@ -78,6 +79,14 @@ describe("sizes", () => {
   it("the files have at most 250 lines", () => {
     const long = sources.filter(({ text }) => linesOf(text) > maxFileLines);
     expect(long.map(nameOf)).toEqual([]);
+  });
+
+  it("the folders have at most 14 files", () => {
+    const folders = sources.map((file) => dirname(nameOf(file)));
+    const large = [...new Set(folders)].filter(
+      (folder) => folders.filter((other) => other === folder).length > maxFolderFiles,
+    );
+    expect(large).toEqual([]);
   });
 
   it.each(Object.entries(maxLines))("the folder %s has at most %i lines", (folder, max) => {

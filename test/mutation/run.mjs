@@ -38,7 +38,8 @@ const others = {
   ...of(
     ...["inbox/memory/memory-inbox", "inbox/memory/dedupe-window", "inbox/stored-delivery"],
     ...["inbox/query", "inbox/retention", "inbox/transitions", "lib/time/real-timers"],
-    ...["inbox/acting", "inbox/finding-facts", "inbox/hours", "inbox/selection"],
+    ...["inbox/acts/acting", "inbox/acts/selection"],
+    ...["inbox/facts/finding-facts", "inbox/facts/hours"],
     ...["inbox/memory/memory-requests", "inbox/memory/waiting"],
   ),
   ...of("test/mutation/mount.test.ts", "http/fetch", "http/node-handler"),
@@ -93,7 +94,7 @@ const others = {
   ...of("client/wrapped-fetch,client/call-service,client/read-response", "client/service-response"),
   ...of("lib/time/lived-clock", "lib/time/running-time"),
   ...of(life, "inbox/receivers"),
-  ...of("lib/thrown,verify/authorize,lib/platform", "lib/safe-get", "lib/describe"),
+  ...of("lib/thrown,verify/authorize,lib/platform", "lib/safe-get", "lib/text/describe"),
   ...of("receiver", "lib/is-promise", "inbox/dedupe-key"),
   ...of("inbox/query,receiver", "inbox/id"),
   ...of(`options/receiver-settings,${life}`, "lib/platform", "lib/validate", "options/checks"),

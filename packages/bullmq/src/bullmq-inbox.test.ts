@@ -1,7 +1,7 @@
 import type { Inbox, Outcome } from "@reporthook/core";
 import { actOn, dayMs, isAttempt } from "@reporthook/core/store";
 import { onEachServer } from "@reporthook/test-support/servers";
-import { standingProcess } from "@reporthook/test-support/standing-process";
+import { standingProcess } from "@reporthook/test-support/standing/process";
 import { inboxContract } from "@reporthook/testing";
 import {
   createInboxFixture,
@@ -28,7 +28,7 @@ onEachServer((server, { kind }) => {
     ...{ connection: server().url, prefix: `test_${++prefixes}`, logger: false, ...rest },
   });
   const open = () => bullmqInbox(options());
-  const standing = new URL("../../../test/support/standing-bullmq.ts", import.meta.url);
+  const standing = new URL("../../../test/support/standing/bullmq.ts", import.meta.url);
   const standStill = ({ identity }: Inbox) =>
     standingProcess(standing, `${server().url} ${String(identity).split(":").at(-1)}`);
   const contract = { open, guarantees, patienceMs, standStill, keepsRequests: kind === "redis" };

@@ -7,7 +7,7 @@ import {
   RetryAfter,
   ServiceError,
 } from "./errors.ts";
-import { describe } from "./lib/describe.ts";
+import { describe } from "./lib/text/describe.ts";
 
 function revoked(): object {
   const { proxy, revoke } = Proxy.revocable({}, {});

@@ -63,7 +63,20 @@ export {
   type IncomingHeaders,
   type Mountable,
 } from "./http/incoming.ts";
-export type { LoggedAct } from "./inbox/act-log.ts";
+export type { LoggedAct } from "./inbox/acts/act-log.ts";
+export type {
+  Act,
+  ActQuery,
+  ActStep,
+  ActsQuery,
+  EraseQuery,
+  ErrorsQuery,
+  InboxFilters,
+  InboxQuery,
+  ReasonCounts,
+  Selection,
+  SummaryQuery,
+} from "./inbox/acts/selection.ts";
 export type {
   ActRecord,
   Arrival,
@@ -83,9 +96,9 @@ export type {
   Stage,
   State,
 } from "./inbox/delivery.ts";
-export type { ErrorGroup } from "./inbox/error-groups.ts";
-export type { Facts, Minute, Notes, ParkedFact, Summary } from "./inbox/facts.ts";
-export type { Hour } from "./inbox/hours.ts";
+export type { ErrorGroup } from "./inbox/facts/error-groups.ts";
+export type { Facts, Minute, Notes, ParkedFact, Summary } from "./inbox/facts/facts.ts";
+export type { Hour } from "./inbox/facts/hours.ts";
 export type {
   AddResult,
   Backlog,
@@ -110,19 +123,6 @@ export type {
   StoredRequest,
 } from "./inbox/request-store.ts";
 export type { RetentionOptions } from "./inbox/retention.ts";
-export type {
-  Act,
-  ActQuery,
-  ActStep,
-  ActsQuery,
-  EraseQuery,
-  ErrorsQuery,
-  InboxFilters,
-  InboxQuery,
-  ReasonCounts,
-  Selection,
-  SummaryQuery,
-} from "./inbox/selection.ts";
 export type { StopSignal } from "./lib/abort.ts";
 export type { Logger } from "./lib/log.ts";
 export type { Clock } from "./lib/time/clock.ts";

@@ -3,15 +3,13 @@
 export { withoutToken } from "./callback-urls/callback-url.ts";
 export { isLoopback } from "./client/client-options.ts";
 export { eventNames } from "./events/events.ts";
-export {
-  answerBounds,
-  type Numbers,
-  samplesOf,
-} from "./health/counters.ts";
+export { answerBounds, type Numbers, samplesOf } from "./health/counters.ts";
 export { type InboxProcess, type Inside, inside, Lookout } from "./health/health.ts";
 export { problemKinds, titleOf } from "./health/problem.ts";
-export { ActLog, loggedActOf, maxActs, selectionFrom } from "./inbox/act-log.ts";
-export { ActCount, actOn, selectorOf, statesOf, unvouchedReasons } from "./inbox/acting.ts";
+export { ActLog, loggedActOf, maxActs, selectionFrom } from "./inbox/acts/act-log.ts";
+export { ActCount, actOn, selectorOf, statesOf, unvouchedReasons } from "./inbox/acts/acting.ts";
+export { eraseContent, isErased, isOfReport } from "./inbox/acts/erasing.ts";
+export { isChosen } from "./inbox/acts/selection.ts";
 export { dedupeKey } from "./inbox/dedupe-key.ts";
 export {
   cutOff,
@@ -24,15 +22,19 @@ export {
   signatureLifetimeMs,
   states,
 } from "./inbox/delivery.ts";
-export { eraseContent, isErased, isOfReport } from "./inbox/erasing.ts";
-export { ErrorGroups, errorKeyOf, groupErrors, type SomeOfGroup } from "./inbox/error-groups.ts";
+export {
+  ErrorGroups,
+  errorKeyOf,
+  groupErrors,
+  type SomeOfGroup,
+} from "./inbox/facts/error-groups.ts";
 export {
   comparedErrors,
   expiringOf,
   factsOf,
   isFailing,
   mostFrequent,
-} from "./inbox/finding-facts.ts";
+} from "./inbox/facts/finding-facts.ts";
 export { idAt, newId, timeOf } from "./inbox/id.ts";
 export { Notices } from "./inbox/notices.ts";
 export {
@@ -60,7 +62,6 @@ export {
   unsettledKeptMs,
   wholeRejected,
 } from "./inbox/retention.ts";
-export { isChosen } from "./inbox/selection.ts";
 export {
   detailsOf,
   entryOf,
@@ -78,12 +79,12 @@ export {
   type LivedMoment,
 } from "./inbox/transitions.ts";
 export { addCounts, sumOf } from "./lib/add-counts.ts";
-export { describe } from "./lib/describe.ts";
 export { InFlight, type InFlightItem } from "./lib/in-flight.ts";
-export { counted, inWords } from "./lib/in-words.ts";
 export { loggerOf } from "./lib/log.ts";
-export { printable } from "./lib/printable.ts";
-export { createTextRedactor } from "./lib/redact.ts";
+export { describe } from "./lib/text/describe.ts";
+export { counted, inWords } from "./lib/text/in-words.ts";
+export { printable } from "./lib/text/printable.ts";
+export { createTextRedactor } from "./lib/text/redact.ts";
 export { setUnrefTimeout, systemClock } from "./lib/time/clock.ts";
 export { LivedClock } from "./lib/time/lived-clock.ts";
 export { Pace } from "./lib/time/pace.ts";

@@ -2,9 +2,9 @@ export type { Authorization } from "./client/authorizer.ts";
 export { samplesOf } from "./health/counters.ts";
 export type { ProblemCode, ReceiveResult } from "./http/answer.ts";
 export { headerOf, plainHeaders } from "./http/incoming.ts";
-export { describe } from "./lib/describe.ts";
-export { createTextRedactor, redactSecrets } from "./lib/redact.ts";
 export { safeGet } from "./lib/safe-get.ts";
+export { describe } from "./lib/text/describe.ts";
+export { createTextRedactor, redactSecrets } from "./lib/text/redact.ts";
 export {
   type Instrument,
   type Instrumentation,

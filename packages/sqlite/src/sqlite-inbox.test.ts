@@ -14,7 +14,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import type { Arrival, Inbox, Outcome, Stage } from "@reporthook/core";
 import { dayMs, states } from "@reporthook/core/store";
-import { standingProcess } from "@reporthook/test-support/standing-process";
+import { standingProcess } from "@reporthook/test-support/standing/process";
 import { inboxContract } from "@reporthook/testing";
 import {
   type Consuming,
@@ -46,7 +46,7 @@ const damage = async (inbox: Inbox, id: string): Promise<void> => {
   file.exec(`UPDATE delivery SET headers = '{', history = '[1', attempts = 'x' WHERE id = '${id}'`);
   file.close();
 };
-const standing = new URL("../../../test/support/standing-sqlite.ts", import.meta.url);
+const standing = new URL("../../../test/support/standing/sqlite.ts", import.meta.url);
 const standStill = (inbox: Inbox) => standingProcess(standing, pathOf(inbox));
 const options = { open, guarantees, patienceMs, damage, standStill };
 // Concurrently: most of their time is spent waiting, for the disk and for leases.

@@ -1,6 +1,6 @@
 import { type Problem, problemsUrl, titleOf } from "../health/problem.ts";
 import type { ProcessReport } from "../health/situation.ts";
-import { counted, inWords } from "../lib/in-words.ts";
+import { counted, inWords } from "../lib/text/in-words.ts";
 
 /** A message for the person who looks after a receiver: a problem that has begun, or is over. Nothing in it is secret. */
 export interface Alert extends Problem {

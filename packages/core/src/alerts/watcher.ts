@@ -2,11 +2,11 @@ import { type Problem, type ProblemKind, problemKey } from "../health/problem.ts
 import { toldKey } from "../health/reports.ts";
 import { livingOf } from "../health/situation.ts";
 import type { Job, Outcome } from "../inbox/delivery.ts";
-import { describe } from "../lib/describe.ts";
 import { type Logger, oncePerMinute } from "../lib/log.ts";
-import { printable } from "../lib/printable.ts";
-import { redactAddresses } from "../lib/redact.ts";
 import { tryGet } from "../lib/safe-get.ts";
+import { describe } from "../lib/text/describe.ts";
+import { printable } from "../lib/text/printable.ts";
+import { redactAddresses } from "../lib/text/redact.ts";
 import { setUnrefTimeout } from "../lib/time/clock.ts";
 import { settlesWithin, withTimeout } from "../lib/time/timeout.ts";
 import { messages } from "../log-messages.ts";

@@ -1,5 +1,5 @@
-import { createRedactor, type Secrets } from "../lib/redact.ts";
 import { tryGet } from "../lib/safe-get.ts";
+import { createRedactor, type Secrets } from "../lib/text/redact.ts";
 import { graceMs, isOverdue, systemClock } from "../lib/time/clock.ts";
 import { settlesWithin } from "../lib/time/timeout.ts";
 import { type FetchResponse, readBody } from "./read-response.ts";

@@ -4,7 +4,7 @@ import { inspect } from "node:util";
 import fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { InvalidReportRequestError } from "../errors.ts";
-import { redactorOf } from "../lib/redact.ts";
+import { redactorOf } from "../lib/text/redact.ts";
 import type { Fetch } from "./call-service.ts";
 import { type ClientOptions, createClient } from "./client.ts";
 

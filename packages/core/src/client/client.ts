@@ -1,6 +1,6 @@
 import { split } from "../callback-urls/callback-url.ts";
-import { createKeyRedactor, type Secrets } from "../lib/redact.ts";
 import { safeText } from "../lib/safe-get.ts";
+import { createKeyRedactor, type Secrets } from "../lib/text/redact.ts";
 import { assertKnownKeys, fail, typeName } from "../lib/validate.ts";
 import { callService, type Fetch, type ServiceCall } from "./call-service.ts";
 import {

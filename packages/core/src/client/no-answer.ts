@@ -1,6 +1,6 @@
-import { joinedIn } from "../lib/describe.ts";
 import { ignoredProxy } from "../lib/platform.ts";
 import { safeGet, safeText } from "../lib/safe-get.ts";
+import { joinedIn } from "../lib/text/describe.ts";
 import { chainOf } from "../lib/thrown.ts";
 
 /** Why a call got no answer. */

@@ -1,5 +1,5 @@
 import { ServiceError, type ServiceErrorCode, type ServiceErrorDetails } from "../errors.ts";
-import type { Redactor } from "../lib/redact.ts";
+import type { Redactor } from "../lib/text/redact.ts";
 import { shownError } from "../lib/thrown.ts";
 import { isHtmlPage } from "./html-page.ts";
 import { noAnswer, proxyPassword } from "./no-answer.ts";

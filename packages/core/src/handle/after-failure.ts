@@ -1,6 +1,6 @@
 import { DoNotRetry, RetryAfter } from "../errors.ts";
 import { type Job, type Parked, park, type Retry, retryIn } from "../inbox/delivery.ts";
-import { describe } from "../lib/describe.ts";
+import { describe } from "../lib/text/describe.ts";
 import { accountOf, shownError } from "../lib/thrown.ts";
 import { jitter } from "../lib/time/clock.ts";
 import type { RetryOptions } from "../options/receiver-options.ts";

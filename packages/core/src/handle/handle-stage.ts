@@ -12,10 +12,10 @@ import {
 import type { Lease } from "../inbox/inbox.ts";
 import type { StoredRequest } from "../inbox/request-store.ts";
 import type { StopSignal } from "../lib/abort.ts";
-import { describe } from "../lib/describe.ts";
 import { isPromise } from "../lib/is-promise.ts";
 import { type Logger, oncePerMinuteEach } from "../lib/log.ts";
 import { Semaphore } from "../lib/semaphore.ts";
+import { describe } from "../lib/text/describe.ts";
 import { accountOf, shownError } from "../lib/thrown.ts";
 import { Pace } from "../lib/time/pace.ts";
 import { withTimeout } from "../lib/time/timeout.ts";

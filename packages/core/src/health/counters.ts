@@ -1,8 +1,8 @@
 import type { ReceiveResult } from "../http/answer.ts";
+import type { ReasonCounts } from "../inbox/acts/selection.ts";
 import type { Job, Outcome } from "../inbox/delivery.ts";
-import type { Notes } from "../inbox/facts.ts";
-import { hourKey, hourMs } from "../inbox/hours.ts";
-import type { ReasonCounts } from "../inbox/selection.ts";
+import type { Notes } from "../inbox/facts/facts.ts";
+import { hourKey, hourMs } from "../inbox/facts/hours.ts";
 
 /** The bounds of the histogram of answers, in seconds. */
 export const answerBounds: readonly number[] = [

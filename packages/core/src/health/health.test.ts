@@ -2,7 +2,7 @@ import { createClient, type Receiver } from "@reporthook/core";
 import { gate, setUp, turns } from "@reporthook/test-support/receiver-setup";
 import { manualClock } from "@reporthook/testing/internals";
 import { describe, expect, it, vi } from "vitest";
-import type { Facts } from "../inbox/facts.ts";
+import type { Facts } from "../inbox/facts/facts.ts";
 import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
 import { messages } from "../log-messages.ts";
 import { type Inside, inside } from "./health.ts";

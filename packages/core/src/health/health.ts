@@ -2,7 +2,7 @@ import type { Counts, InboxHealth } from "../inbox/inbox.ts";
 import { zeroCounts } from "../inbox/query.ts";
 import type { OfReceiver } from "../inbox/receiver-inbox.ts";
 import { type Life, outside } from "../inbox/receivers.ts";
-import { describe } from "../lib/describe.ts";
+import { describe } from "../lib/text/describe.ts";
 import { LivedClock } from "../lib/time/lived-clock.ts";
 import { realClock } from "../lib/time/real-timers.ts";
 import { Timekeeper } from "../lib/time/timekeeper.ts";

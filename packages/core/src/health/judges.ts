@@ -1,7 +1,7 @@
 import { signatureLifetimeMs } from "../inbox/delivery.ts";
-import { counted, inWords } from "../lib/in-words.ts";
-import { printable } from "../lib/printable.ts";
-import { redactAddresses } from "../lib/redact.ts";
+import { counted, inWords } from "../lib/text/in-words.ts";
+import { printable } from "../lib/text/printable.ts";
+import { redactAddresses } from "../lib/text/redact.ts";
 import type { FoundProblem, ProcessReport, Situation } from "./situation.ts";
 
 const minuteMs = 60_000;

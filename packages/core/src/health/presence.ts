@@ -1,4 +1,4 @@
-import { hourKey, hourMs, oldHours } from "../inbox/hours.ts";
+import { hourKey, hourMs, oldHours } from "../inbox/facts/hours.ts";
 import type { OfReceiver } from "../inbox/receiver-inbox.ts";
 import { isTiedToRequests } from "../lib/platform.ts";
 import { setUnrefTimeout } from "../lib/time/clock.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Facts } from "../inbox/facts.ts";
+import type { Facts } from "../inbox/facts/facts.ts";
 import { zeroCounts } from "../inbox/query.ts";
 import type { News } from "./news.ts";
 import { problemsOf } from "./problems.ts";

@@ -1,4 +1,4 @@
-import type { Facts, Notes } from "../inbox/facts.ts";
+import type { Facts, Notes } from "../inbox/facts/facts.ts";
 import type { Inbox } from "../inbox/inbox.ts";
 import type { RequestCounts } from "../inbox/request-store.ts";
 import { tryGet } from "../lib/safe-get.ts";

@@ -1,4 +1,4 @@
-import type { Facts } from "../inbox/facts.ts";
+import type { Facts } from "../inbox/facts/facts.ts";
 import type { News } from "./news.ts";
 import type { Problem } from "./problem.ts";
 

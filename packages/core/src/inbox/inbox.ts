@@ -1,7 +1,17 @@
 import type { StopSignal } from "../lib/abort.ts";
 import type { InboxClock } from "../lib/time/lived-clock.ts";
 import type { TimeStore } from "../lib/time/timekeeper.ts";
-import type { LoggedAct } from "./act-log.ts";
+import type { LoggedAct } from "./acts/act-log.ts";
+import type {
+  ActQuery,
+  ActStep,
+  ActsQuery,
+  EraseQuery,
+  ErrorsQuery,
+  InboxQuery,
+  ReasonCounts,
+  SummaryQuery,
+} from "./acts/selection.ts";
 import type {
   Arrival,
   Entry,
@@ -12,19 +22,9 @@ import type {
   Stage,
   State,
 } from "./delivery.ts";
-import type { ErrorGroup } from "./error-groups.ts";
-import type { Facts, Notes, Summary } from "./facts.ts";
+import type { ErrorGroup } from "./facts/error-groups.ts";
+import type { Facts, Notes, Summary } from "./facts/facts.ts";
 import type { RequestStore } from "./request-store.ts";
-import type {
-  ActQuery,
-  ActStep,
-  ActsQuery,
-  EraseQuery,
-  ErrorsQuery,
-  InboxQuery,
-  ReasonCounts,
-  SummaryQuery,
-} from "./selection.ts";
 
 /** The result of {@link Inbox.add}. */
 export type AddResult =

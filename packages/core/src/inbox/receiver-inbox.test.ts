@@ -1,8 +1,8 @@
 import { setUp, standStill } from "@reporthook/test-support/receiver-setup";
 import { describe, expect, it } from "vitest";
 import { ReporthookError } from "../errors.ts";
+import type { ActQuery } from "./acts/selection.ts";
 import { memoryInbox } from "./memory/memory-inbox.ts";
-import type { ActQuery } from "./selection.ts";
 
 describe("inbox of a receiver", () => {
   it("receiver.inbox shows its own receiver only, and nothing that a discard has deleted", async () => {

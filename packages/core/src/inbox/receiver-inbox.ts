@@ -3,14 +3,8 @@ import type { Clock } from "../lib/time/clock.ts";
 import { LivedClock } from "../lib/time/lived-clock.ts";
 import { Timekeeper } from "../lib/time/timekeeper.ts";
 import { assertKnownKeys, assertOption } from "../lib/validate.ts";
-import type { LoggedAct } from "./act-log.ts";
-import { type ActCount, actOn } from "./acting.ts";
-import { type Entry, type EntryDetails, states } from "./delivery.ts";
-import type { ErrorGroup } from "./error-groups.ts";
-import type { Summary } from "./facts.ts";
-import { type Hour, hourKey, hoursIn } from "./hours.ts";
-import type { Counts, Inbox } from "./inbox.ts";
-import { type Life, outside } from "./receivers.ts";
+import type { LoggedAct } from "./acts/act-log.ts";
+import { type ActCount, actOn } from "./acts/acting.ts";
 import type {
   Act,
   ActsQuery,
@@ -20,7 +14,13 @@ import type {
   ReasonCounts,
   Selection,
   SummaryQuery,
-} from "./selection.ts";
+} from "./acts/selection.ts";
+import { type Entry, type EntryDetails, states } from "./delivery.ts";
+import type { ErrorGroup } from "./facts/error-groups.ts";
+import type { Summary } from "./facts/facts.ts";
+import { type Hour, hourKey, hoursIn } from "./facts/hours.ts";
+import type { Counts, Inbox } from "./inbox.ts";
+import { type Life, outside } from "./receivers.ts";
 
 /** The options of an act. */
 export interface ActOptions {

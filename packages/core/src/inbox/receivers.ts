@@ -1,7 +1,7 @@
 import { ReporthookError } from "../errors.ts";
-import { describe } from "../lib/describe.ts";
 import type { Logger } from "../lib/log.ts";
 import { isDevelopment } from "../lib/platform.ts";
+import { describe } from "../lib/text/describe.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import { settlesWithin } from "../lib/time/timeout.ts";
 import { messages } from "../log-messages.ts";

@@ -1,6 +1,6 @@
 import type { RequestedReport, ServiceAnswer } from "../client/client.ts";
 import type { EventType } from "../events/events.ts";
-import type { InboxQuery } from "./selection.ts";
+import type { InboxQuery } from "./acts/selection.ts";
 
 /** The state of a request for a report: `open` once the service is known to have it. */
 export type RequestState = "unconfirmed" | "open" | "complete" | "internal_error";

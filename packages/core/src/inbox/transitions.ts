@@ -1,9 +1,9 @@
 // The states and their transitions are drawn in ARCHITECTURE.md. Retention deletes handled, held, dead and rejected deliveries.
 
+import type { ActQuery } from "./acts/selection.ts";
 import type { ActRecord, Attempt, Outcome } from "./delivery.ts";
-import { errorKeyAfter } from "./error-groups.ts";
+import { errorKeyAfter } from "./facts/error-groups.ts";
 import { isUnsigned } from "./retention.ts";
-import type { ActQuery } from "./selection.ts";
 import type { StoredDelivery } from "./stored-delivery.ts";
 
 const historyOfKind = 20;

@@ -1,8 +1,8 @@
-import { describe } from "./describe.ts";
 import { isPromise } from "./is-promise.ts";
 import type { Bind } from "./platform.ts";
-import { printable, printableFields } from "./printable.ts";
 import { tryGet } from "./safe-get.ts";
+import { describe } from "./text/describe.ts";
+import { printable, printableFields } from "./text/printable.ts";
 import type { ReceiverClock } from "./time/lived-clock.ts";
 
 /**

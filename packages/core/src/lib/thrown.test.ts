@@ -1,6 +1,6 @@
 import { inspect } from "node:util";
 import { expect, describe as group, it } from "vitest";
-import { describe as describeError } from "./describe.ts";
+import { describe as describeError } from "./text/describe.ts";
 import { accountOf, shownError } from "./thrown.ts";
 
 const redact = (text: string): string => text.replaceAll("s3cret", "[api key]");

@@ -1,6 +1,6 @@
-import { describe, joinedIn } from "./describe.ts";
-import { printable } from "./printable.ts";
 import { safeGet, safeText } from "./safe-get.ts";
+import { describe, joinedIn } from "./text/describe.ts";
+import { printable } from "./text/printable.ts";
 
 type Redact = (text: string) => string;
 

@@ -1,5 +1,5 @@
 import { type Entry, isParked, type Job, type Outcome } from "../inbox/delivery.ts";
-import { errorKeyAfter } from "../inbox/error-groups.ts";
+import { errorKeyAfter } from "../inbox/facts/error-groups.ts";
 import { entryOf, newStoredDelivery } from "../inbox/stored-delivery.ts";
 import type { ReceiverClock } from "../lib/time/lived-clock.ts";
 import type { Instrument, Instrumentation, watch } from "./instrumentation.ts";

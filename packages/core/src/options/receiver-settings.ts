@@ -10,7 +10,7 @@ import {
   mustHaveCrypto,
   serverlessPlatform,
 } from "../lib/platform.ts";
-import { redactorOf } from "../lib/redact.ts";
+import { redactorOf } from "../lib/text/redact.ts";
 import { type Clock, systemClock } from "../lib/time/clock.ts";
 import { LivedClock } from "../lib/time/lived-clock.ts";
 import { Timekeeper } from "../lib/time/timekeeper.ts";

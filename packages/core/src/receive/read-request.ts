@@ -9,10 +9,10 @@ import {
   readAlready,
 } from "../http/incoming.ts";
 import type { KeptHeaders, NewDelivery } from "../inbox/delivery.ts";
-import { describe } from "../lib/describe.ts";
 import { assertNoPromise, isPromise } from "../lib/is-promise.ts";
-import { redactSecrets } from "../lib/redact.ts";
 import { tryGet } from "../lib/safe-get.ts";
+import { describe } from "../lib/text/describe.ts";
+import { redactSecrets } from "../lib/text/redact.ts";
 import type { Deadline } from "../lib/time/deadline.ts";
 import type { SignatureSource } from "../options/receiver-options.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";

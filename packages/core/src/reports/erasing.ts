@@ -1,7 +1,7 @@
-import { isOfReport } from "../inbox/erasing.ts";
+import { isOfReport } from "../inbox/acts/erasing.ts";
+import type { EraseQuery } from "../inbox/acts/selection.ts";
 import type { Inbox } from "../inbox/inbox.ts";
 import type { RequestStore, StoredRequest } from "../inbox/request-store.ts";
-import type { EraseQuery } from "../inbox/selection.ts";
 import { changeRequest } from "./known-requests.ts";
 import { erasedRequest } from "./request.ts";
 

@@ -1,4 +1,4 @@
-import { actOn } from "../inbox/acting.ts";
+import { actOn } from "../inbox/acts/acting.ts";
 import type { Job, Outcome } from "../inbox/delivery.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 

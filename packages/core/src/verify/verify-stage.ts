@@ -15,12 +15,12 @@ import {
 } from "../inbox/delivery.ts";
 import type { Lease } from "../inbox/inbox.ts";
 import type { StopSignal } from "../lib/abort.ts";
-import { describe } from "../lib/describe.ts";
 import { isPromise } from "../lib/is-promise.ts";
 import { type Logger, oncePerMinute } from "../lib/log.ts";
-import { redactSecrets } from "../lib/redact.ts";
 import { tryGet } from "../lib/safe-get.ts";
 import { Semaphore } from "../lib/semaphore.ts";
+import { describe } from "../lib/text/describe.ts";
+import { redactSecrets } from "../lib/text/redact.ts";
 import { messages } from "../log-messages.ts";
 import type { Reporter } from "../observe/reporter.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";

@@ -1,6 +1,6 @@
 import { StopController } from "../../lib/abort.ts";
-import { describe } from "../../lib/describe.ts";
 import { InFlight, type InFlightItem } from "../../lib/in-flight.ts";
+import { describe } from "../../lib/text/describe.ts";
 import { setUnrefTimeout } from "../../lib/time/clock.ts";
 import { realTimers } from "../../lib/time/real-timers.ts";
 import { cutOff, type Job, type Outcome, retryIn } from "../delivery.ts";

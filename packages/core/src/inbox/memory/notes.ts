@@ -1,4 +1,4 @@
-import type { Notes } from "../facts.ts";
+import type { Notes } from "../facts/facts.ts";
 import type { Inbox } from "../inbox.ts";
 
 /** The notes of an inbox in memory. */

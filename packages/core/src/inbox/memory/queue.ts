@@ -45,11 +45,10 @@ export class MemoryQueue {
     while ((this.#later.rank ?? Number.POSITIVE_INFINITY) <= now) {
       this.#ready(this.#later.pop() as MemoryDelivery);
     }
-    const [first, yielding] = [this.#first, this.#yielding];
     // When the newest is past its lifetime, all are.
-    const since = Math.max(-(first.rank ?? -now), knownSince);
+    const since = Math.max(-(this.#first.rank ?? -now), knownSince);
     const isPast = this.stage === "verify" && now - since >= signatureLifetimeMs;
-    return (isPast ? undefined : first.pop()) ?? yielding.pop() ?? first.pop();
+    return (isPast ? undefined : this.#first.pop()) ?? this.#yielding.pop() ?? this.#first.pop();
   }
 
   /** When the next one comes due that was not due at the last `pop`. */

@@ -1,6 +1,6 @@
 import { errorKeyOf } from "@reporthook/core/store";
-import { same } from "../assert.ts";
-import { endedAs, handled, type InboxCase, type InboxFixture, later, valid } from "./fixture.ts";
+import { same } from "../../assert.ts";
+import { endedAs, handled, type InboxCase, type InboxFixture, later, valid } from "../fixture.ts";
 
 const lost = (nth: number): string =>
   `Error: report lost-${nth} was deleted\n    at download (app.js:${nth}:7)`;

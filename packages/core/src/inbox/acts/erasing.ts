@@ -1,8 +1,8 @@
-import { tryGet } from "../lib/safe-get.ts";
-import { isParked, isWaiting } from "./delivery.ts";
+import { tryGet } from "../../lib/safe-get.ts";
+import { isParked, isWaiting } from "../delivery.ts";
+import type { StoredDelivery } from "../stored-delivery.ts";
+import { actRecordOf, dropContent, isAttempt, remember } from "../transitions.ts";
 import type { EraseQuery } from "./selection.ts";
-import type { StoredDelivery } from "./stored-delivery.ts";
-import { actRecordOf, dropContent, isAttempt, remember } from "./transitions.ts";
 
 const erased = "Erased by a person: its body, errors and context are gone. It can't be released.";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { NewDelivery } from "./delivery.ts";
+import type { NewDelivery } from "../delivery.ts";
+import { newStoredDelivery, type StoredDelivery } from "../stored-delivery.ts";
 import { eraseContent, isErased, isOfReport } from "./erasing.ts";
-import { newStoredDelivery, type StoredDelivery } from "./stored-delivery.ts";
 
 const body = new TextEncoder().encode('{"customer":"Ada"}');
 const delivery: NewDelivery = {

@@ -1,5 +1,5 @@
 import { bullmqInbox } from "@reporthook/bullmq";
-import { standInProcess } from "./standing-process.ts";
+import { standInProcess } from "./process.ts";
 
 await standInProcess((store) => {
   const [connection = "", prefix = ""] = store.split(" ");

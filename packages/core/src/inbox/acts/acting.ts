@@ -1,9 +1,10 @@
-import { ReporthookError } from "../errors.ts";
-import { addCounts, sumOf } from "../lib/add-counts.ts";
-import { type EntryDetails, isParked, type ReasonCode, type State } from "./delivery.ts";
-import type { Inbox } from "./inbox.ts";
-import { filterOf } from "./query.ts";
-import { isUnsigned } from "./retention.ts";
+import { ReporthookError } from "../../errors.ts";
+import { addCounts, sumOf } from "../../lib/add-counts.ts";
+import { type EntryDetails, isParked, type ReasonCode, type State } from "../delivery.ts";
+import type { Inbox } from "../inbox.ts";
+import { filterOf } from "../query.ts";
+import { isUnsigned } from "../retention.ts";
+import type { StoredDelivery } from "../stored-delivery.ts";
 import {
   type Act,
   type ActQuery,
@@ -12,7 +13,6 @@ import {
   type ReasonCounts,
   type Selection,
 } from "./selection.ts";
-import type { StoredDelivery } from "./stored-delivery.ts";
 
 /** The reasons for which nobody vouches for a delivery: a person looks at each, or names the reason. */
 export const unvouchedReasons: readonly ReasonCode[] = [

@@ -1,4 +1,4 @@
-import { safeGet, safeText, tryGet } from "./safe-get.ts";
+import { safeGet, safeText, tryGet } from "../safe-get.ts";
 
 // Of errors that join others, which may join themselves: how many of each, and how deep.
 const maxJoined = 5;

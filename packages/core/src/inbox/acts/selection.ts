@@ -1,5 +1,5 @@
-import type { EventType } from "../events/events.ts";
-import { isParked, type ReasonCode, type State } from "./delivery.ts";
+import type { EventType } from "../../events/events.ts";
+import { isParked, type ReasonCode, type State } from "../delivery.ts";
 
 /** The filters of a list, and of a selection. */
 export interface InboxFilters {

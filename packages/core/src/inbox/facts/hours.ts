@@ -1,4 +1,4 @@
-import { tryGet } from "../lib/safe-get.ts";
+import { tryGet } from "../../lib/safe-get.ts";
 import type { Notes } from "./facts.ts";
 
 /** The numbers of one hour. */

@@ -1,4 +1,4 @@
 import { sqliteInbox } from "@reporthook/sqlite";
-import { standInProcess } from "./standing-process.ts";
+import { standInProcess } from "./process.ts";
 
 await standInProcess((path) => sqliteInbox(path));

@@ -1,9 +1,9 @@
-import { type Entry, isParked, isWaiting, type ReasonCode } from "./delivery.ts";
+import { type Entry, isParked, isWaiting, type ReasonCode } from "../delivery.ts";
+import { zeroCounts } from "../query.ts";
+import { isUnsigned, noticeMsOf, type Retention } from "../retention.ts";
+import type { StoredDelivery } from "../stored-delivery.ts";
 import { errorKeyOf } from "./error-groups.ts";
 import type { ExpiringFact, Facts } from "./facts.ts";
-import { zeroCounts } from "./query.ts";
-import { isUnsigned, noticeMsOf, type Retention } from "./retention.ts";
-import type { StoredDelivery } from "./stored-delivery.ts";
 
 /** The number of failing deliveries whose errors are compared. */
 export const comparedErrors = 100;

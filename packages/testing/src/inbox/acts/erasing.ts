@@ -1,7 +1,7 @@
 import { createReceiver, type Inbox, type Receiver, type ServiceAnswer } from "@reporthook/core";
 import { eraseReport } from "@reporthook/core/store";
-import { same } from "../assert.ts";
-import { endedAs, type InboxCase, type InboxFixture, valid } from "./fixture.ts";
+import { same } from "../../assert.ts";
+import { endedAs, type InboxCase, type InboxFixture, valid } from "../fixture.ts";
 
 const ada = { customer: "Ada Lovelace" };
 const report = { domains: ["ada.example"] };
