@@ -416,7 +416,7 @@ describe.concurrent("files", () => {
     const dead = loadDriver().open(path);
     dead.exec("PRAGMA busy_timeout = 3000; BEGIN IMMEDIATE");
     dead.exec("INSERT INTO owner (number, beat) VALUES (7, 0)");
-    dead.exec("UPDATE delivery SET queue = 6, rank = 7, starts = 5; COMMIT");
+    dead.exec("UPDATE delivery SET queue = 5, rank = 7, starts = 5; COMMIT");
     dead.close();
     const errors: unknown[] = [];
     const onError = (error: unknown): void => void errors.push(error);
@@ -470,7 +470,7 @@ describe.concurrent("files", () => {
     other.exec("PRAGMA busy_timeout = 3000; BEGIN IMMEDIATE");
     const adding = Promise.all(Array.from({ length: 5 }, () => put()));
     await new Promise((resolve) => setTimeout(resolve, heartbeatMs));
-    other.exec("UPDATE delivery SET queue = 1, rank = arrived_at WHERE queue = 6");
+    other.exec("UPDATE delivery SET queue = 1, rank = arrived_at WHERE queue = 5");
     other.exec("DELETE FROM owner; COMMIT");
     other.close();
     await adding;
@@ -535,7 +535,7 @@ describe.concurrent("files", () => {
     // At once: the inbox looks at what others have committed.
     dead.exec("PRAGMA busy_timeout = 3000; BEGIN IMMEDIATE");
     dead.exec("INSERT INTO owner (number, beat) VALUES (7, 0)");
-    dead.exec("UPDATE delivery SET queue = 7, rank = 7, starts = 5, attempts = 2; COMMIT");
+    dead.exec("UPDATE delivery SET queue = 6, rank = 7, starts = 5, attempts = 2; COMMIT");
     dead.close();
     const told: unknown[] = [];
     const policy = { receiver: "a", concurrency: 1, clock, onError: () => {} };

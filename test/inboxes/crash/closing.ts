@@ -6,7 +6,7 @@ import { until } from "./sender.ts";
 
 const limit = 240_000;
 const nothingLeased =
-  "SELECT seq FROM delivery WHERE starts > 0 OR attempts > 0 OR queue IN (6, 7)";
+  "SELECT seq FROM delivery WHERE starts > 0 OR attempts > 0 OR queue IN (5, 6)";
 
 /** The promises of an app that is told to end, as tests. */
 export function closing(): void {

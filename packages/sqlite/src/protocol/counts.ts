@@ -18,7 +18,7 @@ import {
 const kinds = {
   received: states.indexOf("received"),
   verified: states.indexOf("verified"),
-  lowPriority: 6,
+  deprioritized: 6,
   unsignedVerified: 7,
   unsignedHeld: 8,
   withoutToken: 10,
@@ -77,7 +77,7 @@ export type Countable = Pick<
 export function kindOf(stored: Countable): number {
   const { state, lastTurnAt, verification, context, reason } = stored;
   const unsigned = verification === "unsigned";
-  if (state === "received" && lastTurnAt !== null) return kinds.lowPriority;
+  if (state === "received" && lastTurnAt !== null) return kinds.deprioritized;
   if (state === "received" && context === withoutToken) return kinds.withoutToken;
   if (isFailing(stored)) return unsigned ? kinds.unsignedFailing : kinds.failing;
   if (state === "verified" && unsigned) return kinds.unsignedVerified;
@@ -134,7 +134,7 @@ export function countsByState(counts: CountsByKind = zeroCountsByKind): Counts {
   const parked = (kind = 0): number => parkedIn(counts, kind);
   const [received, verified, handled, held, rejected, dead] = states.keys();
   return {
-    received: of(received) + of(kinds.lowPriority) + of(kinds.withoutToken),
+    received: of(received) + of(kinds.deprioritized) + of(kinds.withoutToken),
     verified: of(verified) + of(kinds.unsignedVerified) + failingIn(counts),
     handled: of(handled),
     held: parked(held) + parked(kinds.unsignedHeld) + parked(kinds.withoutTokenHeld),
@@ -167,7 +167,11 @@ export function backlogOf(
   const unsignedWaiting = of(kinds.unsignedVerified) + of(kinds.unsignedFailing);
   return {
     waiting:
-      unverified + of(kinds.lowPriority) + of(kinds.verified) + of(kinds.failing) + unsignedWaiting,
+      unverified +
+      of(kinds.deprioritized) +
+      of(kinds.verified) +
+      of(kinds.failing) +
+      unsignedWaiting,
     unverified,
     unsignedWaiting,
     unsignedHeld: parked(kinds.unsignedHeld),

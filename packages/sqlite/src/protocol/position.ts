@@ -4,8 +4,8 @@ import type { Value } from "../database/driver.ts";
 
 /** The values of the column `queue`, by stage: see the schema for the rank in each. */
 export const queues = {
-  verify: { later: 0, first: 1, lowPriority: 2, leased: 6 },
-  handle: { later: 3, first: 4, lowPriority: 5, leased: 7 },
+  verify: { later: 0, first: 1, inTurn: 2, leased: 5 },
+  handle: { later: 3, first: 4, leased: 6 },
 } as const;
 
 /** The columns `queue` and `rank`, which order deliveries of one receiver; null at the end of the way. */
@@ -39,8 +39,9 @@ export function positionOf(
   now: number,
 ): QueuePosition {
   if (state !== "received" && state !== "verified") return { queue: null, rank: null };
-  const of = queues[state === "received" ? "verify" : "handle"];
-  if (dueAt > now) return { queue: of.later, rank: dueAt };
-  if (lastTurnAt !== null) return { queue: of.lowPriority, rank: lastTurnAt };
-  return { queue: of.first, rank: state === "received" ? arrivedAt : dueAt };
+  const { later, first } = queues[state === "received" ? "verify" : "handle"];
+  if (dueAt > now) return { queue: later, rank: dueAt };
+  if (state === "verified") return { queue: first, rank: dueAt };
+  if (lastTurnAt === null) return { queue: first, rank: arrivedAt };
+  return { queue: queues.verify.inTurn, rank: lastTurnAt };
 }

@@ -16,12 +16,7 @@ import type { Maintenance } from "./maintenance.ts";
 
 const maxCounted = 10_000;
 /** The queues with deliveries whose handlers have failed, those first that have few others. */
-const searched = [
-  queues.handle.later,
-  queues.handle.leased,
-  queues.handle.lowPriority,
-  queues.handle.first,
-];
+const searched = [queues.handle.later, queues.handle.leased, queues.handle.first];
 
 /** The facts of a receiver: numbers that are counted as they change, and steps in an index. */
 export class StoredFacts {

@@ -30,7 +30,7 @@ export class Queue {
 
   constructor(database: Database) {
     this.#promote = database.prepare(
-      `UPDATE delivery SET queue = ? + (last_turn_at IS NOT NULL), rank = coalesce(last_turn_at, CASE state WHEN 0 THEN arrived_at ELSE due_at END)
+      `UPDATE delivery SET queue = ? + (state = 0 AND last_turn_at IS NOT NULL), rank = CASE state WHEN 0 THEN coalesce(last_turn_at, arrived_at) ELSE due_at END
        WHERE seq IN (SELECT seq FROM delivery WHERE receiver = ? AND queue = ? AND rank <= ? ORDER BY rank LIMIT ${promotedAtOnce})`,
     );
     this.#hasten = database.prepare(
@@ -52,15 +52,14 @@ export class Queue {
 
   /** The numbers of the next deliveries, at most `limit`, in their order. */
   next({ receiver, stage, now, knownSince }: Waiting, limit: number): readonly number[] {
-    const { first, lowPriority } = queues[stage];
-    const isToVerify = stage === "verify";
-    const select = isToVerify ? this.#newest : this.#inOrder;
-    const rows = select.all(receiver, first, limit);
+    if (stage === "handle") return seqs(this.#inOrder.all(receiver, queues.handle.first, limit));
+    const { first, inTurn } = queues.verify;
+    const rows = this.#newest.all(receiver, first, limit);
     const isPast = (row: Row): boolean =>
-      isToVerify && now - Math.max(Number(row["rank"]), knownSince) >= signatureLifetimeMs;
+      now - Math.max(Number(row["rank"]), knownSince) >= signatureLifetimeMs;
     const young = rows.filter((row) => !isPast(row));
     if (young.length === limit) return seqs(young);
-    const polite = this.#inOrder.all(receiver, lowPriority, limit - young.length);
+    const polite = this.#inOrder.all(receiver, inTurn, limit - young.length);
     return seqs([...young, ...polite, ...rows.filter(isPast)].slice(0, limit));
   }
 
