@@ -6,6 +6,7 @@ import { Stryker } from "@stryker-mutator/core";
 
 const root = join(import.meta.dirname, "../..");
 const source = "packages/core/src";
+const survivors = join(import.meta.dirname, "survivors.txt");
 const floor = 85;
 // Tests of a changed core are none.
 const evidence = process.env.EVIDENCE;
@@ -169,6 +170,23 @@ function line(name, mutants) {
   return `${name.padEnd(24)} ${counts} ${percent.padStart(5)} %, ${late} because they never ended`;
 }
 
+/** After each group: a run that is stopped has not been for nothing. */
+function record(mutants) {
+  const lines = mutants
+    .filter(({ status }) => counted.includes(status) && !noticed.includes(status))
+    .map(({ fileName, location: { start }, replacement, status }) => {
+      const at = `${basename(fileName)}:${start.line}:${start.column}`;
+      return `${at} ${status === "NoCoverage" ? "(not run) " : ""}→ ${replacement.replaceAll(/\s+/g, " ")}\n`;
+    });
+  appendFileSync(survivors, lines.sort().join(""));
+  if (!evidence) return;
+  const { all, killed } = scoreOf(mutants);
+  const [did, wrong] = [{ changes: all }, { unnoticed: all - killed }];
+  const line = { kind: "mutation", did, wrong, at: new Date(), node: process.versions.node };
+  appendFileSync(evidence, `${JSON.stringify(line)}\n`);
+}
+
+writeFileSync(survivors, "");
 const results = [];
 const failed = [];
 const groups = filesByTests(process.argv.slice(2).map((path) => basename(path, ".ts")));
@@ -180,6 +198,7 @@ for (const [tests, files] of groups) {
     return [];
   });
   results.push(...mutants);
+  record(mutants);
   for (const file of files) {
     console.error(
       line(
@@ -189,21 +208,9 @@ for (const [tests, files] of groups) {
     );
   }
 }
-const survivors = results
-  .filter(({ status }) => counted.includes(status) && !noticed.includes(status))
-  .map(({ fileName, location: { start }, replacement, status }) => {
-    const at = `${basename(fileName)}:${start.line}:${start.column}`;
-    return `${at} ${status === "NoCoverage" ? "(not run) " : ""}→ ${replacement.replaceAll(/\s+/g, " ")}`;
-  });
-writeFileSync(join(import.meta.dirname, "survivors.txt"), `${survivors.sort().join("\n")}\n`);
 console.log(line("all of core", results));
 console.log(`Those that nobody noticed: test/mutation/survivors.txt`);
 const { all, killed } = scoreOf(results);
-if (evidence) {
-  const [did, wrong] = [{ changes: all }, { unnoticed: all - killed }];
-  const line = { kind: "mutation", did, wrong, at: new Date(), node: process.versions.node };
-  appendFileSync(evidence, `${JSON.stringify(line)}\n`);
-}
 if (failed.length > 0) {
   console.error(`Not judged, because their tests failed: ${failed.join(", ")}`);
   process.exitCode = 1;

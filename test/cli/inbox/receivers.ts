@@ -51,6 +51,7 @@ describe("two receivers on one file", () => {
     expect(out).toMatch(/^warning: no_signature, for \d+ s: reports: .*/m);
     expect(out).toMatch(/^Look: .* inbox list --reason unsigned --receiver mine /m);
     expect(out.match(/^process .* for (mine|reports) since/gm)).toHaveLength(2);
+    expect(out).toMatch(/^process +none runs: nothing is verified or handled until the app does$/m);
     const { value } = await cliJson<{ problems: { count: number; receiver: string }[] }>([
       ...["inbox", "stats", "--db", db],
     ]);

@@ -162,7 +162,7 @@ function requestTable(requests: readonly RequestRecord[], terminal: Terminal): s
 function dueText({ settledAt, overdueAt, dueAt }: RequestRecord, now: number): string {
   if (settledAt !== null) return "";
   const ms = dueAt.getTime() - now;
-  if (overdueAt !== null || ms <= 0) return `overdue ${inWords(Math.max(0, -ms))}`;
+  if (overdueAt !== null || ms <= 0) return `overdue ${inWords(-ms)}`;
   return `in ${inWords(ms)}`;
 }
 

@@ -124,6 +124,7 @@ interface Stats extends Omit<Awaited<ReturnType<typeof judge>>, "problems" | "fa
 function statsLines(stats: Stats, terminal: Terminal): string[] {
   const { counts, reasons, oldestWaitingMs, newest, service, processes, bytes } = stats;
   const now = Date.now();
+  const runs = processes.some(({ state }) => state === "running");
   const because = Object.entries(reasons).map(([code, count]) => `${count} ${code}`);
   const numbers = Object.entries(counts).map(([state, count]) => [state, String(count)] as const);
   return pairs(
@@ -133,6 +134,7 @@ function statsLines(stats: Stats, terminal: Terminal): string[] {
       ["oldest waiting", oldestWaitingMs === null ? "none" : inWords(oldestWaitingMs)],
       ["newest", newest === null ? "none" : newest.toISOString()],
       ["service", service],
+      ["process", runs ? null : "none runs: nothing is verified or handled until the app does"],
       ...processes.map((one) => ["process", processText(one, now)] as const),
       ["file", bytes === null ? null : `${(bytes / 1_048_576).toFixed(1)} MiB`],
     ],
@@ -142,7 +144,7 @@ function statsLines(stats: Stats, terminal: Terminal): string[] {
 
 function processText({ receiver, ...one }: Stats["processes"][number], now: number): string {
   const { host, pid, version, since, seenAt, state } = one;
-  const ago = inWords(Math.max(0, now - seenAt.getTime()));
+  const ago = inWords(now - seenAt.getTime());
   return `${pid} on ${host}, version ${version}, for ${receiver} since ${since.toISOString()}, ${state}, last sign of life ${ago} ago`;
 }
 

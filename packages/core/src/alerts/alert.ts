@@ -1,5 +1,6 @@
 import { type Problem, problemsUrl, titleOf } from "../health/problem.ts";
 import type { ProcessReport } from "../health/situation.ts";
+import type { LoggedAct } from "../inbox/acts/act-log.ts";
 import { counted, inWords } from "../lib/text/in-words.ts";
 
 /** A message for the person who looks after a receiver: a problem that has begun, or is over. Nothing in it is secret. */
@@ -29,21 +30,25 @@ export function firing(
   return { ...problem, state: "firing", receiver, title, text: `${receiver}: ${said}${look}` };
 }
 
-/** The alert of a problem that is over, by what the processes tell. */
-export function over(
-  receiver: string,
-  told: Told,
-  reports: readonly ProcessReport[],
-  now: number,
-  wallOffset: number,
-): Alert {
-  const { reason, since, count } = told;
-  const deleted = deletedSince(told, reports);
+/** The circumstances of the end of a problem: what the processes tell, and what people did. */
+export interface Ending {
+  readonly reports: readonly ProcessReport[];
+  readonly acts: readonly LoggedAct[];
+  readonly now: number;
+  readonly wallOffset: number;
+}
+
+/** The alert of a problem that is over. */
+export function over(receiver: string, told: Told, ending: Ending): Alert {
+  const { code, reason, since, count } = told;
+  const { now, wallOffset } = ending;
+  const { deleted, unknown } = deletedSince(told, ending);
   const how = deleted > 0 ? "deleted" : "resolved";
+  const also = unknown > 0 ? `; ${unknown} of any reason were discarded since` : "";
   const what =
     deleted > 0
-      ? `${counted(deleted, "parked delivery was", "parked deliveries were")} deleted at the end of the retention, or to make room`
-      : endOf[told.code].replace("REASON", reason ?? "");
+      ? `${counted(deleted, "parked delivery was", "parked deliveries were")} deleted at the end of the retention, to make room, or by a person`
+      : `${endOf[code].replace("REASON", reason ?? "")}${also}`;
   const title = `${receiver}: ${how} after ${inWords(now - since)}: ${what}`;
   return {
     ...told,
@@ -53,13 +58,27 @@ export function over(
   };
 }
 
-function deletedSince({ code, reason, since }: Told, reports: readonly ProcessReport[]): number {
+/** How many were deleted, and how many a person discarded of which the reason is not known any more: those chosen by id or error. */
+function deletedSince(
+  { code, reason, since }: Told,
+  { reports, acts, wallOffset }: Ending,
+): { readonly deleted: number; readonly unknown: number } {
   const isMeant = (one: string): boolean =>
     code === "parked_expiring" ? one !== "unsigned" : code === "parked" && one === reason;
-  return reports
+  const retained = reports
     .flatMap(({ news }) => Object.entries(news.deleted))
-    .filter(([one, [at]]) => isMeant(one) && at >= since)
-    .reduce((sum, [, [, count]]) => sum + count, 0);
+    .map(([one, [at, count]]) => ({ one, at, count }));
+  const discarded = acts
+    .filter(({ act }) => act === "discard")
+    .map(({ selection: { reason: one = null }, at, count }) => ({
+      ...{ one, at: at.getTime() - wallOffset, count },
+    }));
+  const numberOf = (is: (one: string | null) => boolean): number =>
+    [...retained, ...discarded]
+      .filter(({ one, at }) => at >= since && is(one))
+      .reduce((sum, { count }) => sum + count, 0);
+  const deleted = numberOf((one) => one !== null && isMeant(one));
+  return { deleted, unknown: numberOf((one) => one === null) };
 }
 
 const endOf: Readonly<Record<Alert["code"], string>> = {

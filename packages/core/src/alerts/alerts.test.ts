@@ -91,10 +91,25 @@ describe("parked deliveries", () => {
     await pass(minute);
     expect(sent[1]).toMatchObject({ state: "resolved", since: sent[0]?.since, url });
     expect(sent[1]?.text).toMatch(
-      /^reports: resolved after \d min: no delivery is parked as do_not_retry any more\.$/,
+      /^reports: resolved after \d min: no delivery is parked as do_not_retry any more; 3 of any reason were discarded since\.$/,
     );
     await pass(60 * minute);
     expect(sent.length).toBe(2);
+  });
+
+  it("alerts() tells deliveries that a person discarded by their reason as deleted, not as resolved", async () => {
+    const { sent, park, pass, receiver } = watched();
+    await park();
+    await receiver.inbox.discard({ reason: "do_not_retry" });
+    await park();
+    await park();
+    await pass(minute);
+    await receiver.inbox.discard({ reason: "do_not_retry" }, { by: "ada" });
+    await pass(minute);
+    expect(sent).toMatchObject([{ count: 2 }, { state: "resolved", count: 2 }]);
+    expect(sent[1]?.title).toMatch(
+      /^reports: deleted after \d+ (s|min): 2 parked deliveries were deleted/,
+    );
   });
 
   it("alerts() tells deliveries that retention has deleted as deleted, not as resolved", async () => {
@@ -116,7 +131,7 @@ describe("parked deliveries", () => {
     for (const alert of sent.slice(2)) {
       expect(alert.count).toBe(3);
       expect(alert.text).toMatch(
-        /^reports: deleted after \d+ (min|h): 3 parked deliveries were deleted at the end of the retention, or to make room\.$/,
+        /^reports: deleted after \d+ (min|h): 3 parked deliveries were deleted at the end of the retention, to make room, or by a person\.$/,
       );
     }
   });

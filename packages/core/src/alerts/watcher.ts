@@ -1,6 +1,7 @@
 import { type Problem, type ProblemKind, problemKey } from "../health/problem.ts";
 import { toldKey } from "../health/reports.ts";
 import { livingOf } from "../health/situation.ts";
+import type { LoggedAct } from "../inbox/acts/act-log.ts";
 import type { Job, Outcome } from "../inbox/delivery.ts";
 import { type Logger, oncePerMinute } from "../lib/log.ts";
 import { tryGet } from "../lib/safe-get.ts";
@@ -128,11 +129,21 @@ export class AlertWatcher implements Instrumentation {
 
   async #over(key: string, told: Told): Promise<void> {
     const { name, clock, lookout } = this.#watched;
-    const alert = over(name, told, lookout.reports, clock.now(), lookout.wallOffset);
+    const acts = told.code.startsWith("parked") ? await this.#acts() : [];
+    if (acts === null) return;
+    const { reports, wallOffset } = lookout;
+    const alert = over(name, told, { reports, acts, now: clock.now(), wallOffset });
     if (this.#options.on.includes(told.code) && !(await this.#send(alert))) return;
     const { [key]: _, ...others } = this.#told;
     this.#told = others;
     await this.#keep();
+  }
+
+  /** The last acts of people; null if the inbox does not tell: the next look asks again. */
+  async #acts(): Promise<LoggedAct[] | null> {
+    const { clock, inbox, name } = this.#watched;
+    const bounds = { clock, ms: keepMs, late: "The inbox gives no answer" };
+    return withTimeout(bounds, () => inbox.acts({ receiver: name })).catch(() => null);
   }
 
   /** Keeps what was told, for other processes and the next one; a failure is made good with the next look. */
