@@ -23,16 +23,17 @@ CREATE TABLE delivery (
     is_reused INTEGER,
     -- 0 received, 1 verified, 2 handled, 3 held, 4 rejected, 5 dead, 6 deleted but for its key.
     state INTEGER NOT NULL,
-    -- To be verified: 0 later, 1 next, 2 next but of low priority, 6 leased. To be handled: 3 later, 4 next, 5 next but of low
-    -- priority, 7 leased. Null at the end of its way.
+    -- To be verified: 0 later, 1 next, 2 next but deprioritized, 5 leased. To be handled: 3 later, 4 next, 6 leased. Null at the
+    -- end of its way.
     queue INTEGER,
-    -- Its order in the queue: when it arrived in 1, its worker in 6 and 7, else when it is due.
+    -- Its order in the queue: when it arrived in 1, when it had its last turn in 2, its worker in 5 and 6, else when it is due.
     rank INTEGER,
     -- How often work on it began since an outcome was recorded.
     starts INTEGER NOT NULL DEFAULT 0,
     attempts INTEGER NOT NULL DEFAULT 0,
     due_at INTEGER,
-    low_priority INTEGER NOT NULL DEFAULT 0,
+    -- When a deprioritized one had its last turn; null for all others.
+    last_turn_at INTEGER,
     verification TEXT,
     type TEXT,
     report TEXT,

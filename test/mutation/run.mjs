@@ -186,10 +186,10 @@ function record(mutants) {
   appendFileSync(evidence, `${JSON.stringify(line)}\n`);
 }
 
-writeFileSync(survivors, "");
 const results = [];
 const failed = [];
 const groups = filesByTests(process.argv.slice(2).map((path) => basename(path, ".ts")));
+writeFileSync(survivors, "");
 for (const [tests, files] of groups) {
   console.error(`${files.join(", ")}, by ${tests}`);
   const mutants = await mutate(files, tests).catch((error) => {

@@ -44,7 +44,7 @@ async function stats(terminal: Terminal, options: InboxSource): Promise<void> {
     terminal.emit({ problems, ...numbers, processes }, [
       ...problemLines(problems, source, terminal),
       ...errorLines(errors, terminal),
-      ...statsLines({ ...numbers, processes }, terminal),
+      ...statsLines({ ...numbers, processes, failure }, terminal),
     ]);
     await warnOfOthers(terminal, inbox, source, receiver);
   });
@@ -115,16 +115,16 @@ function errorLines(groups: readonly ErrorGroup[], terminal: Terminal): string[]
   });
 }
 
-interface Stats extends Omit<Awaited<ReturnType<typeof judge>>, "problems" | "failure"> {
+interface Stats extends Omit<Awaited<ReturnType<typeof judge>>, "problems"> {
   readonly counts: Counts;
   readonly reasons: Readonly<Record<string, number>>;
   readonly bytes: number | null;
 }
 
 function statsLines(stats: Stats, terminal: Terminal): string[] {
-  const { counts, reasons, oldestWaitingMs, newest, service, processes, bytes } = stats;
+  const { counts, reasons, oldestWaitingMs, newest, service, processes, bytes, failure } = stats;
   const now = Date.now();
-  const runs = processes.some(({ state }) => state === "running");
+  const runs = failure !== undefined || processes.some(({ state }) => state !== "ended");
   const because = Object.entries(reasons).map(([code, count]) => `${count} ${code}`);
   const numbers = Object.entries(counts).map(([state, count]) => [state, String(count)] as const);
   return pairs(

@@ -48,8 +48,8 @@ export function over(receiver: string, told: Told, ending: Ending): Alert {
   const what =
     deleted > 0
       ? `${counted(deleted, "parked delivery was", "parked deliveries were")} deleted at the end of the retention, to make room, or by a person`
-      : `${endOf[code].replace("REASON", reason ?? "")}${also}`;
-  const title = `${receiver}: ${how} after ${inWords(now - since)}: ${what}`;
+      : endOf[code].replace("REASON", reason ?? "");
+  const title = `${receiver}: ${how} after ${inWords(now - since)}: ${what}${also}`;
   return {
     ...told,
     ...{ state: "resolved", receiver, title, text: `${title}.`, command: null, url: problemsUrl },
@@ -58,7 +58,7 @@ export function over(receiver: string, told: Told, ending: Ending): Alert {
   };
 }
 
-/** How many were deleted, and how many a person discarded of which the reason is not known any more: those chosen by id or error. */
+/** How many were deleted, and how many a person discarded of which nobody knows any more whether they are meant. */
 function deletedSince(
   { code, reason, since }: Told,
   { reports, acts, wallOffset }: Ending,
@@ -69,9 +69,10 @@ function deletedSince(
     .flatMap(({ news }) => Object.entries(news.deleted))
     .map(([one, [at, count]]) => ({ one, at, count }));
   const discarded = acts
-    .filter(({ act }) => act === "discard")
-    .map(({ selection: { reason: one = null }, at, count }) => ({
-      ...{ one, at: at.getTime() - wallOffset, count },
+    .filter(({ act }) => act === "discard" && code.startsWith("parked"))
+    .map(({ selection, at, count }) => ({
+      one: (code === "parked" && selection.reason) || null,
+      ...{ at: at.getTime() - wallOffset, count },
     }));
   const numberOf = (is: (one: string | null) => boolean): number =>
     [...retained, ...discarded]

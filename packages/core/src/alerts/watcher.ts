@@ -1,7 +1,7 @@
 import { type Problem, type ProblemKind, problemKey } from "../health/problem.ts";
 import { toldKey } from "../health/reports.ts";
 import { livingOf } from "../health/situation.ts";
-import type { LoggedAct } from "../inbox/acts/act-log.ts";
+import { type LoggedAct, maxActs } from "../inbox/acts/act-log.ts";
 import type { Job, Outcome } from "../inbox/delivery.ts";
 import { type Logger, oncePerMinute } from "../lib/log.ts";
 import { tryGet } from "../lib/safe-get.ts";
@@ -102,7 +102,8 @@ export class AlertWatcher implements Instrumentation {
     const keys = new Set(open.map(problemKey));
     // Of an inbox that fails it is not known what is over.
     const ended = Object.entries(this.#told).filter(([key]) => isNew && !keys.has(key));
-    for (const [key, told] of ended) await this.#over(key, told);
+    const acts = ended.some(([, { code }]) => code.startsWith("parked")) ? await this.#acts() : [];
+    for (const [key, told] of ended) await this.#over(key, told, acts);
     if (this.#isUnkept) await this.#keep();
   }
 
@@ -127,10 +128,8 @@ export class AlertWatcher implements Instrumentation {
     await this.#keep();
   }
 
-  async #over(key: string, told: Told): Promise<void> {
+  async #over(key: string, told: Told, acts: readonly LoggedAct[]): Promise<void> {
     const { name, clock, lookout } = this.#watched;
-    const acts = told.code.startsWith("parked") ? await this.#acts() : [];
-    if (acts === null) return;
     const { reports, wallOffset } = lookout;
     const alert = over(name, told, { reports, acts, now: clock.now(), wallOffset });
     if (this.#options.on.includes(told.code) && !(await this.#send(alert))) return;
@@ -139,11 +138,13 @@ export class AlertWatcher implements Instrumentation {
     await this.#keep();
   }
 
-  /** The last acts of people; null if the inbox does not tell: the next look asks again. */
-  async #acts(): Promise<LoggedAct[] | null> {
+  /** The last acts of people; none if the inbox does not tell them: the alert then says less. */
+  async #acts(): Promise<LoggedAct[]> {
     const { clock, inbox, name } = this.#watched;
     const bounds = { clock, ms: keepMs, late: "The inbox gives no answer" };
-    return withTimeout(bounds, () => inbox.acts({ receiver: name })).catch(() => null);
+    return withTimeout(bounds, () => inbox.acts({ receiver: name, limit: maxActs })).catch(
+      () => [],
+    );
   }
 
   /** Keeps what was told, for other processes and the next one; a failure is made good with the next look. */

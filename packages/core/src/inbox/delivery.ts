@@ -127,7 +127,7 @@ export interface Retry extends Partial<Recognized> {
   readonly err?: Error;
   /** Whether this attempt counts; one cut off by a shutdown does not. */
   readonly countsAsAttempt: boolean;
-  /** Deprioritizes it, for good: when it had its last turn, by lived time in milliseconds. Earlier goes first; never set back. */
+  /** Deprioritizes it, for good: when it had its last turn, by lived time in milliseconds, or later. Never set back; the earliest is next. */
   readonly lastTurnAt?: number;
   /** Text that comes back with the next {@link Job} of this stage. */
   readonly retryState?: string;

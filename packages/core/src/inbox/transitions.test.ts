@@ -43,7 +43,7 @@ describe("outcomes", () => {
   it("applyOutcome() never sets the last turn of a deprioritized delivery back", () => {
     const stored = newStoredDelivery(delivery, { to: "received" }, null);
     const retry = { to: "retry", afterMs: 0, error: "", countsAsAttempt: true } as const;
-    const turns = [{}, { lastTurnAt: 2_000 }, { lastTurnAt: 1_500 }, {}].map((turn) => {
+    const turns = [{}, { lastTurnAt: 2_000 }, { lastTurnAt: 0 }, {}].map((turn) => {
       applyOutcome(stored, { ...retry, ...turn }, 1_000, moment);
       return stored.lastTurnAt;
     });

@@ -41,8 +41,8 @@ export function applyOutcome(
   if (outcome.to === "retry") {
     stored.attempts += outcome.countsAsAttempt ? 1 : 0;
     stored.dueAt = now + outcome.afterMs;
-    const { lastTurnAt = stored.lastTurnAt } = outcome;
-    stored.lastTurnAt = lastTurnAt && Math.max(lastTurnAt, stored.lastTurnAt ?? 0);
+    const { lastTurnAt: turn } = outcome;
+    if (turn !== undefined) stored.lastTurnAt = Math.max(turn, stored.lastTurnAt ?? turn);
     stored.retryState = outcome.retryState ?? stored.retryState;
     return;
   }

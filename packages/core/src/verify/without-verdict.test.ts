@@ -177,11 +177,16 @@ describe("another call", () => {
     expect("lastTurnAt" in outcome).toBe(givesWay);
   });
 
-  it.each<[string, CallInVain["why"], number]>([
-    ["a call is a turn", "unavailable", now],
-    ["a pause is none", "not asked", now - 300_000],
-  ])("withoutVerdict() gives the last turn of a deprioritized delivery: %s", (_, why, at) => {
-    expect(outcomeOf({ age: 300_000, call: { why } })).toMatchObject({ lastTurnAt: at });
+  it.each<[string, Given, number]>([
+    ["a call is a turn", { age: 299_999, job: { attempts: 1 } }, now],
+    ["after all young ones once it has expired", { age: 300_000 }, now + 60 * minute],
+    [
+      "a pause is no turn",
+      { age: 300_000, call: { why: "not asked" } },
+      now - 300_000 + 60 * minute,
+    ],
+  ])("withoutVerdict() gives the turn of a deprioritized delivery: %s", (_, given, at) => {
+    expect(outcomeOf(given)).toMatchObject({ lastTurnAt: at });
   });
 
   it("withoutVerdict() keeps its state when it asks again", () => {

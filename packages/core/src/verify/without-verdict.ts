@@ -33,8 +33,10 @@ export function withoutVerdict(job: Job, call: CallInVain): Outcome {
   if (isItsOwnFault(call)) return hold("The service judges other signatures, but not this one");
   const paused = isPaused(job, call);
   if (!paused && isGivenUp(job, call)) return hold("The service gave no verdict for an hour");
-  // A pause is no turn: a deprioritized delivery keeps its place.
-  const lastTurnAt = call.why === "not asked" ? job.arrivedAt : call.service.now;
+  // A pause is no turn: a deprioritized delivery keeps its place. Expired ones wait for young ones.
+  const isLate = ageOf(job, call.service) >= signatureLifetimeMs;
+  const turnAt = call.why === "not asked" ? job.arrivedAt : call.service.now;
+  const lastTurnAt = isLate ? turnAt + giveUpMs : turnAt;
   return retryIn(delayMs(job, call, paused), error, {
     countsAsAttempt: countsAsAttempt(job, call),
     retryState: JSON.stringify(call.state),

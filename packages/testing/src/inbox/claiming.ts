@@ -150,6 +150,14 @@ export const claiming: readonly InboxCase[] = [
         [first, ids[1], ids[2], ids[0]],
         "The order",
       );
+      const [older, newer] = [await at(2_000), await at(1_000)];
+      await work("verify", later(0, { lastTurnAt: 2 }), later(0, { lastTurnAt: 1 }));
+      const atOnce = await work("verify", valid, valid);
+      same(
+        atOnce.map(({ id }) => id),
+        [older, newer],
+        "The order of those that are due at once",
+      );
     },
   },
   {
