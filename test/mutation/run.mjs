@@ -70,14 +70,14 @@ const others = {
     "handle/after-failure",
   ),
   ...of(
-    "receiver-handle,receiver-verify,receiver-retention,reports/reports",
+    "receiver-handle,receiver-verify,receiver-retention,receiver,reports/reports",
     "handle/handle-stage",
   ),
   ...of(`receiver-before-ack,receiver-verify,receiver,${life}`, "lib/time/timeout"),
   ...of("alerts/alerts", "alerts/watcher", "alerts/alert"),
   ...of(
-    "health/health,health/problems,receiver-outage,alerts/alerts",
-    ...["health/counters", "health/judges", "health/news-desk", "health/news", "health/presence"],
+    "health/health,health/problems,alerts/alerts",
+    ...["health/judges", "health/presence"],
     ...["health/reports", "health/shared-question", "health/situation"],
   ),
   ...of(
