@@ -76,8 +76,8 @@ const others = {
   ...of(`receiver-before-ack,receiver-verify,receiver,${life}`, "lib/time/timeout"),
   ...of("alerts/alerts", "alerts/watcher", "alerts/alert"),
   ...of(
-    "health/health,health/problems,alerts/alerts",
-    ...["health/judges", "health/presence"],
+    "health/health,health/lookout,health/problems,alerts/alerts",
+    ...["health/judges", "health/presence", "health/health"],
     ...["health/reports", "health/shared-question", "health/situation"],
   ),
   ...of(

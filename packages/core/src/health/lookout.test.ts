@@ -1,0 +1,150 @@
+import { manualClock } from "@reporthook/testing/internals";
+import { describe, expect, it } from "vitest";
+import type { Inbox } from "../inbox/inbox.ts";
+import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
+import type { Phase } from "../inbox/receivers.ts";
+import { LivedClock } from "../lib/time/lived-clock.ts";
+import { Lookout } from "./health.ts";
+import type { News } from "./news.ts";
+import { NewsDesk } from "./news-desk.ts";
+import { noteOf } from "./reports.ts";
+import type { ProcessReport } from "./situation.ts";
+
+const second = 1_000;
+const start = 1_000_000 * second;
+
+type Given = Partial<Omit<ProcessReport, "news">> & { readonly news?: Partial<News> };
+
+/** A tool that looks at an inbox on which these processes have left their reports, as many milliseconds ago as `at` says. */
+async function watched(name: string, ...given: readonly Given[]) {
+  const clock = manualClock(start);
+  const inbox = memoryInbox();
+  const own = new NewsDesk(new LivedClock(clock), false, false).report();
+  for (const [index, { at = 0, news, ...rest }] of given.entries()) {
+    const made = { ...own, id: String(index), ...rest, news: { ...own.news, ...news } };
+    await inbox.keepNotes(name, noteOf({ ...made, at: clock.now() - at }));
+  }
+  return { clock, inbox, lookout: new Lookout({ inbox, name, clock }) };
+}
+
+/** A tool on an inbox of which these methods are others. */
+function over(parts: Partial<Inbox>, life?: { phase: Phase }): Lookout {
+  const inbox = Object.assign(memoryInbox(), parts);
+  return new Lookout({ inbox, name: "reports", clock: manualClock() }, life);
+}
+
+describe("tools", () => {
+  it("Lookout.processes has those that run first, then silent ones, then those that have ended", async () => {
+    const { lookout, clock } = await watched(
+      "reports",
+      { host: "a", hasEnded: true },
+      { host: "b", at: 10 * second },
+      { host: "c", at: 10 * second - 1 },
+    );
+    expect(lookout.processes).toEqual([]);
+    await lookout.health();
+    const told = lookout.processes.map(({ host, state, seenAt }) => [host, state, seenAt]);
+    const ago = (ms: number): Date => new Date(clock.now() - ms);
+    expect(told).toEqual([
+      ["c", "running", ago(10 * second - 1)],
+      ["b", "silent", ago(10 * second)],
+      ["a", "ended", ago(0)],
+    ]);
+  });
+
+  it.each<[string, readonly Given[], string]>([
+    ["unknown without a process", [], "unknown"],
+    ["that of the only one that knows", [{ news: { service: "ok" } }, {}], "ok"],
+    [
+      "that of the one that spoke last",
+      [
+        { at: 2 * second, news: { service: "ok" } },
+        { at: second, news: { service: "failing" } },
+        { at: 3 * second, news: { service: "ok" } },
+      ],
+      "failing",
+    ],
+  ])("health() of a tool tells the service: %s", async (_, given, service) => {
+    const { lookout } = await watched("reports", ...given);
+    expect((await lookout.health()).service).toBe(service);
+  });
+
+  it.each([
+    ["reports", ""],
+    ["mine", " --receiver mine"],
+  ])(
+    "health() of the receiver %s has commands with its name, unless it is the default: '%s'",
+    async (name, of) => {
+      const refusedSince = start - second;
+      const { lookout } = await watched(name, { news: { refusedSince, service: "refused" } });
+      const [problem] = (await lookout.health()).problems;
+      expect(problem).toMatchObject({ code: "key_refused", since: new Date(refusedSince) });
+      expect(problem?.command).toBe(`npx reporthook inbox list --state received${of}`);
+    },
+  );
+
+  it("Lookout has no report of an own process, nor one that it can't read", async () => {
+    const { lookout, inbox } = await watched("reports", { host: "a" });
+    await inbox.keepNotes("reports", {
+      ...{ "now/process/x": "{", "now/process/y": "null", "now/process/z": '{"at":1}' },
+      ...{ "now/process/w": '{"news":{}}', "now/other": '{"news":{},"at":1}' },
+    });
+    await lookout.health();
+    expect(lookout.reports.map(({ host }) => host)).toEqual(["a"]);
+  });
+});
+
+describe("failures", () => {
+  const lost = (): never => {
+    throw new Error("lost");
+  };
+  const says = { ok: false, error: "lost" };
+
+  it.each<[string, Partial<Inbox>, string]>([
+    ["whose health() throws", { health: lost }, "Error: lost"],
+    ["whose health() rejects", { health: async () => lost() }, "Error: lost"],
+    ["that says it", { health: async () => says }, "lost"],
+    ["whose facts() rejects", { facts: async () => lost() }, "Error: lost"],
+    ["whose notes() rejects", { notes: async () => lost() }, "Error: lost"],
+  ])("health() tells an inbox %s as one that fails", async (_, parts, error) => {
+    const health = await over(parts).health();
+    expect(health).toMatchObject({ ready: false, inbox: { ok: false, error } });
+    expect(health.problems).toMatchObject([{ code: "inbox_fails", severity: "critical" }]);
+    expect(health.problems[0]?.text).toContain(error);
+  });
+
+  it("health() of a tool still counts in an inbox that takes nothing more", async () => {
+    const lookout = over({ health: async () => says });
+    expect((await lookout.health()).countedAt).toEqual(expect.any(Date));
+  });
+
+  it.each<[Phase, boolean]>([
+    ["new", true],
+    ["working", true],
+    ["closing", false],
+    ["closed", false],
+  ])("health() of a receiver that is %s is ready: %s", async (phase, ready) => {
+    expect(await over({}, { phase }).health()).toMatchObject({ ready, inbox: { ok: true } });
+  });
+
+  it("health() of a closed receiver asks the inbox nothing, and tells the last counts without what changes", async () => {
+    let asked = 0;
+    const memory = memoryInbox();
+    const life: { phase: Phase } = { phase: "working" };
+    const health = async () => {
+      asked++;
+      return { ok: true };
+    };
+    const facts: Inbox["facts"] = async (receiver) => {
+      const known = await memory.facts(receiver);
+      return { ...known, oldestWaiting: 0, newest: 5, counts: { ...known.counts, handled: 3 } };
+    };
+    const lookout = over({ health, facts }, life);
+    expect((await lookout.health()).oldestWaitingMs).toBeGreaterThan(0);
+    life.phase = "closed";
+    expect(await lookout.health()).toMatchObject({
+      ...{ oldestWaitingMs: null, newest: new Date(5), counts: { handled: 3 }, problems: [] },
+    });
+    expect(asked).toBe(1);
+  });
+});
