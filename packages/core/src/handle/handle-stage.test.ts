@@ -1,9 +1,15 @@
 import { testStages } from "@reporthook/test-support/jobs";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { DoNotRetry } from "../errors.ts";
+import type { Inbox } from "../inbox/inbox.ts";
+import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
+import { messages } from "../log-messages.ts";
 
 const leaseOf = ({ signal }: AbortController) => ({ signal, isHeld: () => true });
 const lease = leaseOf(new AbortController());
+const verified = { stage: "handle", state: "verified", verification: "valid" } as const;
+const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
+const cutOff = { to: "retry", afterMs: 0, countsAsAttempt: false };
 
 describe("attempts", () => {
   it("HandleStage.run() does not count an attempt that a shutdown cut off, in a handler or in a schema", async () => {
@@ -57,5 +63,200 @@ describe("attempts", () => {
     const outcome = await handle.run(job({ stage: "handle", verification: "valid", body }), lease);
     expect(outcome).toMatchObject({ to: "held", reason: { code: "no_handler" } });
     expect(JSON.stringify(outcome).length).toBeLessThan(1_000);
+  });
+});
+
+describe("decisions", () => {
+  it("HandleStage.run() parks what is no JSON object as not_understood", async () => {
+    const { handle, job } = testStages(() => "valid");
+    const outcome = await handle.run(job({ ...verified, body: bytes("[]") }), lease);
+    const message = "The body is not a JSON object.";
+    expect(outcome).toMatchObject({ to: "dead", reason: { code: "not_understood", message } });
+  });
+
+  it.each([
+    ["hold", false, "held"],
+    ["hold", true, "handled"],
+    ["accept", false, "handled"],
+  ] as const)(
+    "HandleStage.run() with reusedSignature %s (released: %s) has what came with a known signature %s",
+    async (reusedSignature, released, to) => {
+      const { handle, job } = testStages(() => "valid", { reusedSignature });
+      const given = { ...verified, released, sameSignatureAs: "other" };
+      const outcome = await handle.run(job(given), lease);
+      expect(outcome.to).toBe(to);
+      if (to !== "held") return;
+      const message =
+        "Its signature came with other bytes, or at another address: other. Release it if you trust both.";
+      expect(outcome).toMatchObject({ reason: { code: "reused_signature", message } });
+    },
+  );
+
+  it("HandleStage.run() parks an event that does not match its schema, by its code", async () => {
+    const refusing = { validate: () => ({ issues: [{ message: "no number" }] }) };
+    const schema = { "~standard": { version: 1, vendor: "test", ...refusing } } as const;
+    const { handle, job } = testStages(() => "valid", { schemas: { "report.complete": schema } });
+    const outcome = await handle.run(job(verified), lease);
+    expect(outcome).toMatchObject({ to: "dead", reason: { code: "schema_mismatch" } });
+  });
+
+  it("HandleStage.run() parks an event whose schema takes too long", async () => {
+    const slow = { validate: () => new Promise<never>(() => {}) };
+    const schema = { "~standard": { version: 1, vendor: "test", ...slow } } as const;
+    const { handle, job, clock } = testStages(() => "valid", {
+      schemas: { "report.complete": schema },
+    });
+    const handling = handle.run(job(verified), lease);
+    await Promise.resolve();
+    clock.advance(1_000);
+    const outcome = await handling;
+    expect(outcome).toMatchObject({ to: "dead", reason: { code: "not_understood" } });
+    const late = "The schema took longer than handlerTimeoutMs (1000 ms)";
+    expect(JSON.stringify(outcome)).toContain(late);
+  });
+
+  it("HandleStage.run() handles a known event without a handler, says so once a minute for each type, and holds an unknown one", async () => {
+    const lines: string[] = [];
+    const warn = (fields: object, message: string): void =>
+      void lines.push(`${message} ${JSON.stringify(fields)}`);
+    const logger = { info() {}, warn, error() {} };
+    const { handle, job } = testStages(() => "valid", { logger });
+    for (const id of ["1", "2"]) {
+      const outcome = await handle.run(job({ ...verified, id }), lease);
+      const expected = { to: "handled", type: "report.complete", reportId: "7" };
+      expect(outcome).toMatchObject({ ...expected, error: "no handler ran" });
+    }
+    await handle.run(job({ ...verified, requestId: "r" }), lease);
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toMatch(messages.noHandler);
+    const unknown = await handle.run(job({ ...verified, body: bytes('{"a":1,"b":2}') }), lease);
+    const message =
+      'No handler for an unknown notification with the keys a, b: register one for "unknown" or teach parse its shape, then release it.';
+    expect(unknown).toMatchObject({ to: "held", type: "unknown", reason: { message } });
+  });
+
+  it("HandleStage.begin() warns when no handler is registered", () => {
+    const lines: string[] = [];
+    const warn = (_: object, message: string): void => void lines.push(message);
+    const { handle, registrations } = testStages(() => "valid", {
+      logger: { info() {}, warn, error() {} },
+    });
+    handle.begin();
+    expect(lines).toEqual([messages.noHandlers]);
+    registrations.push({ names: ["*"], handler: () => {} });
+    handle.begin();
+    expect(lines).toHaveLength(1);
+  });
+
+  it("HandleStage.run() counts no attempt while the inbox gives no answer about a request", async () => {
+    const memory = memoryInbox();
+    const requests = { ...memory.requests, get: () => Promise.reject(new Error("away")) };
+    const inbox = { ...memory, requests } as Inbox;
+    const { handle, job } = testStages(() => "valid", { inbox });
+    const outcome = await handle.run(job({ ...verified, requestId: "r" }), lease);
+    const expected = { to: "retry", afterMs: 1_000, error: "Error: away", countsAsAttempt: false };
+    expect(outcome).toMatchObject(expected);
+  });
+
+  it("HandleStage.run() runs no handler for an overdue request that nobody knows", async () => {
+    const { handle, job } = testStages(() => "valid");
+    const given = { ...verified, type: "report.overdue", requestId: "r", body: bytes("") } as const;
+    const error = "no handler ran: its request is not known";
+    expect(await handle.run(job(given), lease)).toEqual({ to: "handled", error });
+  });
+});
+
+describe("slots", () => {
+  const one = { concurrency: { verify: 2, handle: 1 } };
+
+  /** A stage of one slot, which a handler holds until it is told to end. */
+  function occupied() {
+    let end = (): void => {};
+    const stages = testStages(() => "valid", one);
+    const { handle, job, registrations } = stages;
+    registrations.push({ names: ["*"], handler: () => new Promise<void>((done) => (end = done)) });
+    const first = handle.run(job(verified), lease);
+    return { ...stages, first, end: () => end() };
+  }
+
+  it("HandleStage.run() asks after a wait whether the lease is still held", async () => {
+    for (const isHeld of [true, false]) {
+      const { handle, job, first, end } = occupied();
+      const next = handle.run(job({ ...verified, id: "2" }), { ...lease, isHeld: () => isHeld });
+      await Promise.resolve();
+      end();
+      expect(await first).toMatchObject({ to: "handled" });
+      if (isHeld) setTimeout(end);
+      expect(await next).toMatchObject(isHeld ? { to: "handled" } : cutOff);
+    }
+  });
+
+  it("HandleStage.stop() has those that wait for a slot cut off, and running ones go on", async () => {
+    const { handle, job, first, end } = occupied();
+    const next = handle.run(job({ ...verified, id: "2" }), lease);
+    await Promise.resolve();
+    handle.stop();
+    end();
+    expect(await first).toMatchObject({ to: "handled" });
+    expect(await next).toMatchObject(cutOff);
+  });
+
+  it("HandleStage.run() without a slot is cut off when its signal is aborted", async () => {
+    const { handle, job, end, first } = occupied();
+    const controller = new AbortController();
+    const next = handle.run(job({ ...verified, id: "2" }), leaseOf(controller));
+    controller.abort();
+    expect(await next).toMatchObject(cutOff);
+    end();
+    await first;
+  });
+
+  it("HandleStage.runAtOnce() takes no delivery while no slot is free, until handlers are known to be short", async () => {
+    const { handle, job, first, end } = occupied();
+    expect(handle.runAtOnce(job({ ...verified, id: "2" }), lease)).toBe(null);
+    end();
+    await first;
+    // As if each took no time: the machine may be slow.
+    const time = vi.spyOn(performance, "now").mockReturnValue(0);
+    const short = testStages(() => "valid", one);
+    for (let count = 0; count < 20; count++) await short.handle.run(job(verified), lease);
+    let close = (): void => {};
+    const handler = (): Promise<void> => new Promise((done) => (close = done));
+    short.registrations.push({ names: ["*"], handler });
+    const held = short.handle.run(job(verified), lease);
+    const waiting = short.handle.runAtOnce(job({ ...verified, id: "2" }), lease);
+    const other = short.handle.runAtOnce(job({ ...verified, id: "3" }), lease);
+    expect([waiting === null, other === null]).toEqual([false, false]);
+    expect(short.handle.runAtOnce(job({ ...verified, id: "4" }), lease)).toBe(null);
+    short.registrations.length = 0;
+    close();
+    expect(await Promise.all([held, waiting, other])).toMatchObject(
+      Array.from({ length: 3 }, () => ({ to: "handled" })),
+    );
+    time.mockRestore();
+  });
+
+  it("HandleStage.concurrency leaves out the deliveries that are handled at once, and is one at least", async () => {
+    const ends: (() => void)[] = [];
+    const { handle, job, registrations } = testStages(() => "valid", {
+      concurrency: { verify: 1, handle: 3 },
+    });
+    registrations.push({
+      names: ["*"],
+      handler: () => new Promise<void>((end) => void ends.push(end)),
+    });
+    expect(handle.concurrency).toBe(3);
+    const running = [handle.run(job(verified), lease)];
+    expect(handle.concurrency).toBe(3);
+    for (const id of ["2", "3"]) {
+      const atOnce = handle.runAtOnce(job({ ...verified, id }), lease);
+      if (atOnce !== null) running.push(atOnce);
+    }
+    expect(running).toHaveLength(3);
+    expect(handle.concurrency).toBe(1);
+    for (let turn = 0; turn < 5; turn++) await Promise.resolve();
+    for (const end of ends) end();
+    await Promise.all(running);
+    expect(handle.concurrency).toBe(3);
   });
 });

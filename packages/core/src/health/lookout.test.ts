@@ -83,7 +83,7 @@ describe("tools", () => {
     },
   );
 
-  it("Lookout has no report of an own process, nor one that it can't read", async () => {
+  it("Lookout.reports has none of an own process, nor one that it can't read", async () => {
     const { lookout, inbox } = await watched("reports", { host: "a" });
     await inbox.keepNotes("reports", {
       ...{ "now/process/x": "{", "now/process/y": "null", "now/process/z": '{"at":1}' },
