@@ -294,6 +294,174 @@ const cases: readonly (readonly [string, Case, readonly string[]])[] = [
   ["it did 10 minutes ago", { news: { stoodStill: { at: ago(10 * minute), ms: 6 * second } } }, []],
 ];
 
+const service = { code: "no_verdicts", command: "inbox list --state received" } as const;
+const rejected = {
+  code: "all_rejected",
+  command: "inbox list --state rejected --newest-first",
+} as const;
+const unsigned = {
+  code: "no_signature",
+  severity: "warning",
+  command: "inbox list --reason unsigned",
+} as const;
+const late = { code: "behind", severity: "warning", command: "inbox stats" } as const;
+const stalled = { code: "process_stalled", severity: "warning" } as const;
+
+/** Of a case: the whole of its first problem, where it is not left out. */
+const wholes: readonly (readonly [string, Case, Partial<FoundProblem>])[] = [
+  [
+    "the inbox fails two processes",
+    {
+      news: { fails: { since: ago(second), error: "disk full" } },
+      others: [{ news: { fails: { since: ago(minute), error: `away\u001b${"x".repeat(400)}` } } }],
+    },
+    {
+      ...{ code: "inbox_fails", severity: "critical", since: ago(minute) },
+      text: `The inbox can't store: notifications are answered 503. away\\u001b${"x".repeat(295)}.`,
+    },
+  ],
+  [
+    "the key is refused, and nothing is known of the inbox",
+    { failure: "away", news: { refusedSince: ago(minute) } },
+    {
+      ...{ code: "inbox_fails", severity: "critical", since: now },
+      text: "The inbox can't store: notifications are answered 503. away.",
+    },
+  ],
+  [
+    "no verdicts",
+    { facts: { ...waiting, received: 1 }, news: { vain } },
+    {
+      ...{ ...service, severity: "critical", since: ago(5 * minute), count: 1 },
+      text: "The service gives no verdict, for 5 min now. 1 delivery waits; after an hour each is held. Check baseUrl, and whether the service is reachable.",
+    },
+  ],
+  [
+    "all are rejected",
+    { news: { invalid: run(9) } },
+    {
+      ...{ ...rejected, severity: "warning", since: ago(hour), count: 9 },
+      text: 'The last 9 verdicts were all "invalid". If genuine notifications are among them, the API key belongs to another account, or baseUrl is wrong: set it right, then ask again with inbox retry --state rejected.',
+    },
+  ],
+  [
+    "lost for certain",
+    { news: { lost: lost(second, [second, 1, 7]) } },
+    {
+      ...{ code: "lost", severity: "critical", since: ago(hour), count: 1 },
+      text: "1 notification was turned away in the last hour, with 503, or with our token. The service documents no second try: they may be lost.",
+    },
+  ],
+  [
+    "lost perhaps, by two processes",
+    {
+      news: {
+        lost: { ...lost(Infinity, [second, 0, 1], [59 * minute, 0, 2]), since: ago(minute) },
+      },
+      others: [{ news: { lost: lost(Infinity, [second, 0, 4]) } }],
+    },
+    {
+      ...{ code: "lost", severity: "warning", since: ago(hour), count: 7 },
+      text: "7 notifications were answered 408, 413 or 503 without a callback token in the last hour. Were they genuine, they are lost: see limits.bodyBytes and limits.bodyMs.",
+    },
+  ],
+  [
+    "unsigned ones that are held, and those that came last",
+    {
+      everValid: false,
+      facts: { parked: [{ reason: "unsigned", count: 2, since: ago(minute) }] },
+      news: { unsigned: { since: ago(hour), at: ago(3 * hour), headers: ["x-old"] } },
+      others: [
+        {
+          news: { unsigned: { since: ago(day), at: ago(2 * hour), headers: ["x-a", "x-b\u001b"] } },
+        },
+      ],
+    },
+    {
+      ...{ ...unsigned, since: ago(day), count: 2 },
+      text: "Notifications come without a signature, and none with one was ever valid here. The option signature may name the wrong header. Headers that came: x-a, x-b\\u001b.",
+    },
+  ],
+  [
+    "unsigned ones that are held, of processes that are gone",
+    { everValid: false, facts: { parked: [{ reason: "unsigned", count: 2, since: ago(minute) }] } },
+    {
+      ...{ ...unsigned, since: ago(minute), count: 2 },
+      text: "Notifications come without a signature, and none with one was ever valid here. The option signature may name the wrong header.",
+    },
+  ],
+  [
+    "handlers fail, with an error nobody kept",
+    { facts: { failing: { count: 1, error: null } }, news: { failingSince: ago(minute) } },
+    {
+      ...{ code: "handlers_failing", severity: "warning", since: ago(minute), count: 1 },
+      ...{
+        text: "1 delivery waits for another attempt because handlers failed.",
+        command: "inbox list --state verified",
+      },
+    },
+  ],
+  [
+    "verification is behind",
+    { facts: { ...waiting, received: 51 }, news: { judged: 4 }, others: [{ news: { judged: 6 } }] },
+    {
+      ...{ ...late, since: now, count: 51 },
+      text: "Verification is behind: 51 wait for their verdict, and 10 were judged in the last minute. Signatures expire after 5 minutes: raise concurrency.verify, or see why the service is slow.",
+    },
+  ],
+  [
+    "one has waited long",
+    { facts: { received: 3, oldestWaiting: ago(15 * minute) } },
+    {
+      ...{ ...late, since: ago(5 * minute), count: 3 },
+      text: "3 deliveries wait, the oldest for 15 min. Handlers are too slow or fail, or the service gives no verdict.",
+    },
+  ],
+  [
+    "parked",
+    { facts: { parked: [{ reason: "poison", count: 1, since: ago(day) }] } },
+    {
+      ...{ code: "parked", severity: "warning", since: ago(day), count: 1, reason: "poison" },
+      text: "1 delivery is parked as poison. Release or discard what waits for a person.",
+      command: "inbox list --reason poison",
+    },
+  ],
+  [
+    "parked ones will be deleted",
+    { facts: { expiring: { count: 1, since: ago(hour), deletedFrom: now + 2 * day } } },
+    {
+      ...{ code: "parked_expiring", severity: "warning", since: ago(hour), count: 1 },
+      text: "1 parked delivery will be deleted, the first in 2 days. Release or discard before.",
+      command: "inbox list --state parked",
+    },
+  ],
+  [
+    "overdue",
+    { overdue: { count: 1, since: ago(hour) } },
+    {
+      ...{ code: "overdue", severity: "warning", since: ago(hour), count: 1 },
+      text: "1 report is overdue: no final notification came. Look the report up at the service, then settle it.",
+      command: "reports list --state overdue",
+    },
+  ],
+  [
+    "a silent process",
+    { others: [{ host: "web\u001b", at: ago(minute) }] },
+    {
+      ...{ ...stalled, since: ago(minute), reason: "2 on web\\u001b" },
+      text: "Process 2 on web\\u001b has been silent for 60 s. It stands still, or has ended without a word.",
+    },
+  ],
+  [
+    "a process that stood still",
+    { news: { stoodStill: { at: ago(9 * minute), ms: 6 * second } } },
+    {
+      ...{ ...stalled, since: ago(9 * minute + 6 * second), reason: "1 on web-1" },
+      text: "Process 1 on web-1 stood still for 6 s, until 9 min ago. Look for synchronous work in handlers, or a starved machine.",
+    },
+  ],
+];
+
 describe("problems", () => {
   it.each(cases)("problemsOf() tells what is wrong: %s", (_, given, expected) => {
     expect(told(given)).toEqual(expected);
@@ -351,5 +519,21 @@ describe("problems", () => {
       news: { refusedSince: ago(6 * minute) },
     });
     expect(late?.text).toContain("2 deliveries wait, the oldest signature has expired. ");
+  });
+
+  it.each(wholes)(
+    "problemsOf() says of each what is wrong, how many and since when: %s",
+    (_, given, problem) => {
+      const [first] = found(given);
+      expect(first).toEqual({ reason: null, count: null, command: null, ...problem });
+    },
+  );
+
+  it("problemsOf() says since when all are rejected, though one was valid meanwhile in another process", () => {
+    const [problem] = found({
+      news: { invalid: run(9) },
+      others: [{ news: { validAt: ago(5.5 * second) } }],
+    });
+    expect(problem).toMatchObject({ code: "all_rejected", count: 5, since: ago(5.5 * second) });
   });
 });
