@@ -112,6 +112,11 @@ function testsOf(file) {
     .join(",");
 }
 
+/** As in `of`, of a path or a name: `http/answer`, or `answer` alone. */
+function nameOf(path) {
+  return path.replace(/^.*packages\/core\/src\//, "").replace(/\.ts$/, "");
+}
+
 function isNamed(file, name) {
   return file === name || basename(file) === name;
 }
@@ -188,7 +193,7 @@ function record(mutants) {
 
 const results = [];
 const failed = [];
-const groups = filesByTests(process.argv.slice(2).map((path) => basename(path, ".ts")));
+const groups = filesByTests(process.argv.slice(2).map(nameOf));
 writeFileSync(survivors, "");
 for (const [tests, files] of groups) {
   console.error(`${files.join(", ")}, by ${tests}`);
