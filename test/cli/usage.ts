@@ -60,7 +60,7 @@ describe("wrong command lines", () => {
       "REPORTS_URL",
     ],
     ["a key in brackets", ["dev"], { REPORTS_API_KEY: "[k]" }, "REPORTS_API_KEY"],
-    ["a bad inbox", ["inbox", "list"], { REPORTS_INBOX: "a" }, "REPORTS_INBOX must be a URL"],
+    ["a bad inbox", ["inbox", "list"], { REPORTS_INBOX: "a://b" }, "REPORTS_INBOX must be a URL"],
     ["an empty inbox", ["inbox", "list"], { REPORTS_INBOX: "" }, "either --db <file> or --inbox"],
     ["nothing to report on", ["request"], service, "--domain"],
     ["a month that is none", ["request", "--start-date", "2026-13"], service, "start_date"],

@@ -30,6 +30,16 @@ async function park(name: string, count: number): Promise<readonly string[]> {
   return ids;
 }
 
+/** Has the process of a receiver be one that was killed a minute ago. */
+async function silence(name: string): Promise<void> {
+  const inbox = sqliteInbox(db);
+  const [[key, text] = ["", ""]] = Object.entries(await inbox.notes(name, "now/process/"));
+  const ended = JSON.parse(text);
+  const silent = { ...ended, hasEnded: false, at: ended.at - 60_000 };
+  await inbox.keepNotes(name, { [key]: JSON.stringify(silent) });
+  await inbox.close();
+}
+
 async function parkedOf(receiver: string): Promise<number> {
   const args = ["inbox", "list", "--state", "parked", "--receiver", receiver, "--db", db];
   return (await cliJson<{ entries: unknown[] }>(args)).value.entries.length;
@@ -51,12 +61,15 @@ describe("two receivers on one file", () => {
     expect(out).toMatch(/^warning: no_signature, for \d+ s: reports: .*/m);
     expect(out).toMatch(/^Look: .* inbox list --reason unsigned --receiver mine /m);
     expect(out.match(/^process .* for (mine|reports) since/gm)).toHaveLength(2);
-    expect(out).toMatch(/^process +none runs: nothing is verified or handled until the app does$/m);
+    expect(out).toMatch(/^process +none runs: nothing is verified or handled until the app runs$/m);
     const { value } = await cliJson<{ problems: { count: number; receiver: string }[] }>([
       ...["inbox", "stats", "--db", db],
     ]);
     const counted = value.problems.map(({ receiver, count }) => `${count} of ${receiver}`);
     expect(counted.sort()).toEqual(["1 of reports", "2 of mine"]);
+    await silence("mine");
+    const gone = await cli(["inbox", "stats"], { env: { REPORTS_INBOX: db } });
+    expect(gone.out).toMatch(/^process +none gives a sign of life: nothing is verified/m);
     const named = (await cli(["inbox", "stats", "--receiver", "mine", "--db", db])).out;
     expect(named).toMatch(/inbox list --reason unsigned --receiver mine/);
     expect(named).toMatch(/^held +2$/m);

@@ -100,7 +100,7 @@ async function doctor(terminal: Terminal, options: DoctorOptions): Promise<void>
     note(timed.check);
     note(await during("Other methods", () => checkMethods(target)));
     note(await during("Malformed JSON", () => checkParser(target)));
-    note(await during("An oversized body", () => checkOversized(target)));
+    note(await during("An oversized body", () => checkOversized(to)));
     if (service !== null) note(await during("A made-up signature", () => checkService(service)));
     if (service !== null && signed) {
       const found = await during("Signed notifications", () => checkSigned(target, service));
@@ -109,11 +109,7 @@ async function doctor(terminal: Terminal, options: DoctorOptions): Promise<void>
   }
   const ignored = checkIgnored(process.cwd());
   if (ignored !== null) note(ignored);
-  report(terminal, { to, checks, times });
-  if (!signed) {
-    const text = `Not checked: whether the app has the right API key. ${program()} doctor --help explains --signed.`;
-    terminal.print(hang("", text, terminal));
-  }
+  report(terminal, { to, checks, times }, signed === true);
 }
 
 interface Findings {
@@ -122,7 +118,7 @@ interface Findings {
   readonly times: Times | null;
 }
 
-function report(terminal: Terminal, findings: Findings): void {
+function report(terminal: Terminal, findings: Findings, isKeyChecked: boolean): void {
   const of = (result: Check["result"]): number =>
     findings.checks.filter((check) => check.result === result).length;
   const [failed, warned] = [of("fail"), of("warn")];
@@ -132,7 +128,9 @@ function report(terminal: Terminal, findings: Findings): void {
   }
   const warnings = warned === 0 ? "" : ` (${counted(warned, "warning", "warnings")})`;
   const ready = terminal.paint("green", "Ready for notifications");
-  terminal.emit(findings, `\n${ready}${warnings}.`);
+  const key = `, if the app has the right API key: ${program()} doctor --help explains --signed`;
+  const text = `${ready}${warnings}${isKeyChecked ? "" : key}.`;
+  terminal.emit(findings, ["", ...hang("", text, terminal)]);
 }
 
 function announcement(
@@ -166,6 +164,6 @@ async function assertEmulator(
   if ((await terminal.during(`Asking ${baseUrl}`, ask)) === "valid") return;
   throw new CommandFailed(
     "no_emulator",
-    `--signed needs an emulator with our API key, and ${baseUrl} is not one: start ${program()} dev, or omit --signed`,
+    `--signed needs an emulator with our API key, and ${baseUrl}${process.env["REPORTS_URL"] ? "" : ", as REPORTS_URL is not set,"} is not one: start ${program()} dev, set REPORTS_URL to what it prints, or omit --signed`,
   );
 }

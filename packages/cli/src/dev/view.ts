@@ -94,7 +94,7 @@ function refusedText({ name, id }: Partial<About>, apiKey: string): string {
 
 /** The app's next step after a verdict; the service does not see more. */
 function next(verdict: string): string {
-  if (verdict.startsWith("valid")) return "; your handlers run next";
+  if (verdict.startsWith("valid")) return "; it is handled next, unless callback.require holds it";
   return verdict.startsWith("invalid") ? "; no handler runs" : "; it is held for a person";
 }
 

@@ -39,7 +39,7 @@ export function addInboxCommand(
     .option("--db <file>", `the app's inbox file (default: ${usualFiles.join(", else ")})`)
     .option(
       "--inbox <url>",
-      "the app's queues: redis://…, rediss://…, postgres://… or postgresql://… (or REPORTS_INBOX)",
+      "the app's queues: redis://…, rediss://…, postgres://… or postgresql://…; REPORTS_INBOX names either",
     )
     .option("--prefix <name>", "prefix of the queue names, if the app sets one");
   return withExamples(command, examples);
@@ -84,7 +84,7 @@ function resolved<Source extends InboxSource>(terminal: Terminal, source: Source
     throw new UsageError("Name the inbox: either --db <file> or --inbox <url>");
   }
   if (isUrl || source.db !== undefined) return source;
-  const db = usualFiles.find((file) => fileSize(file) > 0);
+  const db = process.env["REPORTS_INBOX"] || usualFiles.find((file) => fileSize(file) > 0);
   if (db === undefined) {
     const looked = usualFiles.join(" nor ");
     throw new UsageError(
@@ -95,9 +95,10 @@ function resolved<Source extends InboxSource>(terminal: Terminal, source: Source
   return { ...source, db };
 }
 
-/** The URL of the queues, if the source is no file; an empty variable counts as missing. */
+/** The URL of the queues, if the source is no file; an empty variable counts as missing, one that is no URL is a file. */
 function urlOf({ db, inbox }: InboxSource): string | undefined {
-  return inbox ?? (db === undefined ? process.env["REPORTS_INBOX"] || undefined : undefined);
+  const named = db === undefined ? process.env["REPORTS_INBOX"] : undefined;
+  return inbox ?? (named?.includes("://") ? named : undefined);
 }
 
 /** Opens an existing inbox, runs work on it, and closes it; `progress` is shown meanwhile, null if the work shows its own. */

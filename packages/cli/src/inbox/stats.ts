@@ -124,7 +124,9 @@ interface Stats extends Omit<Awaited<ReturnType<typeof judge>>, "problems"> {
 function statsLines(stats: Stats, terminal: Terminal): string[] {
   const { counts, reasons, oldestWaitingMs, newest, service, processes, bytes, failure } = stats;
   const now = Date.now();
-  const runs = failure !== undefined || processes.some(({ state }) => state !== "ended");
+  const states = processes.map(({ state }) => state);
+  const gone = states.includes("silent") ? "gives a sign of life" : "runs";
+  const idle = failure !== undefined || states.includes("running") ? undefined : gone;
   const because = Object.entries(reasons).map(([code, count]) => `${count} ${code}`);
   const numbers = Object.entries(counts).map(([state, count]) => [state, String(count)] as const);
   return pairs(
@@ -134,7 +136,12 @@ function statsLines(stats: Stats, terminal: Terminal): string[] {
       ["oldest waiting", oldestWaitingMs === null ? "none" : inWords(oldestWaitingMs)],
       ["newest", newest === null ? "none" : newest.toISOString()],
       ["service", service],
-      ["process", runs ? null : "none runs: nothing is verified or handled until the app does"],
+      [
+        "process",
+        idle === undefined
+          ? null
+          : `none ${idle}: nothing is verified or handled until the app runs`,
+      ],
       ...processes.map((one) => ["process", processText(one, now)] as const),
       ["file", bytes === null ? null : `${(bytes / 1_048_576).toFixed(1)} MiB`],
     ],

@@ -98,18 +98,31 @@ it("entryTable() tells that no handler ran", () => {
   expect(line).toMatch(/handled +report.internal_error +no handler ran$/);
 });
 
-it("entryTable() tells that the service refuses the API key, and when it is asked again", () => {
-  const lastError =
-    "The service refuses the API key: ServiceError: POST https://reports.example/v1/webhooks/authorize answered 401: the API key is not accepted, check apiKey";
-  const [, line] = entryTable(
-    [
-      {
-        ...{ id: "01m7", state: "received", reason: null, type: null, reportId: null },
-        ...{ receivedAt: at, changedAt: at, attempts: 0, lastError, error: null, requestId: null },
-        nextAttemptAt: new Date(Date.now() + 3_600_000),
-      },
-    ],
-    { ...createTerminal(false, {}), columns: 200 },
-  );
-  expect(line).toMatch(/received +API key refused, asked again in 60 min$/);
-});
+it.each([
+  [3_600_000, "asked again in 60 min"],
+  [-3_600_000, "due for 60 min"],
+])(
+  "entryTable() tells that the service refuses the API key, and when it is asked again: after %d ms",
+  (ms, when) => {
+    const lastError =
+      "The service refuses the API key: ServiceError: POST https://reports.example/v1/webhooks/authorize answered 401: the API key is not accepted, check apiKey";
+    const [, line] = entryTable(
+      [
+        {
+          ...{ id: "01m7", state: "received", reason: null, type: null, reportId: null },
+          ...{
+            receivedAt: at,
+            changedAt: at,
+            attempts: 0,
+            lastError,
+            error: null,
+            requestId: null,
+          },
+          nextAttemptAt: new Date(Date.now() + ms),
+        },
+      ],
+      { ...createTerminal(false, {}), columns: 200 },
+    );
+    expect(line).toMatch(new RegExp(`received +API key refused, ${when}$`));
+  },
+);

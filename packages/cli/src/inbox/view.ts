@@ -109,11 +109,13 @@ function whyOf(entry: Entry, now: number): string {
   const error = headlineOf(entry.lastError);
   if (reason !== null) return error === null ? reason.code : `${error} (${reason.code})`;
   if (state === "handled") return error ?? "";
-  const nextIn = nextAttemptAt === null ? "" : `in ${inWords(nextAttemptAt.getTime() - now)}`;
-  if (isKeyRefused(entry)) return `API key refused${nextIn && `, asked again ${nextIn}`}`;
-  if (nextIn === "" || attempts === 0) return "";
-  const next = `attempt ${attempts + 1} ${nextIn}`;
-  return error === null ? next : `${next}: ${error}`;
+  const ms = nextAttemptAt === null ? null : nextAttemptAt.getTime() - now;
+  const next = ms === null ? "" : ms > 0 ? `in ${inWords(ms)}` : `due for ${inWords(-ms)}`;
+  const again = next.startsWith("in") ? "asked again " : "";
+  if (isKeyRefused(entry)) return `API key refused${next && `, ${again}${next}`}`;
+  if (next === "" || attempts === 0) return "";
+  const attempt = `attempt ${attempts + 1} ${next}`;
+  return error === null ? attempt : `${attempt}: ${error}`;
 }
 
 /** The first line of an error, without a meaningless name. */

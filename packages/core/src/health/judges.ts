@@ -99,7 +99,7 @@ function lost({ reports, now }: Situation): FoundProblem[] {
   const notifications = counted(count, "notification was", "notifications were");
   const text =
     certain > 0
-      ? `${notifications} turned away in the last hour, with 503, or with our token. The service documents no second try: they may be lost`
+      ? `${notifications} turned away in the last hour: answered 503, or 408 or 413 at a callback URL of ours. The service documents no second try: they may be lost`
       : `${notifications} answered 408, 413 or 503 without a callback token in the last hour. Were they genuine, they are lost: see limits.bodyBytes and limits.bodyMs`;
   const severity = isFresh ? "critical" : "warning";
   return found("lost", severity, { since, count, text });

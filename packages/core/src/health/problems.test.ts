@@ -349,7 +349,7 @@ const wholes: readonly (readonly [string, Case, Partial<FoundProblem>])[] = [
     { news: { lost: lost(second, [second, 1, 7]) } },
     {
       ...{ code: "lost", severity: "critical", since: ago(hour), count: 1 },
-      text: "1 notification was turned away in the last hour, with 503, or with our token. The service documents no second try: they may be lost.",
+      text: "1 notification was turned away in the last hour: answered 503, or 408 or 413 at a callback URL of ours. The service documents no second try: they may be lost.",
     },
   ],
   [
