@@ -30,7 +30,7 @@ test("a user gets the report that was asked for, once, and nobody else may look 
   assert.equal(second, undefined);
 
   await emulator.reports.setStatus(report?.id ?? "", "complete");
-  await receiver.idle();
+  await receiver.idle({ timeoutMs: 2_000 });
   const shown = { id, state: "complete", reportId: report?.id };
   await request(app).get(`/reports/${id}`).set({ "x-user": "ada" }).expect(200, shown);
   await request(app).get(`/reports/${id}`).set({ "x-user": "bob" }).expect(404);
@@ -48,7 +48,7 @@ test("a forged notification is rejected", async (t) => {
   const url = emulator.reports.list()[0]?.webhookUrl ?? "";
   const forged = emulator.notification("report.complete", { url, signature: "invalid" });
   await request(app).post(forged.path).set(forged.headers).send(forged.body).expect(200);
-  await receiver.idle();
+  await receiver.idle({ timeoutMs: 2_000 });
   const { rejected } = await receiver.inbox.counts();
   assert.equal(rejected, 1);
 });

@@ -28,7 +28,7 @@ test("a user gets the report that was asked for, once, and nobody else may look 
   assert.equal(second, undefined);
 
   await emulator.reports.setStatus(report?.id ?? "", "complete");
-  await receiver.idle();
+  await receiver.idle({ timeoutMs: 2_000 });
   const shown = await app.request(`/reports/${id}`, { headers });
   assert.deepEqual(await shown.json(), { id, state: "complete", reportId: report?.id });
   const hidden = await app.request(`/reports/${id}`, { headers: { "x-user": "bob" } });
@@ -48,7 +48,7 @@ test("a forged notification is rejected", async (t) => {
   const url = emulator.reports.list()[0]?.webhookUrl ?? "";
   const forged = emulator.notification("report.complete", { url, signature: "invalid" });
   assert.equal((await app.request(forged.path, forged)).status, 200);
-  await receiver.idle();
+  await receiver.idle({ timeoutMs: 2_000 });
   assert.equal((await receiver.inbox.counts()).rejected, 1);
 });
 

@@ -208,7 +208,10 @@ export async function checkFramework(to: string, answer: Exchange): Promise<Chec
 /** The check with its line to type as the framework has it: Koa routes with a router. */
 export function inFramework(check: Check, framework: string | undefined): Check {
   if (framework !== "Koa" || check.type === undefined) return check;
-  return { ...check, type: check.type.replace(/^app\.post/, "router.post") };
+  return {
+    ...check,
+    type: check.type.replace(/^app(\.post.*)$/, "router$1 app.use(router.routes());"),
+  };
 }
 
 function header(answer: Exchange, name: string): string {
