@@ -42,7 +42,7 @@ const files = [
   ...[".", "docs", "decisions", "site"].flatMap((folder) => markdownIn(folder)),
   ...readdirSync(join(root, "packages")).flatMap((name) => markdownIn(`packages/${name}`)),
   ...markdownIn("test", true),
-].filter((file) => !/node_modules|public-names/.test(file));
+].filter((file) => !/node_modules|public-names|mutation.sandbox/.test(file));
 
 /** The lines of prose, numbered from 1: without code, which is checked elsewhere, and without the addresses of links. */
 function proseOf(markdown: string): (readonly [number, string])[] {
@@ -117,7 +117,7 @@ function testNamesOf(code: string): (readonly [number, string])[] {
 function sourcesIn(folder: string): string[] {
   return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
     const path = join(folder, entry.name);
-    if (/^(node_modules|dist)$/.test(entry.name)) return [];
+    if (/^(node_modules|dist|sandbox)$/.test(entry.name)) return [];
     if (entry.isDirectory()) return sourcesIn(path);
     return /(?<!\.generated)\.([cm]?[jt]s|tsx)$/.test(path) ? [path] : [];
   });
