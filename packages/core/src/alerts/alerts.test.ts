@@ -210,6 +210,62 @@ describe("parked deliveries", () => {
     expect(sent.map(({ reason }) => reason).sort()).toEqual(["do_not_retry", "unsigned"]);
   });
 
+  it("alerts() tells 5 seconds after the first of a burst was parked, whatever follows it", async () => {
+    const { sent, park, pass, emulator, receiver } = watched();
+    await receiver.start();
+    const later = async (ms: number): Promise<void> => {
+      emulator.clock.advance(ms);
+      await turns();
+    };
+    await pass(10_000);
+    await park();
+    await later(4_000);
+    await park();
+    expect(sent).toEqual([]);
+    await later(1_000);
+    expect(sent).toMatchObject([{ count: 2 }]);
+  });
+
+  it("alerts() keeps with the next look what it could not keep", async () => {
+    const inbox = memoryInbox();
+    const { sent, park, pass } = watched({}, { inbox });
+    const { keepNotes } = inbox;
+    let failures = 0;
+    const failing = vi.spyOn(inbox, "keepNotes").mockImplementation(async (name, notes) => {
+      if ("now/told" in notes && failures++ < 2) throw new Error("away");
+      return keepNotes(name, notes);
+    });
+    await park();
+    await pass(10_000);
+    expect([sent.length, await inbox.notes("reports", "now/told")]).toEqual([1, {}]);
+    await pass(2 * minute);
+    expect(Object.keys(await inbox.notes("reports", "now/told"))).toHaveLength(1);
+    expect(sent).toHaveLength(1);
+    failing.mockRestore();
+  });
+
+  it.each<[string, Inbox["acts"]]>([
+    ["fails", () => Promise.reject(new Error("away"))],
+    [
+      "throws",
+      () => {
+        throw new Error("away");
+      },
+    ],
+  ])(
+    "alerts() tells the end, and nothing of discards, when the list of acts %s",
+    async (_, acts) => {
+      const { sent, park, pass, receiver } = watched({}, { inbox: inboxWith({ acts }) });
+      const id = await park();
+      await pass(minute);
+      await receiver.inbox.discard(id);
+      await pass(minute);
+      expect(sent[1]?.text).toMatch(
+        /^reports: resolved after \d+ (s|min): no delivery is parked as do_not_retry any more\.$/,
+      );
+    },
+  );
+
   it("alerts() leaves a hook of the app where it is", async () => {
     const seen: string[] = [];
     const sent: Alert[] = [];
