@@ -8,6 +8,7 @@ import {
 } from "@reporthook/core";
 import { Lookout } from "@reporthook/core/store";
 import { type Setup, setUp, standStill, turns } from "@reporthook/test-support/receiver-setup";
+import { manualClock } from "@reporthook/testing/internals";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { Alert } from "./alert.ts";
 import { type AlertsOptions, alerts } from "./alerts.ts";
@@ -211,18 +212,20 @@ describe("parked deliveries", () => {
   });
 
   it("alerts() tells 5 seconds after the first of a burst was parked, whatever follows it", async () => {
-    const { sent, park, pass, emulator, receiver } = watched();
-    await receiver.start();
+    const clock = manualClock();
+    const { sent, park, receiver } = watched({}, { clock });
     const later = async (ms: number): Promise<void> => {
-      emulator.clock.advance(ms);
+      clock.advance(ms);
       await turns();
     };
-    await pass(10_000);
+    await receiver.start();
+    await later(10_000);
     await park();
     await later(4_000);
     await park();
+    await later(999);
     expect(sent).toEqual([]);
-    await later(1_000);
+    await later(1);
     expect(sent).toMatchObject([{ count: 2 }]);
   });
 
