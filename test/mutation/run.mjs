@@ -22,7 +22,7 @@ const others = {
     "client/client",
   ),
   ...of(
-    "client/call-service-broken,client/call-service-time,client/client,client/report-request",
+    "client/call-service-broken,client/call-service-time,client/client,client/report-request,client/wrapped-fetch",
     "client/call-service",
   ),
   ...of("client/client,client/wrapped-fetch,client/html-page", "client/read-response"),
