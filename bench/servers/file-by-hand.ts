@@ -6,6 +6,7 @@ import { join } from "node:path";
 export interface Database {
   exec(sql: string): unknown;
   prepare(sql: string): { run(...values: unknown[]): unknown };
+  close(): unknown;
 }
 
 /**
