@@ -8,7 +8,7 @@ import { createClient, createReceiver, type Receiver } from "@reporthook/core";
 import { nodeHandler } from "@reporthook/core/node";
 import { createEmulator, type Emulator } from "@reporthook/emulator";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
-import { cli, cliJson, startCli } from "./process.ts";
+import { cli, cliJson, startCli, startOnTerminal } from "./process.ts";
 
 const secret = "0123456789abcdef0123456789abcdef";
 const customer = { customer: "c-1" };
@@ -100,6 +100,18 @@ describe("signed URLs", () => {
       expect(out).not.toContain("callback_token");
       await receiver.idle();
       expect(seen).toContainEqual(["report.complete", customer]);
+      const codes = (await receiver.health()).problems.map(({ code: of }) => of);
+      expect(codes).not.toContain("lost");
+    });
+
+    it("reporthook doctor on a terminal ends with a green headline, and says that the key was not checked", async () => {
+      const args = ["doctor", "--requests", "1", "--to", to, ...shop];
+      const colours = { ...env, REPORTS_URL: "", FORCE_COLOR: "1" };
+      const { code, text } = await startOnTerminal(args, { env: colours }).ended();
+      expect(code).toBe(0);
+      const headline =
+        "\u001b[32mReady for notifications\u001b[39m, if the app has the right API key.";
+      expect(text).toContain(headline);
     });
 
     it("reporthook doctor says that a token is missing", async () => {

@@ -128,9 +128,10 @@ function report(terminal: Terminal, findings: Findings, isKeyChecked: boolean): 
   }
   const warnings = warned === 0 ? "" : ` (${counted(warned, "warning", "warnings")})`;
   const ready = terminal.paint("green", "Ready for notifications");
-  const key = `, if the app has the right API key: ${program()} doctor --help explains --signed`;
-  const text = `${ready}${warnings}${isKeyChecked ? "" : key}.`;
-  terminal.emit(findings, ["", ...hang("", text, terminal)]);
+  const condition = isKeyChecked ? "" : ", if the app has the right API key";
+  const help = `${program()} doctor --help explains --signed, which checks the key.`;
+  const lines = isKeyChecked ? [] : hang("", help, terminal);
+  terminal.emit(findings, ["", `${ready}${warnings}${condition}.`, ...lines]);
 }
 
 function announcement(

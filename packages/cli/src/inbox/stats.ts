@@ -126,7 +126,8 @@ function statsLines(stats: Stats, terminal: Terminal): string[] {
   const now = Date.now();
   const states = processes.map(({ state }) => state);
   const gone = states.includes("silent") ? "gives a sign of life" : "runs";
-  const idle = failure !== undefined || states.includes("running") ? undefined : gone;
+  const none = `none ${gone}: nothing is verified or handled until the app runs`;
+  const isIdle = failure === undefined && !states.includes("running");
   const because = Object.entries(reasons).map(([code, count]) => `${count} ${code}`);
   const numbers = Object.entries(counts).map(([state, count]) => [state, String(count)] as const);
   return pairs(
@@ -136,12 +137,7 @@ function statsLines(stats: Stats, terminal: Terminal): string[] {
       ["oldest waiting", oldestWaitingMs === null ? "none" : inWords(oldestWaitingMs)],
       ["newest", newest === null ? "none" : newest.toISOString()],
       ["service", service],
-      [
-        "process",
-        idle === undefined
-          ? null
-          : `none ${idle}: nothing is verified or handled until the app runs`,
-      ],
+      ["process", isIdle ? none : null],
       ...processes.map((one) => ["process", processText(one, now)] as const),
       ["file", bytes === null ? null : `${(bytes / 1_048_576).toFixed(1)} MiB`],
     ],
