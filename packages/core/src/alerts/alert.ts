@@ -41,20 +41,19 @@ export interface Ending {
 /** The alert of a problem that is over. */
 export function over(receiver: string, told: Told, ending: Ending): Alert {
   const { code, reason, since, count } = told;
-  const { now, wallOffset } = ending;
   const { deleted, unknown } = deletedSince(told, ending);
-  const how = deleted > 0 ? "deleted" : "resolved";
-  const also = unknown > 0 ? `; ${unknown} of any reason were discarded since` : "";
   const what =
     deleted > 0
       ? `${counted(deleted, "parked delivery was", "parked deliveries were")} deleted at the end of the retention, to make room, or by a person`
       : endOf[code].replace("REASON", reason ?? "");
-  const title = `${receiver}: ${how} after ${inWords(now - since)}: ${what}${also}`;
+  const how = deleted > 0 ? "deleted" : "resolved";
+  const also = unknown > 0 ? `; ${unknown} of any reason were discarded since` : "";
+  const title = `${receiver}: ${how} after ${inWords(ending.now - since)}: ${what}${also}`;
   return {
     ...told,
     ...{ state: "resolved", receiver, title, text: `${title}.`, command: null, url: problemsUrl },
-    since: new Date(since + wallOffset),
-    count: deleted > 0 ? deleted : count === null ? null : 0,
+    since: new Date(since + ending.wallOffset),
+    count: deleted || (count === null ? null : 0),
   };
 }
 
@@ -71,15 +70,15 @@ function deletedSince(
   const discarded = acts
     .filter(({ act }) => act === "discard" && code.startsWith("parked"))
     .map(({ selection, at, count }) => ({
-      one: (code === "parked" && selection.reason) || null,
+      one: code === "parked" && selection.reason,
       ...{ at: at.getTime() - wallOffset, count },
     }));
-  const numberOf = (is: (one: string | null) => boolean): number =>
-    [...retained, ...discarded]
-      .filter(({ one, at }) => at >= since && is(one))
-      .reduce((sum, { count }) => sum + count, 0);
-  const deleted = numberOf((one) => one !== null && isMeant(one));
-  return { deleted, unknown: numberOf((one) => one === null) };
+  let [deleted, unknown] = [0, 0];
+  for (const { one, count } of [...retained, ...discarded].filter(({ at }) => at >= since)) {
+    if (!one) unknown += count;
+    else if (isMeant(one)) deleted += count;
+  }
+  return { deleted, unknown };
 }
 
 const endOf: Readonly<Record<Alert["code"], string>> = {

@@ -139,24 +139,25 @@ export class AlertWatcher implements Instrumentation {
   }
 
   /** The last acts of people; none if the inbox does not tell them: the alert then says less. */
-  async #acts(): Promise<LoggedAct[]> {
-    const { clock, inbox, name } = this.#watched;
-    const bounds = { clock, ms: keepMs, late: "The inbox gives no answer" };
-    return withTimeout(bounds, () => inbox.acts({ receiver: name, limit: maxActs })).catch(
-      () => [],
-    );
+  #acts(): Promise<LoggedAct[]> {
+    const { inbox, name } = this.#watched;
+    return this.#soon(() => inbox.acts({ receiver: name, limit: maxActs })).catch(() => []);
   }
 
   /** Keeps what was told, for other processes and the next one; a failure is made good with the next look. */
   async #keep(): Promise<void> {
-    const { clock, inbox, name } = this.#watched;
+    const { inbox, name } = this.#watched;
     const text = JSON.stringify(this.#told);
-    const bounds = { clock, ms: keepMs, late: "The inbox gives no answer" };
-    const keeping = withTimeout(bounds, () => inbox.keepNotes(name, { [toldKey]: text }));
+    const keeping = this.#soon(() => inbox.keepNotes(name, { [toldKey]: text }));
     this.#isUnkept = await keeping.then(
       () => false,
       () => true,
     );
+  }
+
+  #soon<T>(ask: () => Promise<T>): Promise<T> {
+    const late = "The inbox gives no answer";
+    return withTimeout({ clock: this.#watched.clock, ms: keepMs, late }, ask);
   }
 
   /** Resolves to whether it was sent; never rejects. */
