@@ -3,6 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import type { Benchmark, Effort, Group } from "./benchmark.ts";
+import { acts } from "./benchmarks/acts.ts";
 import { growth } from "./benchmarks/growth.ts";
 import { acknowledge, latency, sustained } from "./benchmarks/http.ts";
 import { withoutHttp, workers } from "./benchmarks/inbox.ts";
@@ -33,6 +34,7 @@ const benchmarks: readonly Benchmark[] = [
   peers,
   telemetry,
   reports,
+  acts,
   growth,
 ];
 
@@ -51,7 +53,7 @@ after each benchmark. Ctrl-C ends it with what was measured until then, a second
 
   rows           only what the report's first table shows
   NAME           only this benchmark, or only one group of it; nothing is written unless --out is given
-  --rounds N     so many rounds instead of ${efforts.full.rounds}; peers, reports and growth take no more than 3
+  --rounds N     so many rounds instead of ${efforts.full.rounds}; peers, reports, acts and growth take no more than 3
   --quick        few and short rounds, to see that everything runs
   --against DIR  also measures the packages of another checkout, in turns with these, and shows both side by side
   --profile DIR  has each process leave a CPU profile there

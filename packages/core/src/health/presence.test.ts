@@ -1,0 +1,254 @@
+import { setImmediate } from "node:timers/promises";
+import { testStages } from "@reporthook/test-support/jobs";
+import { manualClock } from "@reporthook/testing/internals";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import type { Inbox } from "../inbox/inbox.ts";
+import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
+import { systemClock } from "../lib/time/clock.ts";
+import { LivedClock } from "../lib/time/lived-clock.ts";
+import { realClock } from "../lib/time/real-timers.ts";
+import { Timekeeper } from "../lib/time/timekeeper.ts";
+import { EventCounters } from "./counters.ts";
+import { Lookout } from "./health.ts";
+import { NewsDesk } from "./news-desk.ts";
+import { Presence } from "./presence.ts";
+import { noteOf, validKey } from "./reports.ts";
+import type { ProcessReport } from "./situation.ts";
+
+const second = 1_000;
+const hour = 3_600_000;
+const day = 24 * hour;
+const { job } = testStages(() => "valid");
+
+/** A process on a memory inbox that does what `before` does before it keeps notes; `kept` has all that it was given to keep. */
+function processWith({
+  before = async () => {},
+  given = manualClock(1_000 * day),
+}: {
+  readonly before?: () => Promise<unknown>;
+  readonly given?: ReturnType<typeof manualClock>;
+} = {}) {
+  const kept: Parameters<Inbox["keepNotes"]>[1][] = [];
+  const store = memoryInbox();
+  const inbox: Inbox = Object.assign(memoryInbox(), {
+    notes: store.notes.bind(store),
+    keepNotes: async (...given: Parameters<Inbox["keepNotes"]>) => {
+      kept.push(given[1]);
+      await before();
+      await store.keepNotes(...given);
+    },
+  });
+  const clock = new LivedClock(given);
+  const of = { inbox, name: "reports", clock, time: new Timekeeper(clock, store) };
+  const desk = new NewsDesk(clock, false, false);
+  const counters = new EventCounters();
+  const presence = new Presence(of, desk, counters);
+  const reports = (): ProcessReport[] =>
+    kept.flatMap((notes) =>
+      Object.entries(notes).flatMap(([key, text]) =>
+        key.startsWith("now/process/") && text !== null ? JSON.parse(text) : [],
+      ),
+    );
+  const pass = async (ms: number): Promise<void> => {
+    given.advance(ms);
+    await setImmediate();
+  };
+  return { presence, of, desk, counters, kept, store, reports, given, pass };
+}
+
+async function begun(...given: Parameters<typeof processWith>) {
+  const one = processWith(...given);
+  const errors: unknown[] = [];
+  one.presence.begin((error) => errors.push(error));
+  await setImmediate();
+  return { ...one, errors };
+}
+
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+});
+
+describe("signs of life", () => {
+  it("a process gives a sign at once, and each 5 seconds, with the moment of each", async () => {
+    const { reports, pass, given } = await begun();
+    const start = given.now();
+    expect(reports()).toMatchObject([{ since: start, at: start, hasEnded: false }]);
+    await pass(5 * second - 1);
+    expect(reports()).toHaveLength(1);
+    await pass(1);
+    await pass(5 * second);
+    expect(reports().map(({ at }) => at - start)).toEqual([0, 5 * second, 10 * second]);
+    expect(new Set(reports().map(({ id }) => id)).size).toBe(1);
+  });
+
+  it("a process gives the next sign 5 seconds after the last began, at once if keeping it took longer", async () => {
+    const given = manualClock(1_000 * day);
+    let keepMs = 2 * second;
+    const { reports, pass } = await begun({ given, before: async () => given.advance(keepMs) });
+    expect(reports()).toHaveLength(1);
+    await pass(3 * second - 1);
+    expect(reports()).toHaveLength(1);
+    keepMs = 6 * second;
+    await pass(1);
+    expect(reports()).toHaveLength(2);
+    keepMs = 0;
+    await pass(0);
+    expect(reports()).toHaveLength(3);
+  });
+
+  it("a process tells what failed, and gives the next sign with what was not kept", async () => {
+    const full = new Error("the disk is full");
+    let failing = true;
+    const before = async (): Promise<void> => {
+      if (failing) throw full;
+    };
+    const { counters, desk, errors, pass, store, given } = await begun({ before });
+    counters.judged(job(), "valid");
+    desk.judged(job(), "valid");
+    await pass(5 * second);
+    expect(errors).toEqual([full, full]);
+    failing = false;
+    await pass(5 * second);
+    expect(errors).toHaveLength(2);
+    const notes = await store.notes("reports", "");
+    const number = Math.floor(given.now() / hour);
+    expect(Object.keys(notes)).toContainEqual(expect.stringMatching(`^hour/${number}/`));
+    expect(notes[validKey]).toBe("1");
+  });
+
+  it("a process keeps once that a signature was valid, and numbers of an hour that have changed", async () => {
+    const { counters, desk, kept, pass } = await begun();
+    expect(kept[0]).not.toHaveProperty(validKey);
+    desk.judged(job(), "invalid");
+    await pass(5 * second);
+    expect(kept[1]).not.toHaveProperty(validKey);
+    desk.judged(job(), "valid");
+    counters.judged(job(), "valid");
+    await pass(5 * second);
+    expect(kept[2]).toHaveProperty(validKey, "1");
+    expect(Object.keys(kept[2] ?? {})).toHaveLength(3);
+    await pass(5 * second);
+    expect(Object.keys(kept[3] ?? {})).toEqual([expect.stringMatching("^now/process/")]);
+  });
+
+  it("a process gives no sign after the event loop stood still, until it was told that it did", async () => {
+    const { reports, pass } = await begun();
+    const now = vi.spyOn(realClock, "now");
+    now.mockReturnValue(performance.now() + 9.9 * second);
+    await pass(5 * second);
+    expect(reports()).toHaveLength(2);
+    now.mockReturnValue(performance.now() + 20 * second);
+    await pass(5 * second);
+    expect(reports()).toHaveLength(2);
+    await pass(2 * second - 1);
+    expect(reports()).toHaveLength(2);
+    await pass(1);
+    expect(reports()).toHaveLength(3);
+  });
+
+  it("a process gives no sign while a test runner has replaced the timers, and the last one all the same", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
+    const given = { ...manualClock(), ...systemClock };
+    const clock = new LivedClock(systemClock);
+    expect(clock.isReplaced).toBe(true);
+    const { of, desk, counters, reports } = processWith({ given });
+    const presence = new Presence(
+      { ...of, clock, time: new Timekeeper(clock, of.inbox) },
+      desk,
+      counters,
+    );
+    presence.begin(() => {});
+    await setImmediate();
+    expect(reports()).toEqual([]);
+    await presence.end();
+    expect(reports()).toMatchObject([{ hasEnded: true }]);
+  });
+});
+
+describe("the end", () => {
+  it("Presence.end() tells that the process has ended, and plans no further sign", async () => {
+    const { presence, reports, pass } = await begun();
+    await presence.end();
+    expect(reports().map(({ hasEnded }) => hasEnded)).toEqual([false, true]);
+    await pass(60 * second);
+    await presence.end();
+    expect(reports()).toHaveLength(2);
+  });
+
+  it("Presence.end() tells nothing of a process that has not begun", async () => {
+    const { presence, kept } = processWith();
+    await presence.end();
+    expect(kept).toEqual([]);
+  });
+
+  it("Presence.end() comes after a sign that is being kept, which is then not followed by another", async () => {
+    let keep = (): void => {};
+    const before = (): Promise<void> => new Promise((resolve) => (keep = resolve));
+    const { presence, reports, pass } = await begun({ before });
+    const ended = presence.end();
+    await setImmediate();
+    expect(reports().map(({ hasEnded }) => hasEnded)).toEqual([false]);
+    keep();
+    await setImmediate();
+    expect(reports().map(({ hasEnded }) => hasEnded)).toEqual([false, true]);
+    keep();
+    await ended;
+    await pass(60 * second);
+    expect(reports()).toHaveLength(2);
+  });
+
+  it("Presence.end() resolves after a second if the inbox does not answer, and at once if it fails", async () => {
+    const hanging = await begun({ before: () => new Promise(() => {}) });
+    let hasEnded = false;
+    const ended = hanging.presence.end().then(() => (hasEnded = true));
+    await hanging.pass(second - 1);
+    expect(hasEnded).toBe(false);
+    await hanging.pass(1);
+    await ended;
+    const failing = await begun({ before: () => Promise.reject(new Error("full")) });
+    await failing.presence.end();
+    expect(failing.kept).toHaveLength(2);
+  });
+});
+
+describe("looks at the inbox", () => {
+  it("a process looks at each sixth sign, not at the last one, and forgets processes that were silent for over an hour", async () => {
+    const { presence, of, desk, kept, pass, given } = processWith();
+    const other = { ...desk.report(false), since: 0 };
+    const lookout = new Lookout(of, undefined, desk);
+    await of.inbox.keepNotes("reports", {
+      ...noteOf({ ...other, id: "old", at: given.now() - hour - 1 }),
+      ...noteOf({ ...other, id: "silent", at: given.now() - hour }),
+    });
+    kept.length = 0;
+    const looks = vi.spyOn(lookout, "health");
+    presence.lookout = lookout;
+    presence.begin(() => {});
+    for (let sign = 1; sign <= 7; sign++) {
+      await setImmediate();
+      await pass(5 * second);
+    }
+    expect(looks).toHaveBeenCalledTimes(2);
+    expect(kept[0]).toHaveProperty("now/process/old", null);
+    expect(kept[0]).not.toHaveProperty("now/process/silent");
+    await presence.end();
+    expect(looks).toHaveBeenCalledTimes(2);
+  });
+
+  it("a process forgets hours of over 30 days ago once it has run for an hour, and then each day", async () => {
+    const { pass, store, given } = await begun();
+    const number = Math.floor(given.now() / hour);
+    const [old, kept] = [`hour/${number - 30 * 24}/x`, `hour/${number - 30 * 24 + 2}/x`];
+    await store.keepNotes("reports", { [old]: "{}", [kept]: "{}" });
+    for (let sign = 0; sign < 719; sign++) await pass(5 * second);
+    expect(await store.notes("reports", "hour/")).toHaveProperty([old]);
+    await pass(5 * second);
+    expect(await store.notes("reports", "hour/")).toEqual({ [kept]: "{}" });
+    await store.keepNotes("reports", { [old]: "{}" });
+    for (let sign = 0; sign < 17_279; sign++) await pass(5 * second);
+    expect(await store.notes("reports", "hour/")).toHaveProperty([old]);
+    await pass(5 * second);
+    expect(await store.notes("reports", "hour/")).toEqual({});
+  });
+});
