@@ -88,6 +88,12 @@ describe("the page", () => {
       await page.getByRole("button", { name: /^Discard \d+ deliver/ }).click();
       await page.getByText(`${group?.count} deliver`).first().waitFor();
       await expect.poll(() => stage.receiver.inbox.list({ error: group?.error })).toEqual([]);
+      await page.goto(stage.url);
+      const acts = page.getByRole("region", { name: "Last acts" }).getByRole("listitem");
+      await expect.poll(() => acts.count()).toBe(1);
+      const [act] = await stage.receiver.inbox.acts();
+      expect(await acts.textContent()).toContain(`${act?.by} discarded ${group?.count} deliver`);
+      expect(await acts.textContent()).toContain(`error ${group?.error}`);
     }),
   );
 

@@ -2,7 +2,7 @@ import type { ReasonCode } from "@reporthook/core";
 import type { JSX } from "preact";
 import type { WireOverview } from "../../src/deliveries/wire.ts";
 import { AllOfReason } from "../all-of.tsx";
-import { count, reasonHint, reasonName } from "../labels.ts";
+import { count, deliveries, reasonHint, reasonName } from "../labels.ts";
 import { Ago, Copy, Moment, To } from "../parts.tsx";
 
 /** The problems, worst first: each with its command to copy, and parked deliveries with their errors and buttons. */
@@ -117,4 +117,36 @@ export function Processes({ processes }: Pick<WireOverview, "processes">): JSX.E
       </ul>
     </section>
   );
+}
+
+/** The last acts of people: who did what, to how many. */
+export function Acts({ acts }: Pick<WireOverview, "acts">): JSX.Element | null {
+  if (acts.length === 0) return null;
+  return (
+    <section aria-labelledby="acts">
+      <h2 id="acts">Last acts</h2>
+      <ul>
+        {acts.map(({ at, by, act, selection, count: number }) => (
+          <li key={`${at} ${act} ${by}`}>
+            <Moment at={at} /> (<Ago at={at} />
+            ): <bdi>{by ?? "the app"}</bdi> {done[act]} {deliveries(number)}{" "}
+            <bdi class="soft">{selectionText(selection)}</bdi>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+const done: Readonly<Record<WireOverview["acts"][number]["act"], string>> = {
+  release: "released",
+  retry: "retried",
+  discard: "discarded",
+  erase: "erased",
+};
+
+function selectionText({ unchangedSince: _, ...filters }: object & { unchangedSince?: unknown }) {
+  return Object.entries(filters)
+    .map(([name, value]) => `${name} ${value}`)
+    .join(", ");
 }

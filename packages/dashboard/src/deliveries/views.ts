@@ -25,6 +25,7 @@ import {
 const minuteMs = 60_000;
 const hourMs = 3_600_000;
 const mostGroups = 5;
+const mostActs = 5;
 /** A time without deliveries, for summaries that count no minutes. */
 export const noTime: Omit<SummaryQuery, "receiver"> = { from: new Date(0), until: new Date(0) };
 
@@ -48,6 +49,7 @@ export function createViews(source: Source, tell: TellView): Views {
     inbox.summary({ from: new Date(Date.now() - hourMs), until: new Date() }),
   );
   const groupsNow = throttle(() => inbox.errors());
+  const actsNow = throttle(() => inbox.acts({ limit: mostActs }));
   // The moment first: an act on the counted ones leaves later changes alone.
   const parkedNow = throttle(async () => {
     const { parked, parkedChangedAt } = await inbox.summary(noTime);
@@ -60,10 +62,11 @@ export function createViews(source: Source, tell: TellView): Views {
       const processes = (insideOf(source)?.lookout.processes ?? []).map(inSteps);
       const judged = { inbox: state, service, problems, processes };
       if (!state.ok) return tell({ ...nothing, ...judged }, false);
-      const [sum, hours, groups] = await Promise.all([summed(), hoursNow(), groupsNow()]);
+      const asked = [summed(), hoursNow(), groupsNow(), actsNow()] as const;
+      const [sum, hours, groups, acts] = await Promise.all(asked);
       const minutes = sum.minutes.map(barOfMinute);
       const errors = errorsOf(groups, sum.parked);
-      return tell({ ready, ...judged, counts, ...sum, minutes, hours, errors });
+      return tell({ ready, ...judged, counts, ...sum, minutes, hours, errors, acts });
     },
     list(query) {
       const length = lengthOf(query);
@@ -154,6 +157,7 @@ const nothing: Omit<
   errors: {},
   minutes: [],
   hours: [],
+  acts: [],
 };
 
 /** The query in the page's address, without parts that it does not understand. */

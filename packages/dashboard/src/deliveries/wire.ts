@@ -4,6 +4,7 @@ import type {
   EntryDetails,
   ErrorGroup,
   Health,
+  LoggedAct,
   Problem,
   ReasonCode,
   RequestCounts,
@@ -137,6 +138,8 @@ export interface WireOverview extends WireView {
   readonly minutes: readonly WireBar[];
   /** The events of each hour of the last 7 days, likewise. */
   readonly hours: readonly WireBar[];
+  /** The last acts of people, newest first. */
+  readonly acts: readonly Wire<LoggedAct>[];
 }
 
 /** The answer to an action. */
