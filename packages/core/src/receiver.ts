@@ -22,6 +22,7 @@ import {
   reserveName,
 } from "./inbox/receivers.ts";
 import { tryGet } from "./lib/safe-get.ts";
+import { settlesWithin } from "./lib/time/timeout.ts";
 import { assertKnownKeys, assertMs } from "./lib/validate.ts";
 import { watch } from "./observe/instrumentation.ts";
 import { Reporter } from "./observe/reporter.ts";
@@ -176,7 +177,9 @@ class OwnReceiver implements Receiver {
   async #end(timeoutMs: number): Promise<void> {
     const { clock, inbox } = this.#settings;
     const until = clock.now() + timeoutMs;
-    await this.#runner.close(timeoutMs);
+    // A report that is being asked for may be charged: its answer is kept.
+    const asked = settlesWithin(clock, timeoutMs, this.#known.asked());
+    await Promise.all([this.#runner.close(timeoutMs), asked]);
     this.#known.end();
     this.#reservation.release();
     const leftMs = Math.min(timeoutMs, until - clock.now());

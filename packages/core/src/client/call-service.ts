@@ -74,7 +74,9 @@ export async function callService(call: ServiceCall): Promise<ExpectedAnswer> {
     throw serviceFailure({ endpoint, redactor: createRedactor(key, secrets), byGlobal }, progress);
   });
   return await called.catch((error) => {
-    const { taken } = progress;
+    const { sent, taken } = progress;
+    // The app's own function gave no key, or one that can't be sent.
+    if (!sent && !call.signal?.aborted) Object.assign(error, { sent });
     const isEnough = call.statusOnly && !saysNothing(progress);
     if (!taken || !isEnough || call.signal?.aborted) throw error;
     return { status: taken, body: "" };

@@ -35,6 +35,23 @@ describe("health", () => {
     expect(health).toMatchObject({ newest: received, countedAt: new Date(clock.now()) });
   });
 
+  it("health() tells no event of the receiver's own as the newest notification", async () => {
+    const secrets = ["0123456789abcdef0123456789abcdef"];
+    const callback = { secrets, url: "https://app.example/hook", overdueMs: 60_000 };
+    const clock = manualClock();
+    const { receiver, send, seeAll } = setUp({ callback, clock });
+    seeAll();
+    await send("report");
+    const received = new Date(clock.now());
+    const { id } = await receiver.reports.request({ domains: ["example.com"] });
+    clock.advance(61_000);
+    await receiver.idle();
+    expect(await receiver.reports.settle(id, "complete")).toBe(true);
+    await receiver.idle();
+    expect(await receiver.inbox.counts()).toMatchObject({ handled: 3 });
+    expect((await receiver.health()).newest).toEqual(received);
+  });
+
   it("health() tells since when handlers fail and requests are overdue, not when somebody looked", async () => {
     const secrets = ["0123456789abcdef0123456789abcdef"];
     const callback = { secrets, url: "https://app.example/hook", overdueMs: 60_000 };
@@ -44,6 +61,8 @@ describe("health", () => {
       throw new Error("no");
     });
     receiver.on("report.overdue", () => {});
+    const later = { overdueMs: 60_500 };
+    await receiver.reports.request({ domains: ["example.com"] }, later);
     const { id } = await receiver.reports.request({ domains: ["example.com"] });
     clock.advance(61_000);
     await turns();

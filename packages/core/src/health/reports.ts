@@ -42,8 +42,10 @@ export async function lookAt(inbox: Inbox, receiver: string): Promise<Look> {
 
 async function overdueIn(inbox: Inbox, receiver: string, count: number): Promise<Overdue | null> {
   if (count === 0) return null;
-  const [oldest] = (await inbox.requests?.list({ receiver, state: "overdue", limit: 1 })) ?? [];
-  return oldest === undefined ? null : { count, since: oldest.dueAt };
+  // One that was asked for later may be due earlier.
+  const oldest = (await inbox.requests?.list({ receiver, state: "overdue", limit: 100 })) ?? [];
+  if (oldest.length === 0) return null;
+  return { count, since: Math.min(...oldest.map(({ dueAt }) => dueAt)) };
 }
 
 /** The note of a report; of one that is to be forgotten, null. */

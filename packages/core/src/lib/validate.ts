@@ -32,6 +32,12 @@ export function assertMs(name: string, given: unknown): void {
   assertOption(name, "milliseconds from 0", given, typeof given === "number" && given >= 0);
 }
 
+/** Throws a `TypeError` unless it is a span in whole milliseconds, after which a date is still one. */
+export function assertSpan(name: string, given: unknown): void {
+  const fits = Number.isSafeInteger(given) && Number(given) > 0 && Number(given) < 1e13;
+  assertOption(name, "whole milliseconds from 1", given, fits);
+}
+
 /** Throws a `TypeError` unless it is a number above zero, which may be Infinity. */
 export function assertPositive(name: string, unit: string, given: unknown): void {
   const fits = typeof given === "number" && given > 0;

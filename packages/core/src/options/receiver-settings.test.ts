@@ -138,6 +138,10 @@ describe("options", () => {
       { callback: { secrets: ["s".repeat(32)], require: "yes" } },
     ],
     [
+      "callback.overdueMs must be whole milliseconds from 1, not 9007199254740991",
+      { callback: { secrets: ["s".repeat(32)], overdueMs: Number.MAX_SAFE_INTEGER } },
+    ],
+    [
       "callback.required is no option; these are: secrets, require, url, overdueMs",
       { callback: { secrets: ["s".repeat(32)], required: true } },
     ],

@@ -14,7 +14,7 @@ import { redactorOf } from "../lib/text/redact.ts";
 import { type Clock, systemClock } from "../lib/time/clock.ts";
 import { LivedClock } from "../lib/time/lived-clock.ts";
 import { Timekeeper } from "../lib/time/timekeeper.ts";
-import { assertKnownKeys, fail, typeName } from "../lib/validate.ts";
+import { assertKnownKeys, assertSpan, fail, typeName } from "../lib/validate.ts";
 import { messages } from "../log-messages.ts";
 import type { Observe } from "../observe/hooks.ts";
 import { instrumentation, watch } from "../observe/instrumentation.ts";
@@ -215,11 +215,12 @@ function callbackOf(callback: CallbackOptions | undefined): CallbackOptions | un
     fail(`${option}.secrets[${index}]`, expected, given);
   }
   if (url !== undefined) checkRequestBase(`${option}.url`, url);
+  assertSpan(`${option}.overdueMs`, overdueMs);
   return {
     secrets: [...secrets],
     require: choice("callback.require", require, [false, true]),
     url,
-    overdueMs: wholeNumber("callback.overdueMs", overdueMs),
+    overdueMs,
   };
 }
 

@@ -8,6 +8,24 @@ import {
 } from "@reporthook/test-support/receiver-setup";
 import { manualClock } from "@reporthook/testing/internals";
 import { describe, expect, it } from "vitest";
+import { messages } from "../log-messages.ts";
+
+it('ack: "handled" answers 404 to a genuine notification at the URL of a request that it does not know', async () => {
+  const secrets = ["0123456789abcdef0123456789abcdef"];
+  const callback = { secrets, url: "https://app.example/hook" };
+  const earlier = setUp({ name: "mine", callback });
+  await earlier.receiver.reports.request({ domains: ["example.com"] });
+  const [asked] = earlier.emulator.reports.list();
+  await earlier.receiver.close();
+  const { emulator, receiver, lines } = setUp({
+    ...{ name: "mine", ack: "handled", callback: { secrets, require: true } },
+  });
+  receiver.on("report", () => {});
+  const notification = emulator.notification("report.complete");
+  const response = await receiver.fetch(new Request(asked?.webhookUrl ?? "", notification));
+  expect([response.status, await response.json()]).toMatchObject([404, { code: "not_found" }]);
+  expect(lines.map(({ message }) => message)).not.toContain(messages.expiredNotHeld);
+});
 
 describe("copies of one notification", () => {
   it('ack: "handled" runs the handlers once for copies at once, which are duplicates of the first', async () => {

@@ -95,6 +95,9 @@ export class InsideRequest {
       this.#reporter.settled(job, outcome);
       const refused = refusalAfter(outcome);
       if (refused !== null) return { refused };
+      if (outcome.to === "held" && outcome.reason.code === "no_token") {
+        return { refused: "not_found" };
+      }
       if (outcome.to === "held") {
         this.#expired({ id: job.id }, messages.expiredNotHeld);
         return { refused: "expired_signature" };

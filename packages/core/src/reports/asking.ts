@@ -4,7 +4,7 @@ import { responseIn } from "../client/service-response.ts";
 import { InvalidReportRequestError, ReporthookError } from "../errors.ts";
 import { newId } from "../inbox/id.ts";
 import type { StoredRequest } from "../inbox/request-store.ts";
-import { safeGet } from "../lib/safe-get.ts";
+import { safeGet, safeText } from "../lib/safe-get.ts";
 import { describe } from "../lib/text/describe.ts";
 import type { ReceiverClock } from "../lib/time/lived-clock.ts";
 import type { Requested } from "../observe/instrumentation.ts";
@@ -66,14 +66,17 @@ export async function askOnce(
     throw unsureCopy(error, id);
   };
   let answer: ServiceAnswer;
+  let isSent = false;
   try {
+    assertNotAborted(signal);
+    isSent = true;
     const given = await client.requestReport?.(
       { ...report, webhook_url: webhookUrl },
       { ...(signal !== undefined && { signal }), context: contextOf(request) },
     );
     answer = withoutToken(given, split(webhookUrl).token);
   } catch (error) {
-    if (earlier !== null || !isRefusal(error)) throw unsure(error, id);
+    if (earlier !== null || (isSent && !isRefusal(error))) throw unsure(error, id, signal);
     const deleted = (read: StoredRequest) => (read.state === "unconfirmed" ? null : read);
     await requests.change(request, deleted).catch(unrecorded);
     throw error;
@@ -81,6 +84,14 @@ export async function askOnce(
   const answered = (read: StoredRequest) => ({ ...confirmed(read, clock.wallNow()), answer });
   await requests.change(request, answered).catch(unrecorded);
   return { id, answer };
+}
+
+/** Throws the reason of an aborted signal, without the id of a request that it has ended before. */
+export function assertNotAborted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted !== true) return;
+  const { reason } = signal;
+  if (safeGet(reason, "requestId") === undefined) throw reason;
+  throw new DOMException(`${describe(reason)}; nothing was sent`, "AbortError");
 }
 
 /** The report and the context of a request as text: the same for equal ones. */
@@ -107,18 +118,20 @@ function isRefusal(error: unknown): boolean {
 }
 
 /** The error of a request that the service may have: the one that the client threw, unless it is another request's too. */
-function unsure(error: unknown, requestId: string): Error {
+function unsure(error: unknown, requestId: string, signal: AbortSignal | undefined): Error {
   // The reason of a signal may end several requests.
   const isOwn = error instanceof Error && Object.isExtensible(error) && !("requestId" in error);
   return isOwn
     ? Object.assign(error, { requestId, retryable: false })
-    : unsureCopy(error, requestId);
+    : unsureCopy(error, requestId, signal?.aborted);
 }
 
-function unsureCopy(cause: unknown, requestId: string): Error {
+function unsureCopy(cause: unknown, requestId: string, isAborted = false): Error {
   const message = `${describe(cause)}; the service may have request ${requestId}`;
   const code = cause instanceof ReporthookError ? cause.code : "service_failed";
-  const error = new ReporthookError(code, message, { cause });
+  const error = isAborted
+    ? new DOMException(message, safeText(cause, "name") ?? "AbortError")
+    : new ReporthookError(code, message, { cause });
   return Object.assign(error, { requestId, retryable: false });
 }
 

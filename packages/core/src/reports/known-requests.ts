@@ -25,6 +25,7 @@ export class KnownRequests {
   readonly #inbox: Inbox;
   readonly #receiver: string;
   readonly #clock: Pick<ReceiverClock, "now" | "wallNow">;
+  readonly #asking = new Set<Promise<unknown>>();
   #isClosed = false;
 
   constructor(inbox: Inbox, receiver: string, clock: Pick<ReceiverClock, "now" | "wallNow">) {
@@ -42,6 +43,18 @@ export class KnownRequests {
     if (requests === undefined) throw new TypeError(keepsNone);
     this.#assertOpen();
     return requests;
+  }
+
+  /** Makes a call whose answer is to be recorded; {@link asked} waits for it. */
+  async ask<T>(call: () => Promise<T>): Promise<T> {
+    const asking = call();
+    this.#asking.add(asking);
+    return asking.finally(() => this.#asking.delete(asking));
+  }
+
+  /** Resolves once all calls on their way have been answered. */
+  async asked(): Promise<void> {
+    await Promise.allSettled(this.#asking);
   }
 
   /** The receiver is closed: nothing is recorded any more, and nobody waits. */
@@ -82,18 +95,26 @@ export class KnownRequests {
   ): Promise<Brought | null> {
     const found = await this.find(requestId);
     if (found === null) return null;
+    const isByHand = verification === "settled";
     let repeats: string | null = null;
     let isNew = false;
     const request = await this.change(found, async (read) => {
-      repeats = await this.#whyNot(read, type, by, verification === "settled");
+      repeats = await this.#whyNot(read, type, by, isByHand);
       isNew = repeats === null && read.brought[type]?.by !== by;
-      return isNew ? brought(read, type, by, reportId, this.#clock) : read;
+      return isNew ? brought(read, type, { by, reportId, isByHand }, this.#clock) : read;
     });
     if (request === null) return null;
     if (isSettled(request)) this.waiting.wake();
     if (request.isErased === true) repeats ??= "no handler ran: the request was erased";
     const isAnotherEnd = isNew && isEnd(type) && type !== `report.${request.state}`;
     return { request, repeats, isAnotherEnd };
+  }
+
+  /** Whether a delivery has brought an event: one that was discarded before its handlers succeeded leaves it to others. */
+  async isTaken({ brought: by }: StoredRequest, type: EventType): Promise<boolean> {
+    const earlier = by[type];
+    if (earlier === undefined || earlier.done) return earlier !== undefined;
+    return (await this.#inbox.get(earlier.by, this.#receiver)) !== null;
   }
 
   /** Notes that the handlers of the delivery that brought an event have succeeded. */
@@ -150,8 +171,7 @@ export class KnownRequests {
     const isLate = type === "report.overdue" || (isOutdated && earlier === undefined);
     if (isLate && isSettled(request)) return `no handler ran: the request was ${request.state}`;
     if (earlier === undefined || earlier.by === by) return null;
-    // One that was discarded before its handlers succeeded leaves its event to others.
-    const isTaken = earlier.done || (await this.#inbox.get(earlier.by, this.#receiver)) !== null;
+    const isTaken = await this.isTaken(request, type);
     return isTaken ? `no handler ran: it repeats ${earlier.by}` : null;
   }
 }

@@ -64,8 +64,7 @@ async function settled(
   body: Uint8Array,
 ): Promise<boolean> {
   const type = `report.${status}` as const;
-  // The delivery that told it before was discarded.
-  const isFree = request.state === status && request.brought[type]?.done === false;
+  const isFree = request.state === status && !(await requests.isTaken(request, type));
   if (isSettled(request) && !isFree) return false;
   const { id, status: added } = await requests.tell(request, type, "settled", body);
   // The handle stage may have been first to bring it.

@@ -128,11 +128,11 @@ describe("asking", () => {
   });
 
   it("reports.request() never mixes two requests that were aborted by one signal", async () => {
-    const { reports, failWith } = make();
+    const { reports, sent, failWith } = make();
     const controller = new AbortController();
     failWith(() => new Promise(() => {}));
     const all = [1, 2].map(() => reports.request(report, { signal: controller.signal }));
-    await turns();
+    await turnUntil(() => sent.length === 2);
     controller.abort(new Error("the user left"));
     const ids = (await Promise.allSettled(all)).map(
       (one) => "reason" in one && one.reason.requestId,
@@ -144,6 +144,98 @@ describe("asking", () => {
     expect(String(error)).toContain("the user left");
     expect(error.requestId).toBeUndefined();
     expect(await reports.list()).toHaveLength(2);
+  });
+
+  it.each([
+    ["abort()", undefined, "AbortError"],
+    ["abort(text)", "enough", "AbortError"],
+    ["a timeout", new DOMException("late", "TimeoutError"), "TimeoutError"],
+  ])(
+    "reports.request() rejects each of two requests that %s has ended as aborted, with its own id",
+    async (_, reason, name) => {
+      const { reports, sent, failWith } = make();
+      const controller = new AbortController();
+      failWith(() => new Promise(() => {}));
+      const all = [1, 2].map(() => reports.request(report, { signal: controller.signal }));
+      await turnUntil(() => sent.length === 2);
+      controller.abort(reason);
+      const ends = await Promise.allSettled(all);
+      const errors = ends.map((end) => "reason" in end && end.reason);
+      expect(errors.map((error) => [error.name, error.retryable])).toEqual([
+        [name, false],
+        [name, false],
+      ]);
+      expect(new Set(errors.map((error) => error.requestId)).size).toBe(2);
+    },
+  );
+
+  it("reports.request() leaves nothing behind when it is aborted before it is sent", async () => {
+    const { reports, sent } = make();
+    const controller = new AbortController();
+    const { signal } = controller;
+    const asked = reports.request(report, { signal, idempotencyKey: "k" });
+    controller.abort();
+    await expect(asked).rejects.toMatchObject({ name: "AbortError" });
+    expect([sent, await reports.list()]).toEqual([[], []]);
+    expect((await reports.request(report, { idempotencyKey: "k" })).answer?.status).toBe(201);
+  });
+
+  it.each<[string, () => string | Promise<string>]>([
+    [
+      "throws",
+      () => {
+        throw new Error("vault");
+      },
+    ],
+    ["rejects", () => Promise.reject(new Error("vault"))],
+    ["returns nothing", () => ""],
+    ["returns one that no header can carry", () => "ключ"],
+  ])(
+    "reports.request() leaves nothing behind when the function for the API key %s",
+    async (_, fail) => {
+      let apiKey = fail;
+      const client = createClient({
+        baseUrl: "https://service.example",
+        apiKey: () => apiKey(),
+        fetch: async () => Response.json({}, { status: 201 }),
+      });
+      const { reports } = make({ client });
+      const error = await reports.request(report, { idempotencyKey: "k" }).catch((given) => given);
+      expect(error).toMatchObject({ sent: false });
+      expect(error.requestId).toBeUndefined();
+      expect(await reports.list()).toEqual([]);
+      apiKey = () => "key";
+      expect((await reports.request(report, { idempotencyKey: "k" })).answer?.status).toBe(201);
+    },
+  );
+
+  it("close() waits until a request on its way is answered, and keeps the answer", async () => {
+    const inbox = memoryInbox();
+    const { receiver, reports, sent, failWith } = make({ inbox });
+    let answer = (_: Response): void => {};
+    failWith(() => new Promise((resolve) => (answer = resolve)));
+    const asked = reports.request(report);
+    await turnUntil(() => sent.length === 1);
+    let isClosed = false;
+    const closing = receiver.close().then(() => (isClosed = true));
+    await turns();
+    expect(isClosed).toBe(false);
+    answer(Response.json({}, { status: 201 }));
+    expect((await asked).answer?.status).toBe(201);
+    await closing;
+  });
+
+  it("close() waits for a request on its way until the timeout alone", async () => {
+    const { receiver, reports, sent, failWith, emulator } = make();
+    failWith(() => new Promise(() => {}));
+    const asked = reports.request(report).catch((error: unknown) => error);
+    await turnUntil(() => sent.length === 1);
+    const closing = receiver.close({ timeoutMs: 5_000 });
+    await turns();
+    emulator.clock.advance(5_000);
+    await closing;
+    emulator.clock.advance(10_000);
+    void asked;
   });
 
   it("reports.request() leaves the error of the inbox as it is, for it may be that of other calls", async () => {
@@ -204,7 +296,9 @@ describe("asking", () => {
     expect(await says({ ack: "handled" })).toContain('ack: "stored"');
     const keepsNone = () => Object.assign(memoryInbox(), { requests: undefined });
     expect(await says({ inbox: keepsNone() })).toContain("keeps no requests");
-    expect(await says({}, { idempotencyKey: "" })).toContain("1 to 200 characters");
+    for (const idempotencyKey of ["", "a\ud800", "a\0b"]) {
+      expect(await says({}, { idempotencyKey })).toContain("1 to 200 characters");
+    }
     expect(await says({}, { overdueMs: 0 })).toContain("milliseconds from 1");
     expect(await says({}, { context: () => {} })).toContain("something that JSON can hold");
     expect(await says({}, { resend: true })).toContain("with resend");
@@ -449,6 +543,37 @@ describe("the end", () => {
     expect(await reports.settle(id, "complete")).toBe(true);
     await receiver.idle();
     expect(seen).toMatchObject([{ requestId: id }, { requestId: id }]);
+  });
+
+  it("reports.settle() has the handlers run once the delivery that brought the end was discarded, also if it was asked before", async () => {
+    const { receiver, reports, notify, seen } = make();
+    let fails = true;
+    receiver.on("report.complete", () => {
+      if (fails) throw new DoNotRetry("no");
+    });
+    const { id } = await reports.request(report);
+    const dead = await notify("complete");
+    await receiver.idle();
+    expect(await reports.settle(id, "complete")).toBe(false);
+    await receiver.idle();
+    expect(await receiver.inbox.counts()).toMatchObject({ handled: 0, dead: 1 });
+    await receiver.inbox.discard(dead);
+    fails = false;
+    expect(await reports.settle(id, "complete")).toBe(true);
+    await receiver.idle();
+    expect(seen.at(-1)).toMatchObject({ requestId: id, verification: "settled" });
+  });
+
+  it("reports.settle() does not say that the service has confirmed the request", async () => {
+    const { receiver, reports, notify, failWith } = make();
+    failWith(statusOf(500));
+    const error = await reports.request(report).catch((given: unknown) => given);
+    const { requestId: id } = error as { requestId: string };
+    expect(await reports.settle(id, "internal_error")).toBe(true);
+    expect(await reports.get(id)).toMatchObject({ state: "internal_error", confirmedAt: null });
+    await notify("complete");
+    await receiver.idle();
+    expect((await reports.get(id))?.confirmedAt).not.toBeNull();
   });
 
   it("reports.settle() tells one of two different ends at once, and its handlers alone run", async () => {

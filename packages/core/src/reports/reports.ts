@@ -4,13 +4,11 @@ import { reportBody } from "../client/report-request.ts";
 import { InvalidReportRequestError, ReporthookError } from "../errors.ts";
 import { checkChoice, checkText } from "../inbox/receiver-inbox.ts";
 import type { RequestStore, StoredRequest } from "../inbox/request-store.ts";
-import { safeGet } from "../lib/safe-get.ts";
-import { describe } from "../lib/text/describe.ts";
 import { realClock } from "../lib/time/real-timers.ts";
-import { assertKnownKeys, assertMs, assertOption } from "../lib/validate.ts";
+import { assertKnownKeys, assertMs, assertOption, assertSpan } from "../lib/validate.ts";
 import type { Reporter } from "../observe/reporter.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
-import { askOnce, newRequest } from "./asking.ts";
+import { askOnce, assertNotAborted, newRequest } from "./asking.ts";
 import type { KnownRequests } from "./known-requests.ts";
 import { found, storedReports } from "./looking.ts";
 import type { ReportRequests, RequestOptions } from "./reports-type.ts";
@@ -50,13 +48,14 @@ export function createReports(
     const context = given === undefined ? null : contextText("reports.request", given);
     const asked = checkedReport(report);
     assertNotAborted(signal);
-    return reporter.request(async (traceparent) => {
+    const ask = async (traceparent: string | undefined) => {
       await time.joinAndKeep();
       const content = { receiver: name, idempotencyKey, report: asked, context, traceparent };
       const made = newRequest(content, overdueMs, clock);
       const urlOf = (id: string) => callbacks.urlOfRequest(url, id);
       return askOnce(made, { resend, signal }, settings, requests, urlOf);
-    });
+    };
+    return requests.ask(() => reporter.request(ask));
   };
 
   const wait: ReportRequests["wait"] = async (id, options = {}) => {
@@ -103,22 +102,20 @@ function checkOptions(options: RequestOptions): void {
   assertKnownKeys("reports.request", options, known);
   const { idempotencyKey: key, overdueMs = 1, signal, resend = false } = options;
   checkChoice("reports.request: resend", resend);
-  const isKey = typeof key === "string" && key.length >= 1 && key.length <= 200;
+  // Others look alike to some stores.
+  const isText = typeof key === "string" && key.isWellFormed() && !key.includes("\0");
+  const isKey = isText && key.length >= 1 && key.length <= 200;
   const whose = `reports.request: idempotencyKey${resend ? ", with resend," : ""}`;
   const isLeftOut = key === undefined && !resend;
-  assertOption(whose, "a string of 1 to 200 characters", key, isKey || isLeftOut);
-  const isSpan = Number.isSafeInteger(overdueMs) && overdueMs > 0 && overdueMs < 1e13;
-  assertOption("reports.request: overdueMs", "milliseconds from 1", overdueMs, isSpan);
+  assertOption(
+    whose,
+    "a string of 1 to 200 characters, well-formed and without NUL",
+    key,
+    isKey || isLeftOut,
+  );
+  assertSpan("reports.request: overdueMs", overdueMs);
   const isSignal = signal === undefined || typeof signal?.throwIfAborted === "function";
   assertOption("reports.request: signal", "an AbortSignal", signal, isSignal);
-}
-
-/** Throws the reason of an aborted signal, without the id of a request that it has ended before. */
-function assertNotAborted(signal: AbortSignal | undefined): void {
-  if (signal?.aborted !== true) return;
-  const { reason } = signal;
-  if (safeGet(reason, "requestId") === undefined) throw reason;
-  throw new DOMException(`${describe(reason)}; nothing was sent`, "AbortError");
 }
 
 function waitedFor({ id, state }: StoredRequest, timeoutMs: number): ReporthookError {

@@ -91,8 +91,11 @@ export function isEnd(type: EventType): boolean {
 export function brought(
   request: StoredRequest,
   type: EventType,
-  by: string,
-  reportId: string | null,
+  {
+    by,
+    reportId,
+    isByHand,
+  }: { readonly by: string; readonly reportId: string | null; readonly isByHand: boolean },
   clock: Pick<ReceiverClock, "now" | "wallNow">,
 ): StoredRequest {
   // Of the others, each delivery is handled.
@@ -101,7 +104,9 @@ export function brought(
   const noted = { ...request, brought: events };
   const wallNow = clock.wallNow();
   if (type === "report.overdue") return told(noted, wallNow);
-  const known = confirmed({ ...noted, reportId: request.reportId ?? reportId }, wallNow);
+  const identified = { ...noted, reportId: request.reportId ?? reportId };
+  // A person may know that the service never had it.
+  const known = isByHand ? identified : confirmed(identified, wallNow);
   const { dates } = known;
   if (type === "report.processing") {
     const processingAt = dates.processingAt ?? wallNow;

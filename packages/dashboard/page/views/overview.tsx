@@ -6,7 +6,7 @@ import { count, deliveries, stateLabels, total } from "../labels.ts";
 import { useLive } from "../live.ts";
 import { Ago, Loading, NoDelivery, StateBadge, To } from "../parts.tsx";
 import { Chart } from "./charts.tsx";
-import { Acts, Problems, Processes } from "./problems.tsx";
+import { LastActs, Problems, Processes } from "./problems.tsx";
 
 /** The overview: problems first, then the numbers. */
 export function Overview(): JSX.Element {
@@ -44,7 +44,7 @@ function Known({ overview }: { readonly overview: WireOverview }): JSX.Element {
       {problems.length === 0 && total(counts) === 0 && <NoDelivery />}
       <States overview={overview} />
       <Chart minutes={minutes} hours={hours} />
-      <Acts acts={acts} />
+      <LastActs acts={acts} />
       <Processes processes={processes} />
     </>
   );

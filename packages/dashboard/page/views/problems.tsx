@@ -120,7 +120,7 @@ export function Processes({ processes }: Pick<WireOverview, "processes">): JSX.E
 }
 
 /** The last acts of people: who did what, to how many. */
-export function Acts({ acts }: Pick<WireOverview, "acts">): JSX.Element | null {
+export function LastActs({ acts }: Pick<WireOverview, "acts">): JSX.Element | null {
   if (acts.length === 0) return null;
   return (
     <section aria-labelledby="acts">

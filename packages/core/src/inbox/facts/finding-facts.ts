@@ -24,7 +24,7 @@ export function factsOf(
     if (stored.receiver !== receiver) continue;
     const { state, reason, changedAt, arrivedAt, announcedAt } = stored;
     counts[state]++;
-    newest = Math.max(newest, stored.receivedAt);
+    if (isNotification(stored)) newest = Math.max(newest, stored.receivedAt);
     if (isWaiting(state)) first.waiting = Math.min(first.waiting, arrivedAt);
     if (state === "received") first.unverified = Math.min(first.unverified, arrivedAt);
     if (isFailing(stored) && ++failing <= comparedErrors) errors.push(stored.lastError ?? "");
@@ -46,6 +46,11 @@ export function factsOf(
     expiring: expiring === 0 ? null : expiringOf(expiring, first, retention),
     failing: failing === 0 ? null : { count: failing, error: mostFrequent(errors) },
   };
+}
+
+/** Whether it came from outside: the receiver stores some itself. */
+function isNotification({ type, verification }: StoredDelivery): boolean {
+  return type !== "report.overdue" && verification !== "settled";
 }
 
 /** The fact of so many parked deliveries that were announced, by the first times of them. */
