@@ -43,15 +43,15 @@ const others = {
     ...["inbox/facts/finding-facts", "inbox/facts/hours"],
     ...["inbox/memory/memory-requests", "inbox/memory/waiting"],
   ),
-  ...of("test/mutation/mount.test.ts", "http/fetch", "http/node-handler"),
+  ...of("test/mutation/mount.test.ts", "http/fetch", "http/node-handler", "http/node-shutdown"),
   ...of(
     "test/mutation/mount.test.ts,receiver,receiver-limits",
     "http/answer",
     "receive/read-request",
   ),
   ...of(
-    "test/mutation/mount.test.ts,http/fetch,http/node-handler,test/adapters/mount-parsers.test.ts",
-    "http/incoming",
+    "test/mutation/mount.test.ts,http/fetch,http/node-handler,test/adapters/mount-parsers.test.ts,test/adapters/mock-requests.test.ts",
+    ...["http/incoming", "http/node-body"],
   ),
   ...of(`receiver-handle,${life},receiver`, "handle/handlers", "inbox/receiver-inbox"),
   ...of(`${life},receiver-before-ack,receiver-handle`, "receive/inside-request"),
@@ -85,8 +85,10 @@ const others = {
     ...["reports/asking", "reports/known-requests", "reports/looking", "reports/overdue-sweep"],
     ...["reports/request", "reports/waiting-calls"],
   ),
-  ...of("http/node-shutdown,http/node-handler,receiver-close", "http/connections"),
-  ...of("http/node-handler", "http/node-body"),
+  ...of(
+    "http/node-shutdown,http/node-handler,receiver-close,test/mutation/mount.test.ts",
+    ...["http/closed-server", "http/connections"],
+  ),
   ...of("client/client,client/call-service", "client/authorizer"),
   ...of(
     "client/call-service,client/call-service-broken,client/call-service-time,client/wrapped-fetch",

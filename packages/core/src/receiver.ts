@@ -180,6 +180,7 @@ class OwnReceiver implements Receiver {
     // A report that is being asked for may be charged: its answer is kept.
     const asked = settlesWithin(clock, timeoutMs, this.#known.asked());
     await Promise.all([this.#runner.close(timeoutMs), asked]);
+    this.#connections.cut();
     this.#known.end();
     this.#reservation.release();
     const leftMs = Math.min(timeoutMs, until - clock.now());

@@ -1,9 +1,14 @@
 import { InFlight, type InFlightItem } from "../lib/in-flight.ts";
 import { type Clock, setUnrefTimeout } from "../lib/time/clock.ts";
+import { realClock } from "../lib/time/real-timers.ts";
+import { endConnections, latest, type NodeConnection, type NodeServer } from "./closed-server.ts";
 import type { Incoming } from "./incoming.ts";
 
 /** Milliseconds that a connection of a closed server is waited for after its last delivery. */
 const latelyMs = 5_000;
+
+/** Milliseconds in which the last answers of a session arrive. */
+const lastMs = 500;
 
 /** The option of `close` that `shutdown` adds. */
 export const serverEnd: unique symbol = Symbol.for("reporthook.serverEnd");
@@ -20,41 +25,6 @@ export interface CloseOptions {
   readonly [serverEnd]?: ServerEnd;
 }
 
-/** The members used of a server of Node, HTTP/1 or 2. */
-export interface NodeServer {
-  readonly listening: boolean;
-  listenerCount(event: string): number;
-  prependListener(event: "request", listener: (req: NodeRequest, res: NodeAnswer) => void): unknown;
-  prependListener(event: "stream", listener: (stream: NodeStream) => void): unknown;
-}
-
-/** The members used of a request of Node. */
-interface NodeRequest {
-  readonly httpVersionMajor: number;
-  readonly socket?: object;
-  readonly stream?: NodeStream;
-}
-
-interface NodeStream {
-  readonly session?: NodeConnection | undefined;
-}
-
-interface NodeAnswer {
-  readonly headersSent: boolean;
-  shouldKeepAlive: boolean;
-}
-
-/** A socket of HTTP/1, or a session of HTTP/2. */
-interface NodeConnection {
-  readonly server?: NodeServer | undefined;
-  readonly destroyed: boolean;
-  getMaxListeners(): number;
-  setMaxListeners(max: number): unknown;
-  once(event: "close", listener: () => void): unknown;
-  /** A session answers what has come, and the sender knows that the rest was not taken. */
-  close?(): void;
-}
-
 /** A request on its way to the answer. */
 interface SeenRequest extends InFlightItem {
   readonly deciding: Promise<unknown>;
@@ -68,18 +38,6 @@ interface SeenConnection extends InFlightItem {
   /** The number of requests that are not answered yet. */
   running: number;
   deliveredAt: number;
-}
-
-/** The last request of each connection, to any receiver or route: Node sends no answer after one that ends the connection. */
-const latest = new WeakMap<object, object>();
-
-/** The connection of a request of Node: its socket, or the session that it shares. */
-export function connectionOf({
-  httpVersionMajor,
-  socket,
-  stream,
-}: NodeRequest): object | undefined {
-  return httpVersionMajor > 1 ? stream?.session : socket;
 }
 
 /** The requests on their way, and the connections that they come on: `close` waits for those of closed servers, and has them end. */
@@ -174,6 +132,15 @@ export class Connections {
     this.#clock.clearTimeout(this.#timer);
   }
 
+  /** Breaks, in a moment, the sessions of closed servers on which a stream stays open: they would keep the process. */
+  cut(): void {
+    const open = [...this.#open].filter(({ of, server }) => of.close && !server.listening);
+    const cut = (): void => {
+      for (const { of } of open) of.destroy();
+    };
+    if (open.length > 0) setUnrefTimeout(realClock, cut, lastMs);
+  }
+
   /** Milliseconds until it is quiet if nothing happens; infinite while something has to. */
   #busyMs(): number {
     if (this.#holds > 0) return Number.POSITIVE_INFINITY;
@@ -220,28 +187,4 @@ export class Connections {
     if (this.#closing) of.close?.();
     return seen;
   }
-}
-
-const ending = new WeakSet<object>();
-
-/** Has the answers of all routes of a server end their connections as soon as it listens no longer. */
-export function endConnections(server: NodeServer): void {
-  if (ending.has(server)) return;
-  ending.add(server);
-  const answers = new WeakMap<object, NodeAnswer>();
-  // Where nothing asks for requests, a listener would have HTTP/2 make them.
-  if (server.listenerCount("request") > 0) {
-    server.prependListener("request", ({ httpVersionMajor, socket }, res) => {
-      if (httpVersionMajor > 1 || socket === undefined) return;
-      latest.set(socket, res);
-      if (server.listening) return;
-      const earlier = answers.get(socket);
-      if (earlier?.headersSent === false) earlier.shouldKeepAlive = true;
-      answers.set(socket, res);
-      res.shouldKeepAlive = false;
-    });
-  }
-  server.prependListener("stream", ({ session }) => {
-    if (!server.listening) session?.close?.();
-  });
 }

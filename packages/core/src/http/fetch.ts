@@ -1,5 +1,5 @@
 import { tryGet } from "../lib/safe-get.ts";
-import { connectionOf } from "./connections.ts";
+import { connectionOf } from "./closed-server.ts";
 import {
   type Answer,
   alreadyRead,

@@ -1,7 +1,7 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
-import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
+import type { Http2ServerRequest, Http2ServerResponse, ServerHttp2Stream } from "node:http2";
 import { Readable } from "node:stream";
-import { connectionOf } from "./connections.ts";
+import { connectionOf } from "./closed-server.ts";
 import {
   type Answer,
   type BodyReading,
@@ -27,6 +27,8 @@ export interface AlreadyParsed extends KeptBody {
 
 /** Milliseconds that a refused sender may continue to send, so that it can read the answer. */
 const lingerMs = 500;
+/** NGHTTP2_NO_ERROR: the answer is complete, and the rest of the request is not needed. */
+const noError = 0;
 
 /**
  * A handler for `http.createServer`: answers everything that reaches it.
@@ -134,7 +136,7 @@ export function send(req: NodeRequest, response: NodeResponse, answer: Answer): 
 
 /**
  * The answer's body. To close the connection, it is a stream that ends once the sender has stopped sending: an earlier close
- * would reset the connection, and lose the answer.
+ * would reset the connection, and lose the answer. A stream of HTTP/2 is closed after the answer, or it would keep its session.
  *
  * @example
  * const answer = receiver.mount();
@@ -146,9 +148,18 @@ export function send(req: NodeRequest, response: NodeResponse, answer: Answer): 
  * });
  */
 export function bodyOf(req: NodeRequest, { headers, body }: Answer): string | Readable {
-  if (headers["Connection"] !== "close" || req.complete || req.destroyed || !isStream(req))
-    return body;
+  if (req.complete || req.destroyed || !isStream(req)) return body;
+  if (req.httpVersionMajor > 1) closeAfterAnswer((req as Http2ServerRequest).stream);
+  if (headers["Connection"] !== "close") return body;
   return Readable.from(lingering(req, body), { objectMode: false });
+}
+
+function closeAfterAnswer(stream: ServerHttp2Stream): void {
+  stream.once("finish", () =>
+    setImmediate(() => {
+      if (!stream.readableEnded) stream.close(noError);
+    }),
+  );
 }
 
 async function* lingering(req: NodeRequest, body: string): AsyncGenerator<string> {

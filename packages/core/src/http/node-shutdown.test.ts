@@ -263,6 +263,46 @@ describe("shutting down", () => {
     expect(seen).toHaveLength(2);
   });
 
+  it.each([
+    [408, "{", { bodyMs: 50 }],
+    [413, `{${"x".repeat(300_000)}`, {}],
+  ] as const)(
+    "shutdown() ends a session of HTTP/2 whose sender was refused with %s and did not end its request",
+    async (refused, body, limits) => {
+      const { receiver } = setUp({ client: valid, limits });
+      const server = createHttp2Server(nodeHandler(receiver)).listen(0, "127.0.0.1");
+      await once(server, "listening");
+      const session = connectHttp2(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+      onTestFinished(() => session.destroy());
+      const { stream, status } = begin(session, "valid");
+      stream.on("error", () => {});
+      stream.write(body);
+      expect(await status).toBe(refused);
+      const closed = new Promise((resolve) => server.once("close", resolve));
+      await shutdown(server, receiver);
+      await closed;
+    },
+  );
+
+  it("shutdown() breaks a session of HTTP/2 on which another route stays open, once the receiver is closed", async () => {
+    const { receiver } = setUp({ client: valid });
+    const handler = nodeHandler(receiver);
+    const server = createHttp2Server((req, res) => {
+      if (req.url === path) void handler(req, res);
+    }).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const session = connectHttp2(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    session.on("error", () => {});
+    onTestFinished(() => session.destroy());
+    session.request({ ":path": "/stays" }).on("error", () => {});
+    const { stream, status } = begin(session, "valid");
+    stream.end(report);
+    expect(await status).toBe(200);
+    const closed = once(session, "close");
+    await shutdown(server, receiver, { timeoutMs: 100 });
+    await closed;
+  });
+
   it("shutdown() closes each of several receivers on a server, which answers for those that are still open", async () => {
     const { receiver, server } = await serve();
     const sender = new Sender(server);

@@ -1,13 +1,8 @@
 import { Server } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { assertMs, typeName } from "../lib/validate.ts";
-import {
-  type CloseOptions,
-  endConnections,
-  type NodeServer,
-  type ServerEnd,
-  serverEnd,
-} from "./connections.ts";
+import { endConnections, type NodeServer } from "./closed-server.ts";
+import { type CloseOptions, type ServerEnd, serverEnd } from "./connections.ts";
 
 /** Milliseconds that kept connections have to ask once more. */
 const keptMs = 5_000;
