@@ -136,6 +136,19 @@ describe("backups", () => {
     await app.end();
   });
 
+  it.each(["file:copy.db", "sqlite:copy", "https://copy.example/db", ":memory:", "", "undefined"])(
+    "backup() refuses %j, which names no file",
+    async (file) => {
+      const { inbox, put, end } = fixture(sqliteInbox(newPath()));
+      await put();
+      const before = readdirSync(".");
+      await expect(inbox.backup?.(file)).rejects.toThrow(TypeError);
+      await expect(inbox.backup?.(file)).rejects.toThrow("backup takes the path of a file");
+      expect(readdirSync(".")).toEqual(before);
+      await end();
+    },
+  );
+
   it.each<readonly [what: string, file: (path: string) => string]>([
     ["its own file", (path) => path],
     ["another spelling of it", (path) => relative(".", path)],

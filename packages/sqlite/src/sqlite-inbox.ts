@@ -31,7 +31,7 @@ import type {
 import { describe, ErrorGroups, PruneCount } from "@reporthook/core/store";
 import { copyDatabase } from "./database/backup.ts";
 import { loadFound } from "./database/driver.ts";
-import { type SqliteInboxOptions, storeOptionsOf } from "./main-thread/options.ts";
+import { checkPath, type SqliteInboxOptions, storeOptionsOf } from "./main-thread/options.ts";
 import { ThreadClient } from "./main-thread/thread-client.ts";
 import { type CountsByKind, countsByState, requestCounts, sumOfCounts } from "./protocol/counts.ts";
 import type { RequestCall, StoreOptions, ThreadCall } from "./protocol/protocol.ts";
@@ -175,6 +175,7 @@ class SqliteInbox implements Inbox {
   }
 
   async backup(file: string, { overwrite = false } = {}): Promise<void> {
+    checkPath("backup", file);
     copyDatabase(loadFound(this.#store.driver), this.#store.path, file, overwrite);
   }
 

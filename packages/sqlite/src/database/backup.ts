@@ -9,7 +9,7 @@ import {
   rmSync,
   statSync,
 } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { ReporthookError } from "@reporthook/core";
 import { type Driver, inboxFailed } from "./driver.ts";
 
@@ -22,7 +22,8 @@ import { type Driver, inboxFailed } from "./driver.ts";
  */
 export function copyDatabase(driver: Driver, path: string, file: string, overwrite: boolean): void {
   const exists = `${file} exists: name another file, or say that it may be overwritten`;
-  const part = `${file}.part-${process.pid}`;
+  // SQLite may take another name for a URL.
+  const part = resolve(`${file}.part-${process.pid}`);
   try {
     if (isOwn(path, file)) {
       throw inboxFailed(`${file} is a file of the inbox itself: name another file`);
