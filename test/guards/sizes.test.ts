@@ -27,7 +27,7 @@ const maxLines = {
   "core/src/inbox/memory": 820,
   "sqlite/src": 7_155,
   "cli/src": 4_778,
-  "dashboard/src": 1_699,
+  "dashboard/src": 1_662,
   "dashboard/page": 2_715,
 };
 
