@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import type { WireBar, WireOverview } from "../../src/deliveries/wire.ts";
+import type { WireOverview } from "../../src/deliveries/wire.ts";
 import { count } from "../labels.ts";
 import { useNow, utcTime } from "../parts.tsx";
 
@@ -10,7 +10,13 @@ const height = 100;
 
 const outcomes = ["handled", "waiting", "parked", "rejected"] as const;
 
-type Outcomes = Record<(typeof outcomes)[number], number>;
+type Outcome = (typeof outcomes)[number];
+
+/** The outcomes by the names of what is counted: states, and of hours the events that led to them. */
+const outcomeOf: Readonly<Record<string, Outcome>> = {
+  ...{ received: "waiting", verified: "waiting", handled: "handled" },
+  ...{ held: "parked", dead: "parked", rejected: "rejected" },
+};
 
 /** A span of time: how many bars it has, and how long each is. */
 interface Span {
@@ -26,12 +32,8 @@ const spans: readonly Span[] = [
   { name: "7 d", title: "Ended per 6 hours", bars: 28, barMs: 6 * hourMs },
 ];
 
-/** One bar of the chart. */
-interface Bar {
-  /** The beginning, in milliseconds. */
-  readonly at: number;
-  readonly numbers: Outcomes;
-}
+/** One bar of the chart; it begins at a time in milliseconds. */
+type Bar = { readonly at: number } & Record<Outcome, number>;
 
 /** The last hour, day or week; it moves on although nothing comes. */
 export function Chart({ minutes, hours }: Pick<WireOverview, "minutes" | "hours">): JSX.Element {
@@ -41,12 +43,8 @@ export function Chart({ minutes, hours }: Pick<WireOverview, "minutes" | "hours"
   const now = useNow(barMs);
   const first = now - (span.bars - 1) * barMs;
   const bars = barsOf(chosen === 0 ? minutes : hours, barMs).filter(({ at }) => at >= first);
-  const most = Math.max(0, ...bars.map(({ numbers }) => sum(Object.values(numbers))));
-  const sums = outcomes.map((name) => {
-    const all = sum(bars.map(({ numbers }) => numbers[name]));
-    return { name, text: `${count(all)} ${name}` };
-  });
-  const text = sums.map((one) => one.text).join(", ");
+  const most = Math.max(0, ...bars.map((bar) => sum(outcomes.map((name) => bar[name]))));
+  const sums = outcomes.map((name) => `${count(sum(bars.map((bar) => bar[name])))} ${name}`);
   return (
     <figure>
       <fieldset>
@@ -67,9 +65,9 @@ export function Chart({ minutes, hours }: Pick<WireOverview, "minutes" | "hours"
         <strong>{title}</strong>
         <p>
           Last {span.name}:{" "}
-          {sums.map((one, index) => (
-            <span key={one.name} class={`as-${one.name}`}>
-              {one.text}
+          {outcomes.map((name, index) => (
+            <span key={name} class={`as-${name}`}>
+              {sums[index]}
               {index < sums.length - 1 && ", "}
             </span>
           ))}
@@ -79,15 +77,10 @@ export function Chart({ minutes, hours }: Pick<WireOverview, "minutes" | "hours"
         viewBox={`0 0 ${span.bars} ${height}`}
         preserveAspectRatio="none"
         role="img"
-        aria-label={`${title}. Last ${span.name}: ${text}`}
+        aria-label={`${title}. Last ${span.name}: ${sums.join(", ")}`}
       >
-        {bars.map(({ at, numbers }) => (
-          <Stack
-            key={at}
-            numbers={numbers}
-            x={Math.round((at - first) / barMs)}
-            most={Math.max(1, most)}
-          />
+        {bars.map((bar) => (
+          <Stack key={bar.at} bar={bar} x={Math.round((bar.at - first) / barMs)} most={most} />
         ))}
       </svg>
       <p class="axis">
@@ -101,15 +94,17 @@ export function Chart({ minutes, hours }: Pick<WireOverview, "minutes" | "hours"
 }
 
 /** Adds up what belongs to one bar. */
-function barsOf(all: readonly WireBar[], barMs: number): Bar[] {
+function barsOf(all: WireOverview["minutes" | "hours"], barMs: number): Bar[] {
   const found = new Map<number, Bar>();
   for (const one of all) {
     const at = Math.floor(new Date(one.at).getTime() / barMs) * barMs;
-    const bar = found.get(at) ?? {
-      at,
-      numbers: { handled: 0, waiting: 0, parked: 0, rejected: 0 },
-    };
-    for (const name of outcomes) bar.numbers[name] += one[name];
+    const bar = found.get(at) ?? { at, handled: 0, waiting: 0, parked: 0, rejected: 0 };
+    for (const [name, number] of Object.entries(one.counts)) {
+      const outcome = outcomeOf[name.split("/", 1)[0] ?? ""];
+      // In an hour it was an event: it has gone on.
+      const isOver = name === "verified" && barMs >= hourMs;
+      if (outcome !== undefined && !isOver) bar[outcome] += number;
+    }
     found.set(at, bar);
   }
   return [...found.values()];
@@ -119,19 +114,15 @@ function sum(numbers: readonly number[]): number {
   return numbers.reduce((all, one) => all + one, 0);
 }
 
-/** The outcomes of one bar, one on the other. */
-function Stack({
-  numbers,
-  x,
-  most,
-}: Pick<Bar, "numbers"> & { readonly x: number; readonly most: number }): JSX.Element {
+/** The outcomes of one bar, one on the other; `most` is the number of the highest. */
+function Stack({ bar, x, most }: { readonly bar: Bar; readonly x: number; readonly most: number }) {
   let y = height;
   return (
     <g>
       {outcomes.map((name) => {
-        const tall = (numbers[name] / most) * height;
+        if (bar[name] === 0) return null;
+        const tall = (bar[name] / most) * height;
         y -= tall;
-        if (tall === 0) return null;
         return (
           <rect key={name} class={`as-${name}`} x={x + 0.15} y={y} width="0.7" height={tall} />
         );
@@ -141,13 +132,7 @@ function Stack({
 }
 
 /** The numbers of the chart, for who can't see it. */
-function Table({
-  bars,
-  span,
-}: {
-  readonly bars: readonly Bar[];
-  readonly span: Span;
-}): JSX.Element {
+function Table({ bars, span }: { readonly bars: readonly Bar[]; readonly span: Span }) {
   return (
     <details>
       <summary>As a table</summary>
@@ -163,11 +148,11 @@ function Table({
           </tr>
         </thead>
         <tbody>
-          {bars.map(({ at, numbers }) => (
-            <tr key={at}>
-              <th scope="row">{startOf(at, span)}</th>
+          {bars.map((bar) => (
+            <tr key={bar.at}>
+              <th scope="row">{startOf(bar.at, span)}</th>
               {outcomes.map((name) => (
-                <td key={name}>{count(numbers[name])}</td>
+                <td key={name}>{count(bar[name])}</td>
               ))}
             </tr>
           ))}

@@ -1,15 +1,14 @@
 import type {
-  Counts,
   Entry,
   EntryDetails,
   ErrorGroup,
   Health,
+  Hour,
   LoggedAct,
-  Problem,
   ReasonCode,
   RequestCounts,
   RequestRecord,
-  State,
+  Summary,
 } from "@reporthook/core";
 import type { InboxProcess } from "@reporthook/core/store";
 
@@ -108,36 +107,18 @@ export interface WireReportOne extends WireView {
   readonly deliveries: readonly WireEntry[] | null;
 }
 
-/** The notifications of a minute, or the events of an hour, by outcome. */
-export interface WireBar {
-  /** The beginning. */
-  readonly at: string;
-  readonly handled: number;
-  readonly waiting: number;
-  readonly parked: number;
-  readonly rejected: number;
-}
-
-/** `api/overview`. */
-export interface WireOverview extends WireView {
-  readonly ready: boolean;
-  readonly inbox: Health["inbox"];
-  readonly service: Health["service"];
-  /** The problems, worst first. */
-  readonly problems: readonly Wire<Problem>[];
+/** `api/overview`; of an inbox that fails without what it has. */
+export interface WireOverview
+  extends WireView,
+    Wire<Pick<Health, "ready" | "inbox" | "service" | "problems" | "counts">>,
+    /** Received in the last hour. */
+    Wire<Summary> {
   /** Of those on the inbox in the last hour. */
   readonly processes: readonly Wire<InboxProcess>[];
-  readonly counts: Counts;
-  readonly oldest: Readonly<Record<State, string | null>>;
-  readonly parked: Readonly<Partial<Record<ReasonCode, number>>>;
-  /** When a parked one changed last, as they were counted; null without any. */
-  readonly parkedChangedAt: string | null;
   /** The largest groups of equal errors of each reason. */
   readonly errors: Readonly<Partial<Record<ReasonCode, readonly WireGroup[]>>>;
-  /** The notifications received in each of the last 60 minutes, those with nothing left out. */
-  readonly minutes: readonly WireBar[];
-  /** The events of each hour of the last 7 days, likewise. */
-  readonly hours: readonly WireBar[];
+  /** Of the last 7 days. */
+  readonly hours: readonly Wire<Hour>[];
   /** The last acts of people, newest first. */
   readonly acts: readonly Wire<LoggedAct>[];
 }
