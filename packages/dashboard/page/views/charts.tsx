@@ -2,7 +2,7 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { WireOverview } from "../../src/deliveries/wire.ts";
 import { count } from "../labels.ts";
-import { useNow, utcTime } from "../parts.tsx";
+import { useNow } from "../parts.tsx";
 
 const minuteMs = 60_000;
 const hourMs = 3_600_000;
@@ -18,19 +18,14 @@ const outcomeOf: Readonly<Record<string, Outcome>> = {
   ...{ held: "parked", dead: "parked", rejected: "rejected" },
 };
 
-/** A span of time: how many bars it has, and how long each is. */
-interface Span {
-  readonly name: string;
-  readonly title: string;
-  readonly bars: number;
-  readonly barMs: number;
-}
-
-const spans: readonly Span[] = [
+/** The spans of time: how many bars each has, and how long one is. */
+const spans = [
   { name: "1 h", title: "Received per minute", bars: 60, barMs: minuteMs },
   { name: "24 h", title: "Ended per hour", bars: 24, barMs: hourMs },
   { name: "7 d", title: "Ended per 6 hours", bars: 28, barMs: 6 * hourMs },
-];
+] as const;
+
+type Span = (typeof spans)[number];
 
 /** One bar of the chart; it begins at a time in milliseconds. */
 type Bar = { readonly at: number } & Record<Outcome, number>;
@@ -163,7 +158,6 @@ function Table({ bars, span }: { readonly bars: readonly Bar[]; readonly span: S
 }
 
 function startOf(at: number, { barMs }: Span): string {
-  const date = new Date(at);
-  const time = utcTime(date).slice(0, 5);
-  return barMs === minuteMs ? `${time} UTC` : `${date.toISOString().slice(5, 10)} ${time}`;
+  const [day = "", time = ""] = new Date(at).toISOString().slice(5, 16).split("T");
+  return barMs === minuteMs ? `${time} UTC` : `${day} ${time}`;
 }

@@ -8,7 +8,7 @@ interface Listed {
 }
 
 /** How many entries a list asks for. */
-export interface Paging {
+interface Paging {
   readonly limit: number;
   readonly grow: (limit: number) => void;
 }

@@ -47,11 +47,11 @@ export function createViews(source: Source): Views {
   const { inbox, health } = source;
   // They change slowly, and there are many.
   const hoursNow = throttle(() => inbox.hours(new Date(Date.now() - weekMs)), minuteMs);
-  const summed = throttle(() =>
-    inbox.summary({ from: new Date(Date.now() - hourMs), until: new Date() }),
-  );
-  const groupsNow = throttle(() => inbox.errors());
-  const actsNow = throttle(() => inbox.acts({ limit: mostActs }));
+  const numbersNow = throttle(() => {
+    const lastHour = { from: new Date(Date.now() - hourMs), until: new Date() };
+    const acts = inbox.acts({ limit: mostActs });
+    return Promise.all([inbox.summary(lastHour), hoursNow(), inbox.errors(), acts]);
+  });
   // The moment first: an act on the counted ones leaves later changes alone.
   const parkedNow = throttle(async () => {
     const { parked, parkedChangedAt } = await inbox.summary(noTime);
@@ -64,8 +64,7 @@ export function createViews(source: Source): Views {
       const processes = (insideOf(source)?.lookout.processes ?? []).map(inSteps);
       const judged = { inbox: state, service, problems, processes };
       if (!state.ok) return { ...nothing, ...judged };
-      const asked = [summed(), hoursNow(), groupsNow(), actsNow()] as const;
-      const [sum, hours, groups, acts] = await Promise.all(asked);
+      const [sum, hours, groups, acts] = await numbersNow();
       const reasons = Object.keys(sum.parked) as ReasonCode[];
       const errors = Object.fromEntries(
         reasons.map((reason) => [reason, groupsOf(groups, { reason })]),

@@ -107,11 +107,10 @@ export interface WireReportOne extends WireView {
   readonly deliveries: readonly WireEntry[] | null;
 }
 
-/** `api/overview`; of an inbox that fails without what it has. */
+/** `api/overview`; of an inbox that fails without what it has. The minutes are those of the last hour. */
 export interface WireOverview
   extends WireView,
     Wire<Pick<Health, "ready" | "inbox" | "service" | "problems" | "counts">>,
-    /** Received in the last hour. */
     Wire<Summary> {
   /** Of those on the inbox in the last hour. */
   readonly processes: readonly Wire<InboxProcess>[];
