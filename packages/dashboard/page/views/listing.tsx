@@ -1,6 +1,6 @@
 import type { ComponentChildren, JSX, TargetedFocusEvent, TargetedMouseEvent } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { maxListLength, pageLength } from "../../src/deliveries/wire.ts";
+import { maxListLength, pageLength, type WirePage } from "../../src/deliveries/wire.ts";
 import { count } from "../labels.ts";
 
 interface Listed {
@@ -30,11 +30,7 @@ export function Listing<T extends Listed>({
   nothing,
   children,
 }: {
-  readonly list: {
-    readonly entries: readonly T[];
-    readonly more: boolean;
-    readonly total: number | null;
-  };
+  readonly list: WirePage<T> & { readonly total: number | null };
   readonly paging: Paging;
   /** Goes to what is older than the last entry, where a list is as long as it may get. */
   readonly goBeyond: (last: T) => void;

@@ -62,11 +62,15 @@ export interface WireView {
   readonly reports: RequestCounts | null;
 }
 
-/** `api/deliveries`; `limit` says how many. */
-export interface WireList extends WireView {
-  readonly entries: readonly WireEntry[];
+/** A list, newest first. */
+export interface WirePage<T> extends WireView {
+  readonly entries: readonly T[];
   /** Whether there are more. */
   readonly more: boolean;
+}
+
+/** `api/deliveries`; `limit` says how many. */
+export interface WireList extends WirePage<WireEntry> {
   /** How many fit; null where the inbox does not count that. */
   readonly total: number | null;
   /** When a parked one changed last, as they were counted; null without any. */
@@ -93,11 +97,7 @@ export interface WireReport extends Wire<Omit<RequestRecord, "report" | "context
 }
 
 /** `api/reports`; `of` says whether open, overdue or done, `limit` how many, `after` the id beyond which. */
-export interface WireReports extends WireView {
-  readonly entries: readonly WireReport[];
-  /** Whether there are more. */
-  readonly more: boolean;
-}
+export type WireReports = WirePage<WireReport>;
 
 /** `api/reports/ID`. */
 export interface WireReportOne extends WireView {

@@ -18,10 +18,11 @@ export type RouteMatch =
 type Kind = "overview" | "deliveries" | "reports";
 
 const file = /\/assets\/([\w.-]+)$/;
-const view = /\/api\/(?:(overview|deliveries|reports)|(deliveries|reports)\/([^/]+))$/;
+const view =
+  /\/api\/(?:(?<all>overview|deliveries|reports)|(?<of>deliveries|reports)\/(?<id>[^/]+))$/;
 const body = /\/api\/deliveries\/([0-9a-z]{1,64})\/body$/;
-const action =
-  /\/api\/(?:deliveries\/([0-9a-z]{1,64})\/(retry|release|discard)|(release|discard))$/;
+const onOne = /\/api\/deliveries\/(?<id>[0-9a-z]{1,64})\/(?<act>release|retry|discard)$/;
+const onAll = /\/api\/(?<act>release|discard)$/;
 const settle = /\/api\/reports\/([0-9a-z]{1,64})\/settle$/;
 
 /** Reads the address of a request; null if nothing is there. */
@@ -30,13 +31,13 @@ export function matchRoute(request: Request): RouteMatch | null {
   const [, name] = file.exec(pathname) ?? [];
   if (name !== undefined) return { file: name };
   if (pathname.endsWith("/metrics")) return { metrics: true };
-  const [isView, all, kind = all, one] = view.exec(pathname) ?? [];
+  const { all, of = all, id: one } = view.exec(pathname)?.groups ?? {};
   const id = one === undefined ? null : textOf(one);
-  if (isView !== undefined) return { view: kind as Kind, id, query };
+  if (of !== undefined) return { view: of as Kind, id, query };
   const [, bodyOf] = body.exec(pathname) ?? [];
   if (bodyOf !== undefined) return { bodyOf };
-  const [isAction, of = null, act, actOnAll = act] = action.exec(pathname) ?? [];
-  if (isAction !== undefined) return { action: actOnAll as Act, id: of, query };
+  const { act, id: to = null } = (onOne.exec(pathname) ?? onAll.exec(pathname))?.groups ?? {};
+  if (act !== undefined) return { action: act as Act, id: to, query };
   const [, report] = settle.exec(pathname) ?? [];
   if (report !== undefined) return { action: "settle", id: report, query };
   if (pathname.endsWith("/")) return { file: "index.html" };
