@@ -27,8 +27,8 @@ const maxLines = {
   "core/src/inbox/memory": 820,
   "sqlite/src": 7_155,
   "cli/src": 4_778,
-  "dashboard/src": 1_699,
-  "dashboard/page": 2_715,
+  "dashboard/src": 1_523,
+  "dashboard/page": 2_493,
 };
 
 const api = new API({ cwd: root });

@@ -1,16 +1,19 @@
 import { type ComponentChildren, createContext, type JSX } from "preact";
 import { useContext, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { focusMain } from "./frame.tsx";
 import { Copy } from "./parts.tsx";
+import { focusMain, useView } from "./screen.tsx";
 
-/** Something to be done once a person has agreed. */
-export interface Question {
-  /** The verb of the action, in the title and on the button. */
+/** An action that is done once a person has agreed. */
+export interface Action {
+  /** On the button that asks. */
+  readonly label: ComponentChildren;
+  readonly isPrimary?: boolean;
+  /** In the title of the question, and on the button that confirms. */
   readonly verb: string;
   readonly text: string;
   /** Shown below the text. */
-  readonly more?: JSX.Element;
-  /** Whether the action can't be undone. */
+  readonly more?: JSX.Element | null;
+  /** Whether it can't be undone. */
   readonly isFinal?: boolean;
   /** How the command line does the same, after `npx reporthook`. */
   readonly command: string;
@@ -18,29 +21,51 @@ export interface Question {
   readonly run: () => Promise<string>;
 }
 
-type Ask = (question: Question) => void;
+interface Asked {
+  readonly action: Action;
+  /** The command line that does the same. */
+  readonly line: string;
+}
 
-const Asking = createContext<Ask>(() => {});
+const Asking = createContext<(asked: Asked) => void>(() => {});
 
-/** A button that asks before it acts. */
-export function ActionButton({
-  question,
-  isPrimary = false,
-  children,
+/** The buttons of actions, which ask before they act, for a person who may. Others see nothing, or the command of the first. */
+export function Actions({
+  of,
+  elseCommand,
 }: {
-  readonly question: Question;
-  readonly isPrimary?: boolean | undefined;
-  readonly children: ComponentChildren;
-}): JSX.Element {
+  readonly of: readonly Action[];
+  readonly elseCommand?: boolean;
+}): JSX.Element | null {
   const ask = useContext(Asking);
+  const view = useView();
+  const [first] = of;
+  if (view === null || first === undefined) return null;
+  const lineOf = ({ command }: Action): string =>
+    `npx reporthook ${command} --receiver ${view.receiver} --db inbox.db`;
+  if (view.viewer.may !== "act") return elseCommand ? <Command line={lineOf(first)} /> : null;
   return (
-    <button type="button" class={isPrimary ? "primary" : undefined} onClick={() => ask(question)}>
-      {children}
-    </button>
+    <div class="buttons">
+      {of.map((action) => (
+        <button
+          key={action.command}
+          type="button"
+          class={action.isPrimary ? "primary" : undefined}
+          onClick={() => ask({ action, line: lineOf(action) })}
+        >
+          {action.label}
+        </button>
+      ))}
+    </div>
   );
 }
 
-/** Shows questions and the results of actions. A question of another place is dropped. */
+interface Said {
+  readonly text: string;
+  readonly failed: boolean;
+}
+
+/** Shows questions and the results of actions, until another place is shown. */
 export function Confirming({
   place,
   children,
@@ -48,42 +73,27 @@ export function Confirming({
   readonly place: string;
   readonly children: JSX.Element;
 }): JSX.Element {
-  const [asked, setAsked] = useState<{ readonly at: string; readonly question: Question } | null>(
-    null,
-  );
-  const question = asked?.at === place ? asked.question : null;
-  const ask = (question: Question): void => setAsked({ at: place, question });
-  const [said, setSaid] = useState<{ readonly text: string; readonly failed: boolean } | null>(
-    null,
-  );
+  const [asked, ask] = useState<Asked | null>(null);
+  const [said, say] = useState<Said | null>(null);
   // The message of an action that goes to another screen stays: it is set after the layout effects.
   useLayoutEffect(() => {
-    setAsked(null);
-    setSaid(null);
+    ask(null);
+    say(null);
   }, [place]);
   useEffect(() => {
     if (said === null || said.failed) return;
-    const timer = setTimeout(() => setSaid(null), 6_000);
+    const timer = setTimeout(() => say(null), 6_000);
     return () => clearTimeout(timer);
   }, [said]);
-  const run = async (): Promise<boolean> => {
-    try {
-      setSaid({ text: (await question?.run()) ?? "", failed: false });
-      return true;
-    } catch (error) {
-      setSaid({ text: error instanceof Error ? error.message : String(error), failed: true });
-      return false;
-    }
-  };
   return (
     <Asking.Provider value={ask}>
       {children}
-      {question !== null && <Dialog question={question} run={run} close={() => setAsked(null)} />}
+      {asked !== null && <Question {...asked} say={say} close={() => ask(null)} />}
       <div class="said" role="status">
         {said !== null && (
           <p class={said.failed ? "is-failed" : ""}>
             {said.text}
-            <button type="button" class="quiet" onClick={() => setSaid(null)}>
+            <button type="button" class="quiet" onClick={() => say(null)}>
               Close
             </button>
           </p>
@@ -93,27 +103,28 @@ export function Confirming({
   );
 }
 
-function Dialog({
-  question: { verb, text, more, isFinal = false, command },
-  run,
+function Question({
+  action,
+  line,
+  say,
   close,
-}: {
-  readonly question: Question;
-  /** Resolves to whether it was done. */
-  readonly run: () => Promise<boolean>;
-  readonly close: () => void;
-}): JSX.Element {
+}: Asked & { readonly say: (said: Said) => void; readonly close: () => void }): JSX.Element {
+  const { verb, text, more, isFinal } = action;
   const dialog = useRef<HTMLDialogElement>(null);
   const [busy, setBusy] = useState(false);
   useEffect(() => dialog.current?.showModal(), []);
   const agree = async (): Promise<void> => {
     setBusy(true);
-    const isDone = await run();
+    const said = await action.run().then(
+      (done) => ({ text: done, failed: false }),
+      ({ message }: Error) => ({ text: message, failed: true }),
+    );
+    say(said);
     // The user has moved on.
     if (dialog.current === null) return;
     dialog.current.close();
     // The pressed button disappears with its row.
-    if (isDone) focusMain();
+    if (!said.failed) focusMain();
   };
   return (
     <dialog
@@ -142,14 +153,12 @@ function Dialog({
           {verb}
         </button>
       </div>
-      <Command does={command} />
+      <Command line={line} />
     </dialog>
   );
 }
 
-/** The command line that does the same, to be copied. */
-export function Command({ does }: { readonly does: string }): JSX.Element {
-  const line = `npx reporthook ${does} --db inbox.db`;
+function Command({ line }: { readonly line: string }): JSX.Element {
   return (
     <p class="soft">
       On the command line, with your inbox’s file: <code>{line}</code>

@@ -39,11 +39,7 @@ export const reportLabels: Readonly<Record<ReportState, StateLabel>> = {
 };
 
 /** The state of a report, as people call it. */
-export function reportState({
-  state,
-  settledAt,
-  overdueAt,
-}: Pick<WireReport, "state" | "settledAt" | "overdueAt">): ReportState {
+export function reportState({ state, settledAt, overdueAt }: WireReport): ReportState {
   return settledAt === null && overdueAt !== null ? "overdue" : state;
 }
 

@@ -29,22 +29,28 @@ const maxMs = 30_000;
  * Follows an address of the API: gets its data at once, and at each change. The known data stay while another address of the same
  * subject is loading.
  */
-export function useLive<T>(address: string, subject: string = address): LiveData<T> {
-  const [told, setTold] = useState<LiveData<T> & { readonly of: string }>({
-    ...{ data: null, link: "connecting", problem: null },
-    of: subject,
-  });
+export function useLive<T>(address: string, subject: string): LiveData<T> {
+  const nothing = { of: subject, data: null, link: "connecting", problem: null } as const;
+  const [told, setTold] = useState<About<T>>(nothing);
   useEffect(() => {
     const set = (part: Partial<LiveData<T>>): void =>
-      setTold((before) => ({
-        ...(before.of === subject ? before : withoutData(before)),
-        ...part,
-        of: subject,
-      }));
+      setTold((before) => ({ ...about(subject, before), ...part }));
     const connection = new LiveConnection<T>(address, set);
     return () => connection.close();
   }, [address, subject]);
-  return told.of === subject ? told : withoutData(told);
+  return about(subject, told);
+}
+
+interface About<T> extends LiveData<T> {
+  /** The subject. */
+  readonly of: string;
+}
+
+/** The data of a subject; if those of another one were told, only the state of the connection. */
+function about<T>(subject: string, told: About<T>): About<T> {
+  if (told.of === subject) return told;
+  const link = told.link === "refused" ? "connecting" : told.link;
+  return { of: subject, data: null, link, problem: null };
 }
 
 /** Follows an address while its page is visible, and connects again when the connection is lost. */
@@ -56,9 +62,9 @@ class LiveConnection<T> {
   #missing: ReturnType<typeof setTimeout> | undefined;
   #silent: ReturnType<typeof setTimeout> | undefined;
   #again: ReturnType<typeof setTimeout> | undefined;
-  #heard = 0;
+  /** Asks why nothing is heard. */
+  #asking: AbortController | undefined;
   #isLost = false;
-  #isAsking = false;
 
   constructor(address: string, set: (part: Partial<LiveData<T>>) => void) {
     this.#address = address;
@@ -87,7 +93,6 @@ class LiveConnection<T> {
     }
     this.#source = new EventSource(this.#address);
     this.#source.onmessage = ({ data }: MessageEvent<string>) => {
-      this.#heard++;
       this.#found();
       this.#expect();
       this.#set({ data: JSON.parse(data) as T, link: "live", problem: null });
@@ -116,6 +121,8 @@ class LiveConnection<T> {
   #found(): void {
     clearTimeout(this.#missing);
     this.#missing = undefined;
+    this.#asking?.abort();
+    this.#asking = undefined;
     this.#isLost = false;
   }
 
@@ -133,21 +140,15 @@ class LiveConnection<T> {
   }
 
   async #askWhy(): Promise<void> {
-    if (this.#isAsking) return;
-    this.#isAsking = true;
-    const before = this.#heard;
-    const { signal } = this.#closing;
-    const refusal = await whyRefused(this.#address, signal);
-    this.#isAsking = false;
+    if (this.#asking !== undefined) return;
+    const asking = new AbortController();
+    this.#asking = asking;
+    const refusal = await whyRefused(this.#address, asking.signal);
     // Meanwhile something else may be shown, or all may be well again.
-    if (refusal === null || signal.aborted || this.#heard !== before) return;
-    this.#set(refusal);
+    if (asking.signal.aborted) return;
+    this.#asking = undefined;
+    if (refusal !== null) this.#set(refusal);
   }
-}
-
-/** The state of the connection, for another subject. */
-function withoutData<T>({ link }: LiveData<T>): LiveData<T> {
-  return { data: null, link: link === "refused" ? "connecting" : link, problem: null };
 }
 
 const titles: Readonly<Record<number, string>> = {

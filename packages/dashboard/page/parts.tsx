@@ -1,6 +1,6 @@
 import type { State } from "@reporthook/core";
 import type { ComponentChildren, JSX } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useId, useState } from "preact/hooks";
 import { errorOf } from "../src/deliveries/errors.ts";
 import type { WireEntry } from "../src/deliveries/wire.ts";
 import { durationText, type ReportState, reasonName, reportLabels, stateLabels } from "./labels.ts";
@@ -75,23 +75,14 @@ const full = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: 
 /** A moment in UTC, as in the log and on the command line, with the viewer's time beside it; the day too, of another one. */
 export function Moment({ at }: { readonly at: string }): JSX.Element {
   const date = new Date(at);
-  const day = isToday(date) ? "" : `${date.toISOString().slice(0, 10)} `;
+  const day = at.slice(0, 10);
   return (
     <time dateTime={at} title={full.format(date)}>
-      {day}
-      {utcTime(date)} UTC
+      {day !== new Date().toISOString().slice(0, 10) && `${day} `}
+      {at.slice(11, 19)} UTC
       {date.getTimezoneOffset() !== 0 && <span class="soft"> {time.format(date)} here</span>}
     </time>
   );
-}
-
-/** Hours, minutes and seconds in UTC. */
-export function utcTime(at: Date): string {
-  return at.toISOString().slice(11, 19);
-}
-
-function isToday(date: Date): boolean {
-  return date.toISOString().slice(0, 10) === new Date().toISOString().slice(0, 10);
 }
 
 /** How long ago, or in how long; kept true while it is shown. */
@@ -145,6 +136,22 @@ export function Copy({
   );
 }
 
+interface Titled {
+  readonly title: string;
+  readonly children: ComponentChildren;
+}
+
+/** A part of a screen. */
+export function Section({ title, children }: Titled): JSX.Element {
+  const id = useId();
+  return (
+    <section aria-labelledby={id}>
+      <h2 id={id}>{title}</h2>
+      {children}
+    </section>
+  );
+}
+
 /** Values, each with its name. */
 export function Named({
   of,
@@ -182,13 +189,7 @@ export function Quoted({
 }
 
 /** A placeholder for an empty list. */
-export function Empty({
-  title,
-  children,
-}: {
-  readonly title: string;
-  readonly children: ComponentChildren;
-}): JSX.Element {
+export function Empty({ title, children }: Titled): JSX.Element {
   return (
     <div class="empty">
       <p class="lead">{title}</p>
@@ -231,14 +232,5 @@ export function Missing({
         <To route={to}>See those that are</To>
       </Empty>
     </>
-  );
-}
-
-/** A placeholder while loading. */
-export function Loading(): JSX.Element {
-  return (
-    <p class="loading" role="status">
-      Loading…
-    </p>
   );
 }

@@ -36,23 +36,16 @@ export function addressOf(route: Route): string {
 }
 
 function routeOf(search: string): Route {
-  const query = new URLSearchParams(search);
-  const id = query.get("delivery");
-  if (id !== null) return { screen: "delivery", id };
-  const show = query.get("show");
-  const [request, after] = [query.get("request"), query.get("after")];
-  if (show === "reports") {
-    return { screen: "reports", of: query.get("of") ?? "open", ...(after !== null && { after }) };
-  }
-  if (show === null && request !== null) return { screen: "report", id: request };
-  if (show !== "deliveries") return { screen: "overview" };
-  const filters = Object.fromEntries(
-    names.flatMap((name) => {
-      const value = query.get(name);
-      return value ? [[name, value]] : [];
-    }),
+  const query: Readonly<Partial<Record<string, string>>> = Object.fromEntries(
+    new URLSearchParams(search),
   );
-  return { screen: "deliveries", filters };
+  const { show, delivery, request, of = "open", after } = query;
+  if (delivery !== undefined) return { screen: "delivery", id: delivery };
+  if (show === "reports") return { screen: "reports", of, ...(after !== undefined && { after }) };
+  if (show === undefined && request !== undefined) return { screen: "report", id: request };
+  if (show !== "deliveries") return { screen: "overview" };
+  const given = names.flatMap((name) => (query[name] ? [[name, query[name]]] : []));
+  return { screen: "deliveries", filters: Object.fromEntries(given) };
 }
 
 /** Goes to a screen, as a link would. */

@@ -2,16 +2,15 @@ import { type Logger, ReporthookError } from "@reporthook/core";
 import { assertKnownKeys, describe, loggerOf } from "@reporthook/core/store";
 import { createActions } from "./actions.ts";
 import { createSourceMetrics } from "./deliveries/metrics.ts";
-import { createReportViews, type ReportViews } from "./deliveries/reports.ts";
-import type { View } from "./deliveries/shared-views.ts";
+import { createReportViews } from "./deliveries/reports.ts";
 import { checkSource, type Source } from "./deliveries/source.ts";
 import { createTell, withViewer } from "./deliveries/telling.ts";
-import { createViews, type Views } from "./deliveries/views.ts";
+import { createViews } from "./deliveries/views.ts";
 import type { Person } from "./deliveries/wire.ts";
 import { answer, json, problem } from "./http/answer.ts";
 import { fileOf } from "./http/assets.ts";
 import { isLocal, isSameOrigin } from "./http/guard.ts";
-import { matchRoute, type RouteMatch } from "./http/route.ts";
+import { matchRoute } from "./http/route.ts";
 import { createLive } from "./live.ts";
 import { dashboardMessages } from "./log-messages.ts";
 
@@ -32,12 +31,14 @@ export interface DashboardOptions {
  */
 export type Dashboard = (request: Request, context?: unknown) => Promise<Response>;
 
-type Shown = Extract<
-  RouteMatch,
-  { readonly overview: true } | { readonly listOf: string } | { readonly oneOf: string }
->;
-
-const onlyHere: Person = { name: "local", may: "act" };
+const later = { "Retry-After": "5" };
+/** Of the errors that tell what was wrong with a request. */
+const statuses: Readonly<Record<string, number>> = {
+  not_searchable: 400,
+  not_found: 404,
+  not_releasable: 409,
+  not_parked: 409,
+};
 
 /**
  * Creates a page that shows all deliveries, and releases, retries and discards them. Mount it under any path.
@@ -51,56 +52,45 @@ const onlyHere: Person = { name: "local", may: "act" };
 export function dashboard(source: Source, options: DashboardOptions = {}): Dashboard {
   checkSource(source);
   assertKnownKeys("dashboard", options, ["authorize", "logger"]);
-  const { authorize, logger = console } = options;
+  const { authorize, logger: given = console } = options;
   if (authorize !== undefined && typeof authorize !== "function") {
     throw new TypeError("dashboard: authorize must be a function");
   }
-  const lines = loggerOf(source.name ?? "reports", logger || {});
-  const answering = new Answering(source, authorize, lines);
-  return (request, context) => answering.answer(request, context);
-}
-
-/** Answers the requests to one dashboard. */
-class Answering {
-  readonly #source: Source;
-  readonly #authorize: Authorize | undefined;
-  readonly #logger: Logger;
-  readonly #views: { readonly deliveries: Views; readonly reports: ReportViews };
-  readonly #measure: ReturnType<typeof createSourceMetrics>;
-  readonly #act: ReturnType<typeof createActions>;
-  readonly #live: ReturnType<typeof createLive>;
-
-  constructor(source: Source, authorize: Authorize | undefined, logger: Logger) {
-    this.#source = source;
-    this.#authorize = authorize;
-    this.#logger = logger;
-    const tell = createTell(source);
-    const deliveries = createViews(source, tell);
-    this.#views = { deliveries, reports: createReportViews(source, tell) };
-    this.#measure = createSourceMetrics(source);
-    this.#act = createActions(source, logger);
-    this.#live = createLive(() => this.#isOver());
-  }
-
-  async answer(request: Request, context: unknown): Promise<Response> {
+  const logger = loggerOf(source.name ?? "reports", given || {});
+  const answerTo = createAnswers(source, logger);
+  const refused = authorize
+    ? "You may not view this dashboard."
+    : "Without the option authorize, the dashboard answers only this machine, at localhost or 127.0.0.1 and without a proxy.";
+  return async (request, context) => {
     try {
-      const response = await this.#respond(request, context);
+      const viewer = await viewerOf(authorize, request, context);
+      const response = viewer
+        ? await answerTo(request, viewer)
+        : problem(403, "forbidden", refused);
       return request.method === "HEAD" ? new Response(null, response) : response;
     } catch (error) {
-      const isOurs = error instanceof ReporthookError;
-      if (isOurs && error.code === "not_searchable") {
-        return problem(400, error.code, error.message);
-      }
-      const logger = this.#logger;
-      logger.error({ error: describe(error) }, dashboardMessages.failed);
-      const detail = isOurs ? error.message : "The request failed. The app's log has the error.";
-      return problem(503, isOurs ? error.code : "failed", detail, { "Retry-After": "5" });
+      return failure(error, logger);
     }
-  }
+  };
+}
 
-  async #respond(request: Request, context: unknown): Promise<Response> {
-    const viewer = await this.#viewerOf(request, context);
-    if (viewer === null) return forbidden(this.#authorize === undefined);
+/** Answers the requests of people who may view the dashboard. */
+function createAnswers(
+  source: Source,
+  logger: Logger,
+): (request: Request, viewer: Person) => Promise<Response> {
+  const views = createViews(source);
+  const reports = createReportViews(source);
+  const tell = createTell(source);
+  const measure = createSourceMetrics(source);
+  const act = createActions(source, logger);
+  const isOver = async (): Promise<boolean> => {
+    const { ready, inbox } = await source.health();
+    return !ready && inbox.ok;
+  };
+  const live = createLive(isOver);
+
+  return async (request, viewer) => {
     const asked = matchRoute(request);
     if (asked === null) return problem(404, "not_found", "Page not found.");
     if ("moved" in asked) return answer(308, null, { Location: asked.moved });
@@ -118,68 +108,52 @@ class Answering {
       return problem(403, "cross_site", "Only the dashboard's page may request this.");
     }
     // A query would open a closed inbox again.
-    if (await this.#isOver()) {
-      return problem(503, "closing", "The receiver is closing.", { "Retry-After": "5" });
-    }
+    if (await isOver()) return problem(503, "closing", "The receiver is closing.", later);
     if ("metrics" in asked) {
-      const { text, contentType } = await this.#measure();
+      const { text, contentType } = await measure();
       return answer(200, text, { "Content-Type": contentType });
     }
-    if ("action" in asked) return this.#act(viewer, asked, request);
-    if ("bodyOf" in asked) return this.#bodyOf(asked.bodyOf);
-    return this.#show(request, viewer, asked);
-  }
-
-  async #viewerOf(request: Request, context: unknown): Promise<Person | null> {
-    if (this.#authorize === undefined) return isLocal(request, context) ? onlyHere : null;
-    // JavaScript may return anything.
-    const person: unknown = await this.#authorize(request);
-    if (!person) return null;
-    const { name, may } = person as Partial<Record<keyof Person, unknown>>;
-    if (typeof person !== "object" || typeof name !== "string" || name === "") {
-      throw new TypeError(
-        'dashboard: authorize must return { name: string, may: "view" | "act" }, or null',
-      );
+    if ("action" in asked) return act(viewer, asked, request);
+    if ("bodyOf" in asked) {
+      const text = await views.body(asked.bodyOf);
+      if (text === null) return problem(404, "not_found", "The body is not stored.");
+      return answer(200, text, { "Content-Type": "text/plain; charset=utf-8" });
     }
-    return { name, may: may === "act" ? "act" : "view" };
-  }
-
-  async #isOver(): Promise<boolean> {
-    const { ready, inbox } = await this.#source.health();
-    return !ready && inbox.ok;
-  }
-
-  async #show(request: Request, viewer: Person, asked: Shown): Promise<Response> {
-    const [key, view] = this.#viewOf(asked);
+    const { view: name, id, query } = asked;
+    const { list, one } = name === "reports" ? reports : views;
+    const view = tell(name === "overview" ? views.overview : id === null ? list(query) : one(id));
     const isLive = request.headers.get("accept") === "text/event-stream";
     // HEAD has no body; a live answer would never end.
     if (!isLive || request.method === "HEAD") return json(withViewer(viewer, await view()));
-    const tooMany = (): Response =>
-      problem(503, "too_many_viewers", "Too many pages are open.", { "Retry-After": "10" });
-    return this.#live(key, view, viewer, request) ?? tooMany();
-  }
-
-  /** The view that is asked for, and the key by which several pages share it. */
-  #viewOf(asked: Shown): readonly [key: string, View] {
-    if ("overview" in asked) return ["overview", this.#views.deliveries.overview];
-    if ("oneOf" in asked) {
-      const { oneOf, id } = asked;
-      return [`${oneOf} ${id}`, this.#views[oneOf].one(id)];
-    }
-    const { listOf, query } = asked;
-    return [`${listOf}?${query}`, this.#views[listOf].list(query)];
-  }
-
-  async #bodyOf(id: string): Promise<Response> {
-    const text = await this.#views.deliveries.body(id);
-    if (text === null) return problem(404, "not_found", "The body is not stored.");
-    return answer(200, text, { "Content-Type": "text/plain; charset=utf-8" });
-  }
+    return live(`${name} ${id} ${query}`, view, viewer, request);
+  };
 }
 
-function forbidden(isLocalOnly: boolean): Response {
-  const detail = isLocalOnly
-    ? "Without the option authorize, the dashboard answers only this machine, at localhost or 127.0.0.1 and without a proxy."
-    : "You may not view this dashboard.";
-  return problem(403, "forbidden", detail);
+async function viewerOf(
+  authorize: Authorize | undefined,
+  request: Request,
+  context: unknown,
+): Promise<Person | null> {
+  if (authorize === undefined) {
+    return isLocal(request, context) ? { name: "local", may: "act" } : null;
+  }
+  // JavaScript may return anything.
+  const person: unknown = await authorize(request);
+  if (!person) return null;
+  const { name, may } = person as Partial<Record<keyof Person, unknown>>;
+  if (typeof person !== "object" || typeof name !== "string" || name === "") {
+    throw new TypeError(
+      'dashboard: authorize must return { name: string, may: "view" | "act" }, or null',
+    );
+  }
+  return { name, may: may === "act" ? "act" : "view" };
+}
+
+function failure(error: unknown, logger: Logger): Response {
+  const isOurs = error instanceof ReporthookError;
+  const status = isOurs ? statuses[error.code] : undefined;
+  if (isOurs && status !== undefined) return problem(status, error.code, error.message);
+  logger.error({ error: describe(error) }, dashboardMessages.failed);
+  const detail = isOurs ? error.message : "The request failed. The app's log has the error.";
+  return problem(503, isOurs ? error.code : "failed", detail, later);
 }

@@ -2,7 +2,7 @@ import { setUnrefTimeout, systemClock } from "@reporthook/core/store";
 import { SharedViews, type View } from "./deliveries/shared-views.ts";
 import { withViewer } from "./deliveries/telling.ts";
 import { type Person, stillHere } from "./deliveries/wire.ts";
-import { answer } from "./http/answer.ts";
+import { answer, problem } from "./http/answer.ts";
 
 const everyMs = 1_000;
 const silentMs = 15_000;
@@ -10,16 +10,20 @@ const silentMs = 15_000;
 const maxMs = 300_000;
 const most = 100;
 
-/** Answers with a view and sends each change of it; null when too many are open. Pages with one `key` share what is read. */
-export type Live = (key: string, view: View, viewer: Person, request: Request) => Response | null;
-
-/** Creates server-sent events of the views; `isOver` ends all of them. */
-export function createLive(isOver: () => Promise<boolean>): Live {
+/**
+ * Creates what answers with a view and sends each change of it. Pages with one `key` share what is read; `isOver` ends all of
+ * them.
+ */
+export function createLive(
+  isOver: () => Promise<boolean>,
+): (key: string, view: View, viewer: Person, request: Request) => Response {
   const views = new SharedViews(isOver);
   let number = 0;
 
   return (key, view, viewer, request) => {
-    if (number >= most) return null;
+    if (number >= most) {
+      return problem(503, "too_many_viewers", "Too many pages are open.", { "Retry-After": "10" });
+    }
     number++;
     const shown = views.join(key, view);
     let isEnded = false;

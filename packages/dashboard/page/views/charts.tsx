@@ -1,8 +1,8 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import type { WireBar, WireOverview } from "../../src/deliveries/wire.ts";
+import type { WireOverview } from "../../src/deliveries/wire.ts";
 import { count } from "../labels.ts";
-import { useNow, utcTime } from "../parts.tsx";
+import { useNow } from "../parts.tsx";
 
 const minuteMs = 60_000;
 const hourMs = 3_600_000;
@@ -10,28 +10,25 @@ const height = 100;
 
 const outcomes = ["handled", "waiting", "parked", "rejected"] as const;
 
-type Outcomes = Record<(typeof outcomes)[number], number>;
+type Outcome = (typeof outcomes)[number];
 
-/** A span of time: how many bars it has, and how long each is. */
-interface Span {
-  readonly name: string;
-  readonly title: string;
-  readonly bars: number;
-  readonly barMs: number;
-}
+/** The outcomes by the names of what is counted: states, and of hours the events that led to them. */
+const outcomeOf: Readonly<Record<string, Outcome>> = {
+  ...{ received: "waiting", verified: "waiting", handled: "handled" },
+  ...{ held: "parked", dead: "parked", rejected: "rejected" },
+};
 
-const spans: readonly Span[] = [
+/** The spans of time: how many bars each has, and how long one is. */
+const spans = [
   { name: "1 h", title: "Received per minute", bars: 60, barMs: minuteMs },
   { name: "24 h", title: "Ended per hour", bars: 24, barMs: hourMs },
   { name: "7 d", title: "Ended per 6 hours", bars: 28, barMs: 6 * hourMs },
-];
+] as const;
 
-/** One bar of the chart. */
-interface Bar {
-  /** The beginning, in milliseconds. */
-  readonly at: number;
-  readonly numbers: Outcomes;
-}
+type Span = (typeof spans)[number];
+
+/** One bar of the chart; it begins at a time in milliseconds. */
+type Bar = { readonly at: number } & Record<Outcome, number>;
 
 /** The last hour, day or week; it moves on although nothing comes. */
 export function Chart({ minutes, hours }: Pick<WireOverview, "minutes" | "hours">): JSX.Element {
@@ -41,12 +38,8 @@ export function Chart({ minutes, hours }: Pick<WireOverview, "minutes" | "hours"
   const now = useNow(barMs);
   const first = now - (span.bars - 1) * barMs;
   const bars = barsOf(chosen === 0 ? minutes : hours, barMs).filter(({ at }) => at >= first);
-  const most = Math.max(0, ...bars.map(({ numbers }) => sum(Object.values(numbers))));
-  const sums = outcomes.map((name) => {
-    const all = sum(bars.map(({ numbers }) => numbers[name]));
-    return { name, text: `${count(all)} ${name}` };
-  });
-  const text = sums.map((one) => one.text).join(", ");
+  const most = Math.max(0, ...bars.map((bar) => sum(outcomes.map((name) => bar[name]))));
+  const sums = outcomes.map((name) => `${count(sum(bars.map((bar) => bar[name])))} ${name}`);
   return (
     <figure>
       <fieldset>
@@ -67,9 +60,9 @@ export function Chart({ minutes, hours }: Pick<WireOverview, "minutes" | "hours"
         <strong>{title}</strong>
         <p>
           Last {span.name}:{" "}
-          {sums.map((one, index) => (
-            <span key={one.name} class={`as-${one.name}`}>
-              {one.text}
+          {outcomes.map((name, index) => (
+            <span key={name} class={`as-${name}`}>
+              {sums[index]}
               {index < sums.length - 1 && ", "}
             </span>
           ))}
@@ -79,15 +72,10 @@ export function Chart({ minutes, hours }: Pick<WireOverview, "minutes" | "hours"
         viewBox={`0 0 ${span.bars} ${height}`}
         preserveAspectRatio="none"
         role="img"
-        aria-label={`${title}. Last ${span.name}: ${text}`}
+        aria-label={`${title}. Last ${span.name}: ${sums.join(", ")}`}
       >
-        {bars.map(({ at, numbers }) => (
-          <Stack
-            key={at}
-            numbers={numbers}
-            x={Math.round((at - first) / barMs)}
-            most={Math.max(1, most)}
-          />
+        {bars.map((bar) => (
+          <Stack key={bar.at} bar={bar} x={Math.round((bar.at - first) / barMs)} most={most} />
         ))}
       </svg>
       <p class="axis">
@@ -101,15 +89,17 @@ export function Chart({ minutes, hours }: Pick<WireOverview, "minutes" | "hours"
 }
 
 /** Adds up what belongs to one bar. */
-function barsOf(all: readonly WireBar[], barMs: number): Bar[] {
+function barsOf(all: WireOverview["minutes" | "hours"], barMs: number): Bar[] {
   const found = new Map<number, Bar>();
   for (const one of all) {
     const at = Math.floor(new Date(one.at).getTime() / barMs) * barMs;
-    const bar = found.get(at) ?? {
-      at,
-      numbers: { handled: 0, waiting: 0, parked: 0, rejected: 0 },
-    };
-    for (const name of outcomes) bar.numbers[name] += one[name];
+    const bar = found.get(at) ?? { at, handled: 0, waiting: 0, parked: 0, rejected: 0 };
+    for (const [name, number] of Object.entries(one.counts)) {
+      const outcome = outcomeOf[name.split("/", 1)[0] ?? ""];
+      // In an hour it was an event: it has gone on.
+      const isOver = name === "verified" && barMs >= hourMs;
+      if (outcome !== undefined && !isOver) bar[outcome] += number;
+    }
     found.set(at, bar);
   }
   return [...found.values()];
@@ -119,19 +109,15 @@ function sum(numbers: readonly number[]): number {
   return numbers.reduce((all, one) => all + one, 0);
 }
 
-/** The outcomes of one bar, one on the other. */
-function Stack({
-  numbers,
-  x,
-  most,
-}: Pick<Bar, "numbers"> & { readonly x: number; readonly most: number }): JSX.Element {
+/** The outcomes of one bar, one on the other; `most` is the number of the highest. */
+function Stack({ bar, x, most }: { readonly bar: Bar; readonly x: number; readonly most: number }) {
   let y = height;
   return (
     <g>
       {outcomes.map((name) => {
-        const tall = (numbers[name] / most) * height;
+        if (bar[name] === 0) return null;
+        const tall = (bar[name] / most) * height;
         y -= tall;
-        if (tall === 0) return null;
         return (
           <rect key={name} class={`as-${name}`} x={x + 0.15} y={y} width="0.7" height={tall} />
         );
@@ -141,13 +127,7 @@ function Stack({
 }
 
 /** The numbers of the chart, for who can't see it. */
-function Table({
-  bars,
-  span,
-}: {
-  readonly bars: readonly Bar[];
-  readonly span: Span;
-}): JSX.Element {
+function Table({ bars, span }: { readonly bars: readonly Bar[]; readonly span: Span }) {
   return (
     <details>
       <summary>As a table</summary>
@@ -163,11 +143,11 @@ function Table({
           </tr>
         </thead>
         <tbody>
-          {bars.map(({ at, numbers }) => (
-            <tr key={at}>
-              <th scope="row">{startOf(at, span)}</th>
+          {bars.map((bar) => (
+            <tr key={bar.at}>
+              <th scope="row">{startOf(bar.at, span)}</th>
               {outcomes.map((name) => (
-                <td key={name}>{count(numbers[name])}</td>
+                <td key={name}>{count(bar[name])}</td>
               ))}
             </tr>
           ))}
@@ -178,7 +158,6 @@ function Table({
 }
 
 function startOf(at: number, { barMs }: Span): string {
-  const date = new Date(at);
-  const time = utcTime(date).slice(0, 5);
-  return barMs === minuteMs ? `${time} UTC` : `${date.toISOString().slice(5, 10)} ${time}`;
+  const [day = "", time = ""] = new Date(at).toISOString().slice(5, 16).split("T");
+  return barMs === minuteMs ? `${time} UTC` : `${day} ${time}`;
 }

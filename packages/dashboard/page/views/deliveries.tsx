@@ -1,99 +1,97 @@
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import type { WireEntry, WireList } from "../../src/deliveries/wire.ts";
-import { AllOf, AllOfReason } from "../all-of.tsx";
-import { Frame } from "../frame.tsx";
+import { actionsOnAll } from "../actions.tsx";
+import { type Action, Actions } from "../confirm.tsx";
 import { count, eventLabel } from "../labels.ts";
-import { useLive } from "../live.ts";
-import { Empty, Loading, Moment, NoDelivery, StateBadge, To, Why } from "../parts.tsx";
+import { Empty, Moment, NoDelivery, Section, StateBadge, To, Why } from "../parts.tsx";
 import { type Filters, go } from "../route.ts";
+import { Screen } from "../screen.tsx";
 import { Filtering } from "./filtering.tsx";
-import { Listing, type Paging, usePaging } from "./listing.tsx";
+import { Listing, usePaging } from "./listing.tsx";
 
 /** The newest deliveries that fit the filters, as they come and change. */
 export function DeliveriesScreen({ filters }: { readonly filters: Filters }): JSX.Element {
   const subject = String(new URLSearchParams({ ...filters }));
   const paging = usePaging(subject);
-  // Arriving deliveries do not disturb typing.
-  const filtering = useMemo(() => <Filtering filters={filters} />, [filters]);
-  const told = useLive<WireList>(`api/deliveries?limit=${paging.limit}&${subject}`, subject);
+  // Longer lists do not disturb typing.
+  const top = useMemo(
+    () => (
+      <>
+        <h1>Deliveries</h1>
+        <Filtering filters={filters} />
+      </>
+    ),
+    [filters],
+  );
   return (
-    <Frame title="Deliveries" screen="deliveries" told={told}>
-      <h1>Deliveries</h1>
-      {filtering}
-      {told.data === null ? (
-        <Loading />
-      ) : (
-        <Found key={subject} list={told.data} paging={paging} filters={filters} />
+    <Screen<WireList>
+      title="Deliveries"
+      address={`api/deliveries?limit=${paging.limit}&${subject}`}
+      subject={subject}
+      top={top}
+    >
+      {(list) => (
+        <Listing
+          key={subject}
+          list={list}
+          paging={paging}
+          goBeyond={({ receivedAt }) => {
+            const until = new Date(new Date(receivedAt).getTime() + 1).toISOString();
+            go({ screen: "deliveries", filters: { ...filters, until } });
+          }}
+          row={(entry) => <DeliveryRow key={entry.id} entry={entry} />}
+          nothing={
+            Object.keys(filters).length === 0 ? (
+              <NoDelivery />
+            ) : (
+              <Empty title="No delivery fits these filters">
+                <button type="button" onClick={() => go({ screen: "deliveries", filters: {} })}>
+                  Show all deliveries
+                </button>
+              </Empty>
+            )
+          }
+          buttons={<Actions of={actionsOnList(list, filters)} />}
+        >
+          <Groups list={list} filters={filters} />
+        </Listing>
       )}
-    </Frame>
+    </Screen>
   );
 }
 
-function Found({
-  list,
-  paging,
-  filters,
+/** The actions on all that are parked for a reason, if the list shows these and no others. */
+function actionsOnList(
+  { total, parkedChangedAt: changedAt, groups: errors }: WireList,
+  { state, reason, ...rest }: Filters,
+): Action[] {
+  if (state !== "parked" || reason === undefined || Object.keys(rest).length > 0) return [];
+  return total ? actionsOnAll({ of: reason, number: total, changedAt, errors }) : [];
+}
+
+/** The largest groups of equal errors, each with its actions. */
+function Groups({
+  list: { groups, parkedChangedAt: changedAt },
+  filters: { state, error, ...others },
 }: {
   readonly list: WireList;
-  readonly paging: Paging;
   readonly filters: Filters;
-}): JSX.Element {
-  const { viewer, receiver, total, parkedChangedAt: changedAt, groups } = list;
-  const { state, reason = "", ...rest } = filters;
-  // Only when the list shows all deliveries parked for the reason, and no others: those are released or discarded.
-  const areAll = state === "parked" && reason !== "" && Object.keys(rest).length === 0;
+}): JSX.Element | null {
+  if (groups.length === 0 || Object.keys(others).length > 0) return null;
   return (
-    <Listing
-      list={list}
-      paging={paging}
-      goBeyond={({ receivedAt }) => {
-        const until = new Date(new Date(receivedAt).getTime() + 1).toISOString();
-        go({ screen: "deliveries", filters: { ...filters, until } });
-      }}
-      row={(entry) => <DeliveryRow key={entry.id} entry={entry} />}
-      nothing={<Nothing filtered={Object.keys(filters).length > 0} />}
-      buttons={
-        viewer.may === "act" &&
-        areAll &&
-        total !== null &&
-        total > 0 && (
-          <AllOfReason {...{ receiver, reason, number: total, changedAt, errors: groups }} />
-        )
-      }
-    >
-      {reason === "" && Object.keys(rest).every((name) => name === "error") && (
-        <Groups list={list} />
-      )}
-    </Listing>
-  );
-}
-
-/** The largest groups of equal errors, each with its buttons. */
-function Groups({ list }: { readonly list: WireList }): JSX.Element | null {
-  const { groups, viewer, receiver, parkedChangedAt } = list;
-  if (groups.length === 0) return null;
-  return (
-    <section aria-labelledby="groups">
-      <h2 id="groups">Equal errors</h2>
+    <Section title="Equal errors">
       <ul class="groups">
-        {groups.map(({ error, text, count: number }) => (
-          <li key={error}>
-            <To route={{ screen: "deliveries", filters: { state: "parked", error } }}>
-              {count(number)} × <bdi>{text}</bdi>
+        {groups.map((group) => (
+          <li key={group.error}>
+            <To route={{ screen: "deliveries", filters: { state: "parked", error: group.error } }}>
+              {count(group.count)} × <bdi>{group.text}</bdi>
             </To>
-            {viewer.may === "act" && (
-              <AllOf
-                {...{ receiver, number, kind: { error }, errors: [] }}
-                name={`the error “${text}”`}
-                hint="What nobody vouches for is left out."
-                changedAt={parkedChangedAt}
-              />
-            )}
+            <Actions of={actionsOnAll({ of: group, number: group.count, changedAt, errors: [] })} />
           </li>
         ))}
       </ul>
-    </section>
+    </Section>
   );
 }
 
@@ -121,17 +119,5 @@ export function DeliveryRow({ entry }: { readonly entry: WireEntry }): JSX.Eleme
         <Moment at={receivedAt} />
       </To>
     </li>
-  );
-}
-
-function Nothing({ filtered }: { readonly filtered: boolean }): JSX.Element {
-  return filtered ? (
-    <Empty title="No delivery fits these filters">
-      <button type="button" onClick={() => go({ screen: "deliveries", filters: {} })}>
-        Show all deliveries
-      </button>
-    </Empty>
-  ) : (
-    <NoDelivery />
   );
 }

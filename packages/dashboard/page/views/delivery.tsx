@@ -1,51 +1,45 @@
 import type { JSX } from "preact";
 import { errorOf } from "../../src/deliveries/errors.ts";
 import type { WireDelivery, WireOne } from "../../src/deliveries/wire.ts";
-import { Actions } from "../actions.tsx";
-import { Frame } from "../frame.tsx";
+import { actionsOn } from "../actions.tsx";
+import { Actions } from "../confirm.tsx";
 import { eventLabel, reasonHint, reasonName, stateLabels } from "../labels.ts";
-import { useLive } from "../live.ts";
 import {
   Ago,
   Code,
   Copy,
-  Loading,
   Missing,
   Moment,
   Named,
   Quoted,
+  Section,
   StateBadge,
   To,
 } from "../parts.tsx";
 import type { Route } from "../route.ts";
+import { Screen } from "../screen.tsx";
 import { timelineOf } from "./timeline.ts";
 import { Way } from "./way.tsx";
 
 /** One delivery: its state and reason, its history, and its body. */
 export function DeliveryScreen({ id }: { readonly id: string }): JSX.Element {
-  const told = useLive<WireOne>(`api/deliveries/${encodeURIComponent(id)}`);
-  const { data } = told;
   return (
-    <Frame title={`Delivery ${id}`} screen="delivery" told={told}>
-      {data === null ? (
-        <Loading />
-      ) : data.delivery === null ? (
-        <Missing what="delivery" id={id} to={{ screen: "deliveries", filters: {} }}>
-          Handled deliveries are kept for 7 days, parked ones for 30.
-        </Missing>
-      ) : (
-        <Whole {...data} delivery={data.delivery} />
-      )}
-    </Frame>
+    <Screen<WireOne> title={`Delivery ${id}`} address={`api/deliveries/${encodeURIComponent(id)}`}>
+      {({ delivery }) =>
+        delivery === null ? (
+          <Missing what="delivery" id={id} to={{ screen: "deliveries", filters: {} }}>
+            Handled deliveries are kept for 7 days, parked ones for 30.
+          </Missing>
+        ) : (
+          <Whole delivery={delivery} />
+        )
+      }
+    </Screen>
   );
 }
 
-function Whole({
-  viewer,
-  receiver,
-  delivery,
-}: WireOne & { readonly delivery: WireDelivery }): JSX.Element {
-  const { id, state, reportId, reason, receivedAt, headers } = delivery;
+function Whole({ delivery }: { readonly delivery: WireDelivery }): JSX.Element {
+  const { id, state, reportId, receivedAt, headers } = delivery;
   return (
     <article>
       <div class="title">
@@ -64,40 +58,58 @@ function Whole({
         <Copy text={location.href}>Copy link</Copy>
       </p>
       <section class={`verdict is-${state}`} aria-label="State">
-        {reason === null ? (
-          <Standing delivery={delivery} />
-        ) : (
-          <Reason delivery={delivery} reason={reason} />
-        )}
-        {viewer.may === "act" && <Actions receiver={receiver} delivery={delivery} />}
+        <Verdict delivery={delivery} />
+        <Actions of={actionsOn(delivery)} />
       </section>
       <Way title="History" steps={timelineOf(delivery)} />
       <ForWhom delivery={delivery} />
-      <Headers headers={headers} />
+      <Section title="Stored headers">
+        {Object.keys(headers).length === 0 ? (
+          <p>None. Only content-type, user-agent and traceparent are stored.</p>
+        ) : (
+          <Named of={headers} />
+        )}
+      </Section>
       <Body id={id} body={delivery.body} />
     </article>
   );
 }
 
-function Reason({
-  delivery,
-  reason,
-}: {
-  readonly delivery: WireDelivery;
-  readonly reason: NonNullable<WireDelivery["reason"]>;
-}): JSX.Element {
-  const { lastError } = delivery;
+/** The reason of a delivery, if it has one, else what its state means; and its error. */
+function Verdict({ delivery }: { readonly delivery: WireDelivery }): JSX.Element {
+  const { state, reason, nextAttemptAt, lastError, attempts } = delivery;
+  const { name, meaning } = stateLabels[state];
   const error = errorOf(delivery);
+  if (reason === null) {
+    return (
+      <>
+        <p class="lead">
+          {name}: {state === "handled" ? (lastError ?? meaning) : meaning}
+        </p>
+        {nextAttemptAt !== null && attempts > 0 && (
+          <p>
+            {attempts === 1 ? "1 attempt failed" : `${attempts} attempts failed`}, next try{" "}
+            <Ago at={nextAttemptAt} />.
+          </p>
+        )}
+        {nextAttemptAt !== null && lastError !== null && (
+          <p>
+            <bdi>{error}</bdi>
+          </p>
+        )}
+      </>
+    );
+  }
   // It ends with the error, which stands above.
   const message = reason.message.replace(` Last: ${lastError?.split("\n", 1)}`, "");
-  const parked = delivery.state === "rejected" ? {} : { state: "parked" };
+  const parked = state === "rejected" ? {} : { state: "parked" };
   return (
     <>
       <p class="lead">
         <bdi>{error}</bdi>
       </p>
       <p>
-        {stateLabels[delivery.state].name}:{" "}
+        {name}:{" "}
         <To route={{ screen: "deliveries", filters: { ...parked, reason: reason.code } }}>
           {reasonName(reason.code)}
         </To>{" "}
@@ -124,47 +136,10 @@ function ForWhom({ delivery }: { readonly delivery: WireDelivery }): JSX.Element
     Path: url === "" ? "Not kept" : url,
   };
   return (
-    <section aria-labelledby="whom">
-      <h2 id="whom">For whom</h2>
+    <Section title="For whom">
       <Named of={facts} />
       <Quoted text={context} none="No context: its callback URL had none." />
-    </section>
-  );
-}
-
-function Headers({ headers }: Pick<WireDelivery, "headers">): JSX.Element {
-  return (
-    <section aria-labelledby="headers">
-      <h2 id="headers">Stored headers</h2>
-      {Object.keys(headers).length === 0 ? (
-        <p>None. Only content-type, user-agent and traceparent are stored.</p>
-      ) : (
-        <Named of={headers} />
-      )}
-    </section>
-  );
-}
-
-function Standing({ delivery }: { readonly delivery: WireDelivery }): JSX.Element {
-  const { state, nextAttemptAt, lastError, attempts } = delivery;
-  const { name, meaning } = stateLabels[state];
-  return (
-    <>
-      <p class="lead">
-        {name}: {state === "handled" ? (lastError ?? meaning) : meaning}
-      </p>
-      {nextAttemptAt !== null && attempts > 0 && (
-        <p>
-          {attempts === 1 ? "1 attempt failed" : `${attempts} attempts failed`}, next try{" "}
-          <Ago at={nextAttemptAt} />.
-        </p>
-      )}
-      {nextAttemptAt !== null && lastError !== null && (
-        <p>
-          <bdi>{errorOf(delivery)}</bdi>
-        </p>
-      )}
-    </>
+    </Section>
   );
 }
 

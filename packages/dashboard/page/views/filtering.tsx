@@ -3,17 +3,34 @@ import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { events, reasons, reasonWithCode, stateLabels } from "../labels.ts";
 import { type Filters, go } from "../route.ts";
 
+/** A field with options, or of a text with a hint, or else of a time. */
+interface Field {
+  readonly label: string;
+  readonly hint?: string;
+  /** The titles by their values. */
+  readonly options?: readonly (readonly [value: string, title: string])[];
+}
+
+type Fields = Readonly<Partial<Record<keyof Filters, Field>>>;
+
+const states = Object.entries(stateLabels).map(([state, { name }]) => [state, name] as const);
+const common: Fields = {
+  state: { label: "State", options: [["parked", "Parked (held or dead)"], ...states] },
+  reason: {
+    label: "Reason",
+    options: Object.keys(reasons).map((code) => [code, reasonWithCode(code)]),
+  },
+};
 // On a phone they are behind a button until one is used: the list begins on its first screen.
-const rare = ["event", "report", "request", "error", "id", "from", "until"] as const;
-
-type Options = readonly (readonly [value: string, title: string])[];
-
-const stateOptions: Options = [
-  ["parked", "Parked (held or dead)"],
-  ...Object.entries(stateLabels).map(([state, { name }]) => [state, name] as const),
-];
-const reasonOptions: Options = Object.keys(reasons).map((code) => [code, reasonWithCode(code)]);
-const eventOptions: Options = events.map((name) => [name, name]);
+const rare: Fields = {
+  event: { label: "Event", options: events.map((name) => [name, name]) },
+  report: { label: "Report", hint: "exact id" },
+  request: { label: "Request", hint: "exact id" },
+  error: { label: "Error", hint: "key of a group" },
+  id: { label: "Delivery", hint: "id, or how it begins" },
+  from: { label: "From (UTC)" },
+  until: { label: "Until (UTC)" },
+};
 
 /** The filters of a list; the address keeps them. A choice is applied at once, a text once typing has paused. */
 export function Filtering({ filters }: { readonly filters: Filters }): JSX.Element {
@@ -22,12 +39,17 @@ export function Filtering({ filters }: { readonly filters: Filters }): JSX.Eleme
   // A text that was typed a moment ago is dropped when the list changes or is left.
   useLayoutEffect(() => () => clearTimeout(typing.current), [filters]);
   const [isOpen] = useState(
-    () => matchMedia("(min-width: 50rem)").matches || rare.some((name) => name in filters),
+    () =>
+      matchMedia("(min-width: 50rem)").matches || Object.keys(rare).some((name) => name in filters),
   );
   const apply = (replace: boolean): void => {
     if (form.current === null) return;
     go({ screen: "deliveries", filters: filtersOf(form.current, filters) }, { replace });
   };
+  const show = (fields: Fields): JSX.Element[] =>
+    Object.entries(fields).map(([name, field]) => (
+      <Labelled key={name} {...field} name={name} value={filters[name as keyof Filters] ?? ""} />
+    ));
   return (
     <form
       ref={form}
@@ -45,8 +67,7 @@ export function Filtering({ filters }: { readonly filters: Filters }): JSX.Eleme
         if (target.validity.valid) typing.current = setTimeout(() => apply(true), pauseMs);
       }}
     >
-      <Choice name="state" label="State" filters={filters} options={stateOptions} />
-      <Choice name="reason" label="Reason" filters={filters} options={reasonOptions} />
+      {show(common)}
       <button
         type="button"
         disabled={Object.keys(filters).length === 0}
@@ -56,17 +77,49 @@ export function Filtering({ filters }: { readonly filters: Filters }): JSX.Eleme
       </button>
       <details open={isOpen}>
         <summary>More filters</summary>
-        <div>
-          <Choice name="event" label="Event" filters={filters} options={eventOptions} />
-          <TextField name="report" label="Report" hint="exact id" filters={filters} />
-          <TextField name="request" label="Request" hint="exact id" filters={filters} />
-          <TextField name="error" label="Error" hint="key of a group" filters={filters} />
-          <TextField name="id" label="Delivery" hint="id, or how it begins" filters={filters} />
-          <TimeField name="from" label="From (UTC)" filters={filters} />
-          <TimeField name="until" label="Until (UTC)" filters={filters} />
-        </div>
+        <div>{show(rare)}</div>
       </details>
     </form>
+  );
+}
+
+function Labelled({
+  label,
+  name,
+  value,
+  options,
+  hint,
+}: Field & { readonly name: string; readonly value: string }): JSX.Element {
+  const shown = shownTime(value);
+  const id = `of-${name}`;
+  return (
+    <label for={id}>
+      <span>{label}</span>
+      {options !== undefined ? (
+        <select id={id} name={name} value={value}>
+          <option value="">Any</option>
+          {options.map(([of, title]) => (
+            <option key={of} value={of}>
+              {title}
+            </option>
+          ))}
+        </select>
+      ) : hint !== undefined ? (
+        <input id={id} type="search" name={name} value={value} placeholder={hint} />
+      ) : (
+        <input
+          id={id}
+          type="datetime-local"
+          name={name}
+          value={shown}
+          min="1970-01-01T00:00"
+          max="9999-12-31T23:59"
+          onBlur={({ currentTarget }) => {
+            if (!currentTarget.validity.valid) currentTarget.value = shown;
+          }}
+        />
+      )}
+    </label>
   );
 }
 
@@ -76,74 +129,10 @@ function filtersOf(form: HTMLFormElement, before: Filters): Filters {
   for (const [name, value] of new FormData(form)) given[name] = String(value).trim();
   for (const name of ["from", "until"] as const) {
     const { value, validity } = form.elements.namedItem(name) as HTMLInputElement;
-    const isNew = validity.valid && value !== shownTime(before[name]);
-    given[name] = isNew ? isoOf(value) : (before[name] ?? "");
+    if (!validity.valid || value === shownTime(before[name])) given[name] = before[name] ?? "";
+    else if (value !== "") given[name] = new Date(`${value}Z`).toISOString();
   }
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== ""));
-}
-
-interface FieldProps {
-  readonly name: keyof Filters;
-  readonly label: string;
-  readonly filters: Filters;
-}
-
-function Choice({
-  name,
-  label,
-  filters,
-  options,
-}: FieldProps & { readonly options: Options }): JSX.Element {
-  return (
-    <label>
-      <span>{label}</span>
-      <select name={name} value={filters[name] ?? ""}>
-        <option value="">Any</option>
-        {options.map(([value, title]) => (
-          <option key={value} value={value} selected={filters[name] === value}>
-            {title}
-          </option>
-        ))}
-      </select>
-    </label>
-  );
-}
-
-function TextField({
-  name,
-  label,
-  filters,
-  hint,
-}: FieldProps & { readonly hint: string }): JSX.Element {
-  return (
-    <label>
-      <span>{label}</span>
-      <input type="search" name={name} value={filters[name] ?? ""} placeholder={hint} />
-    </label>
-  );
-}
-
-function TimeField({ name, label, filters }: FieldProps): JSX.Element {
-  const shown = shownTime(filters[name]);
-  return (
-    <label>
-      <span>{label}</span>
-      <input
-        type="datetime-local"
-        name={name}
-        value={shown}
-        min="1970-01-01T00:00"
-        max="9999-12-31T23:59"
-        onBlur={({ currentTarget }) => {
-          if (!currentTarget.validity.valid) currentTarget.value = shown;
-        }}
-      />
-    </label>
-  );
-}
-
-function isoOf(shown: string): string {
-  return shown === "" ? "" : new Date(`${shown}Z`).toISOString();
 }
 
 /** The time as an input of a browser takes it, to the minute and without a zone: it is UTC, as everywhere. */

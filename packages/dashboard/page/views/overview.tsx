@@ -1,21 +1,18 @@
 import type { Counts, State } from "@reporthook/core";
 import type { JSX } from "preact";
 import type { WireOverview } from "../../src/deliveries/wire.ts";
-import { Frame } from "../frame.tsx";
 import { count, deliveries, stateLabels, total } from "../labels.ts";
-import { useLive } from "../live.ts";
-import { Ago, Loading, NoDelivery, StateBadge, To } from "../parts.tsx";
+import { Ago, NoDelivery, Section, StateBadge, To } from "../parts.tsx";
+import { Screen } from "../screen.tsx";
 import { Chart } from "./charts.tsx";
 import { LastActs, Problems, Processes } from "./problems.tsx";
 
 /** The overview: problems first, then the numbers. */
 export function Overview(): JSX.Element {
-  const told = useLive<WireOverview>("api/overview");
-  const { data } = told;
   return (
-    <Frame title="Overview" screen="overview" told={told}>
-      {data === null ? <Loading /> : <Known overview={data} />}
-    </Frame>
+    <Screen<WireOverview> title="Overview" address="api/overview">
+      {(overview) => <Known overview={overview} />}
+    </Screen>
   );
 }
 
@@ -54,8 +51,7 @@ function Known({ overview }: { readonly overview: WireOverview }): JSX.Element {
 function States({ overview }: { readonly overview: WireOverview }): JSX.Element {
   const { counts, oldest } = overview;
   return (
-    <section aria-labelledby="states">
-      <h2 id="states">All deliveries</h2>
+    <Section title="All deliveries">
       <ul class="counts">
         {(Object.keys(stateLabels) as State[]).map((state) => (
           <li key={state}>
@@ -64,19 +60,14 @@ function States({ overview }: { readonly overview: WireOverview }): JSX.Element 
               <span class="number">{count(counts[state])}</span>
               <span class="soft">{stateLabels[state].meaning}</span>
               <span class="soft">
-                {oldest[state] === null ? (
-                  "none"
-                ) : (
-                  <>
-                    oldest <Ago at={oldest[state] ?? ""} />
-                  </>
-                )}
+                {oldest[state] === null ? "none" : "oldest "}
+                {oldest[state] !== null && <Ago at={oldest[state]} />}
               </span>
             </To>
           </li>
         ))}
       </ul>
-    </section>
+    </Section>
   );
 }
 

@@ -1,17 +1,17 @@
 import type { ReasonCode } from "@reporthook/core";
 import type { JSX } from "preact";
 import type { WireOverview } from "../../src/deliveries/wire.ts";
-import { AllOfReason } from "../all-of.tsx";
+import { actionsOnAll } from "../actions.tsx";
+import { Actions } from "../confirm.tsx";
 import { count, deliveries, reasonHint, reasonName } from "../labels.ts";
-import { Ago, Copy, Moment, To } from "../parts.tsx";
+import { Ago, Copy, Moment, Section, To } from "../parts.tsx";
 
 /** The problems, worst first: each with its command to copy, and parked deliveries with their errors and buttons. */
 export function Problems({ overview }: { readonly overview: WireOverview }): JSX.Element | null {
   const { problems, counts } = overview;
   if (problems.length === 0) return null;
   return (
-    <section aria-labelledby="problems">
-      <h2 id="problems">What is wrong</h2>
+    <Section title="What is wrong">
       <ul class="problems">
         {problems.map((problem) => (
           <li key={`${problem.code} ${problem.reason}`} class={`is-${problem.severity}`}>
@@ -26,7 +26,7 @@ export function Problems({ overview }: { readonly overview: WireOverview }): JSX
           </To>
         </p>
       )}
-    </section>
+    </Section>
   );
 }
 
@@ -76,7 +76,7 @@ function Parked({
   readonly number: number;
   readonly overview: WireOverview;
 }): JSX.Element {
-  const { viewer, receiver, parkedChangedAt: changedAt } = overview;
+  const { parkedChangedAt: changedAt } = overview;
   const errors = overview.errors[reason as ReasonCode] ?? [];
   return (
     <>
@@ -93,7 +93,7 @@ function Parked({
           </To>
         </p>
       ))}
-      {viewer.may === "act" && <AllOfReason {...{ receiver, reason, number, changedAt, errors }} />}
+      <Actions of={actionsOnAll({ of: reason, number, changedAt, errors })} />
     </>
   );
 }
@@ -102,8 +102,7 @@ function Parked({
 export function Processes({ processes }: Pick<WireOverview, "processes">): JSX.Element | null {
   if (processes.length === 0) return null;
   return (
-    <section aria-labelledby="processes">
-      <h2 id="processes">Processes</h2>
+    <Section title="Processes">
       <ul>
         {processes.map(({ host, pid, version, since, seenAt, state }) => (
           <li key={`${host} ${pid} ${since}`}>
@@ -115,7 +114,7 @@ export function Processes({ processes }: Pick<WireOverview, "processes">): JSX.E
           </li>
         ))}
       </ul>
-    </section>
+    </Section>
   );
 }
 
@@ -123,8 +122,7 @@ export function Processes({ processes }: Pick<WireOverview, "processes">): JSX.E
 export function LastActs({ acts }: Pick<WireOverview, "acts">): JSX.Element | null {
   if (acts.length === 0) return null;
   return (
-    <section aria-labelledby="acts">
-      <h2 id="acts">Last acts</h2>
+    <Section title="Last acts">
       <ul>
         {acts.map(({ at, by, act, selection, count: number }) => (
           <li key={`${at} ${act} ${by}`}>
@@ -134,7 +132,7 @@ export function LastActs({ acts }: Pick<WireOverview, "acts">): JSX.Element | nu
           </li>
         ))}
       </ul>
-    </section>
+    </Section>
   );
 }
 
@@ -145,8 +143,8 @@ const done: Readonly<Record<WireOverview["acts"][number]["act"], string>> = {
   erase: "erased",
 };
 
-function selectionText({ unchangedSince: _, ...filters }: object & { unchangedSince?: unknown }) {
-  return Object.entries(filters)
-    .map(([name, value]) => `${name} ${value}`)
-    .join(", ");
+/** The filters of an act, as they are named, without the moment at which they were applied. */
+function selectionText(selection: object): string {
+  const filters = Object.entries(selection).filter(([name]) => name !== "unchangedSince");
+  return filters.map(([name, value]) => `${name} ${value}`).join(", ");
 }

@@ -1,40 +1,39 @@
 import type { JSX } from "preact";
 import type { WireReport, WireReportOne } from "../../src/deliveries/wire.ts";
-import { ActionButton, Command } from "../confirm.tsx";
-import { Frame } from "../frame.tsx";
+import { type Action, Actions } from "../confirm.tsx";
 import { reportLabels, reportState } from "../labels.ts";
-import { post, useLive } from "../live.ts";
-import { Ago, Copy, Loading, Missing, Moment, Named, Quoted, StateBadge, To } from "../parts.tsx";
+import { post } from "../live.ts";
+import { Ago, Copy, Missing, Moment, Named, Quoted, Section, StateBadge, To } from "../parts.tsx";
+import { Screen } from "../screen.tsx";
 import { DeliveryRow } from "./deliveries.tsx";
 import type { TimelineStep } from "./timeline.ts";
 import { Way } from "./way.tsx";
 
 /** One report, by its request: its state, its course, its deliveries, and for whom it is. */
 export function ReportScreen({ id }: { readonly id: string }): JSX.Element {
-  const told = useLive<WireReportOne>(`api/reports/${encodeURIComponent(id)}`);
-  const { data } = told;
   return (
-    <Frame title={`Request ${id}`} screen="report" told={told}>
-      {data === null ? (
-        <Loading />
-      ) : data.report === null ? (
-        <Missing what="request" id={id} to={{ screen: "reports", of: "open" }}>
-          Settled ones are kept as long as handled deliveries, others for 30 days after they are
-          due.
-        </Missing>
-      ) : (
-        <Whole {...data} report={data.report} />
-      )}
-    </Frame>
+    <Screen<WireReportOne>
+      title={`Request ${id}`}
+      address={`api/reports/${encodeURIComponent(id)}`}
+    >
+      {({ report, deliveries }) =>
+        report === null ? (
+          <Missing what="request" id={id} to={{ screen: "reports", of: "open" }}>
+            Settled ones are kept as long as handled deliveries, others for 30 days after they are
+            due.
+          </Missing>
+        ) : (
+          <Whole report={report} deliveries={deliveries} />
+        )
+      }
+    </Screen>
   );
 }
 
 function Whole({
-  viewer,
-  receiver,
   report,
   deliveries,
-}: WireReportOne & { readonly report: WireReport }): JSX.Element {
+}: Pick<WireReportOne, "deliveries"> & { readonly report: WireReport }): JSX.Element {
   const { id, reportId, requestedAt, settledAt, dueAt, idempotencyKey } = report;
   const state = reportState(report);
   const { name, meaning } = reportLabels[state];
@@ -62,68 +61,44 @@ function Whole({
           {name}: {meaning}
         </p>
         {settledAt === null && (
-          <p>
-            Due <Moment at={dueAt} /> (<Ago at={dueAt} />)
-          </p>
+          <>
+            <p>
+              Due <Moment at={dueAt} /> (<Ago at={dueAt} />)
+            </p>
+            <Actions of={["complete", "internal_error"].map(settling(id))} elseCommand />
+          </>
         )}
-        {settledAt === null && <Settling mayAct={viewer.may === "act"} {...{ receiver, id }} />}
       </section>
       <Way title="Course" steps={courseOf(report)} />
       <Deliveries id={id} deliveries={deliveries} />
-      <section aria-labelledby="whom">
-        <h2 id="whom">For whom</h2>
+      <Section title="For whom">
         <Named of={{ Key: idempotencyKey ?? "None" }} />
         <Quoted text={report.context} none="No context was given." />
-      </section>
-      <section aria-labelledby="asked">
-        <h2 id="asked">Asked for</h2>
+      </Section>
+      <Section title="Asked for">
         <Quoted text={report.report} none="" />
-      </section>
-      <section aria-labelledby="answer">
-        <h2 id="answer">Answer of the service</h2>
+      </Section>
+      <Section title="Answer of the service">
         <Quoted text={report.answer} none="Not known." />
-      </section>
+      </Section>
     </article>
   );
 }
 
-/** The buttons that settle a report, or the command for who may not. */
-function Settling({
-  mayAct,
-  receiver,
-  id,
-}: {
-  readonly mayAct: boolean;
-  readonly receiver: string;
-  readonly id: string;
-}): JSX.Element {
-  const commandOf = (status: string): string =>
-    `reports settle ${id} ${status} --receiver ${receiver}`;
-  if (!mayAct) return <Command does={commandOf("complete")} />;
-  return (
-    <div class="buttons">
-      {["complete", "internal_error"].map((status) => (
-        <ActionButton
-          key={status}
-          question={{
-            verb: `Settle 1 report as ${status}`,
-            text: `Your handlers for report.${status} run, with an empty body; the command line can give one with --body. The state stays.`,
-            isFinal: true,
-            command: commandOf(status),
-            run: async () => {
-              const done = await post(
-                `api/reports/${id}/settle?${new URLSearchParams({ status })}`,
-              );
-              if (done === 0) throw new Error("It has been settled meanwhile.");
-              return `Settled as ${status}.`;
-            },
-          }}
-        >
-          Settle as {status}
-        </ActionButton>
-      ))}
-    </div>
-  );
+/** Makes the actions that settle a report. */
+function settling(id: string): (status: string) => Action {
+  return (status) => ({
+    label: `Settle as ${status}`,
+    verb: `Settle 1 report as ${status}`,
+    text: `Your handlers for report.${status} run, with an empty body; the command line can give one with --body. The state stays.`,
+    isFinal: true,
+    command: `reports settle ${id} ${status}`,
+    run: async () => {
+      const done = await post(`api/reports/${id}/settle?${new URLSearchParams({ status })}`);
+      if (done === 0) throw new Error("It has been settled meanwhile.");
+      return `Settled as ${status}.`;
+    },
+  });
 }
 
 function Deliveries({
@@ -131,8 +106,7 @@ function Deliveries({
   deliveries,
 }: Pick<WireReportOne, "deliveries"> & { readonly id: string }): JSX.Element {
   return (
-    <section aria-labelledby="deliveries">
-      <h2 id="deliveries">Deliveries</h2>
+    <Section title="Deliveries">
       {deliveries === null ? (
         <p>This inbox can’t look for the deliveries of a request.</p>
       ) : deliveries.length === 0 ? (
@@ -151,7 +125,7 @@ function Deliveries({
           </p>
         </>
       )}
-    </section>
+    </Section>
   );
 }
 
@@ -167,8 +141,6 @@ function courseOf(report: WireReport): readonly TimelineStep[] {
     [overdueAt, "Told as overdue", "bad"],
     [settledAt, reportLabels[state].name, state === "complete" ? "good" : "bad"],
   ] as const;
-  const steps = told.flatMap(([at, title, tone]) =>
-    at === null ? [] : [{ at, title, tone, ms: null, detail: null }],
-  );
+  const steps = told.flatMap(([at, title, tone]) => (at === null ? [] : [{ at, title, tone }]));
   return steps.sort((one, other) => one.at.localeCompare(other.at));
 }

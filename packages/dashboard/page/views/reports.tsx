@@ -1,11 +1,9 @@
-import type { RequestCounts } from "@reporthook/core";
 import type { JSX } from "preact";
-import type { WireReport, WireReports } from "../../src/deliveries/wire.ts";
-import { Frame } from "../frame.tsx";
+import type { WireReport, WireReports, WireView } from "../../src/deliveries/wire.ts";
 import { count, reportState } from "../labels.ts";
-import { useLive } from "../live.ts";
-import { Ago, Empty, Loading, Moment, StateBadge, To } from "../parts.tsx";
+import { Ago, Empty, Moment, StateBadge, To } from "../parts.tsx";
 import { go } from "../route.ts";
+import { Screen, useView } from "../screen.tsx";
 import { Listing, usePaging } from "./listing.tsx";
 
 const names = { open: "Open", overdue: "Overdue", done: "Done" };
@@ -20,32 +18,48 @@ export function ReportsScreen({
 }): JSX.Element {
   const subject = String(new URLSearchParams({ of, ...(after !== undefined && { after }) }));
   const paging = usePaging(subject);
-  const told = useLive<WireReports>(`api/reports?limit=${paging.limit}&${subject}`, subject);
-  const counts = told.data?.reports ?? null;
-  const sums = counts === null ? {} : sumsOf(counts);
   return (
-    <Frame title="Reports" screen="reports" told={told}>
+    <Screen<WireReports>
+      title="Reports"
+      address={`api/reports?limit=${paging.limit}&${subject}`}
+      subject={subject}
+      top={<Lists of={of} />}
+    >
+      {(data) => (
+        <Listing
+          key={subject}
+          list={{ ...data, total: after === undefined ? (sumsOf(data)[of] ?? null) : null }}
+          paging={paging}
+          goBeyond={({ id }) => go({ screen: "reports", of, after: id })}
+          row={(report) => <Row key={report.id} report={report} />}
+          nothing={
+            <Empty title={of === "overdue" ? "No report is overdue" : "No report here"}>
+              <p>
+                Reports that are asked for with <code>receiver.reports.request(…)</code> appear here
+                at once.
+              </p>
+            </Empty>
+          }
+        />
+      )}
+    </Screen>
+  );
+}
+
+/** The lists, each with the number of its reports. */
+function Lists({ of }: { readonly of: string }): JSX.Element {
+  const sums = sumsOf(useView());
+  return (
+    <>
       <h1>Reports</h1>
       <nav class="lists" aria-label="Reports by state">
         {Object.entries(names).map(([list, name]) => (
           <To key={list} route={{ screen: "reports", of: list }} isCurrent={list === of}>
-            {name} {counts && <span class="number">{count(sums[list] ?? 0)}</span>}
+            {name} {list in sums && <span class="number">{count(sums[list] ?? 0)}</span>}
           </To>
         ))}
       </nav>
-      {told.data === null ? (
-        <Loading />
-      ) : (
-        <Listing
-          key={subject}
-          list={{ ...told.data, total: after === undefined ? (sums[of] ?? null) : null }}
-          paging={paging}
-          goBeyond={({ id }) => go({ screen: "reports", of, after: id })}
-          row={(report) => <Row key={report.id} report={report} />}
-          nothing={<Nothing of={of} />}
-        />
-      )}
-    </Frame>
+    </>
   );
 }
 
@@ -75,19 +89,9 @@ function Row({ report }: { readonly report: WireReport }): JSX.Element {
   );
 }
 
-function Nothing({ of }: { readonly of: string }): JSX.Element {
-  return (
-    <Empty title={of === "overdue" ? "No report is overdue" : "No report here"}>
-      <p>
-        Reports that are asked for with <code>receiver.reports.request(…)</code> appear here at
-        once.
-      </p>
-    </Empty>
-  );
-}
-
-/** How many each list has. */
-function sumsOf(counts: RequestCounts): Readonly<Record<string, number>> {
-  const { unconfirmed, open, overdue, complete, internal_error: failed } = counts;
+/** How many each list has; of none as long as that is unknown. */
+function sumsOf(view: WireView | null): Readonly<Record<string, number>> {
+  if (!view?.reports) return {};
+  const { unconfirmed, open, overdue, complete, internal_error: failed } = view.reports;
   return { open: unconfirmed + open, overdue, done: complete + failed };
 }

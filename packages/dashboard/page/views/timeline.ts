@@ -8,8 +8,8 @@ export interface TimelineStep {
   readonly title: string;
   readonly tone: "good" | "bad" | "plain" | "next";
   /** How long it took, in milliseconds. */
-  readonly ms: number | null;
-  readonly detail: string | null;
+  readonly ms?: number;
+  readonly detail?: string | null;
   /** How many attempts in a row were alike: they are one step, with the details of the last. */
   readonly alike?: number;
   /** When the last of them began. */
@@ -31,10 +31,9 @@ const acts = { release: "Released", retry: "Retried", erase: "Erased" };
 /** The history of a delivery, in order, and its next step. */
 export function timelineOf(delivery: WireDelivery): readonly TimelineStep[] {
   const { receivedAt, verification, history } = delivery;
-  const plain = { tone: "plain", ms: null, detail: null } as const;
-  const steps: TimelineStep[] = [{ ...plain, at: receivedAt, title: "Received", tone: "good" }];
-  const how = origins[delivery.type === "report.overdue" ? "overdue" : (verification ?? "")];
-  if (how !== undefined) steps.push({ ...plain, at: null, title: how });
+  const steps: TimelineStep[] = [{ at: receivedAt, title: "Received", tone: "good" }];
+  const origin = origins[delivery.type === "report.overdue" ? "overdue" : (verification ?? "")];
+  if (origin !== undefined) steps.push({ at: null, title: origin, tone: "plain" });
   const released = history.findLastIndex((item) => "act" in item && item.act === "release");
   const notKept = triedBefore(history.slice(released + 1), delivery);
   let number = released < 0 ? notKept : 0;
@@ -42,19 +41,19 @@ export function timelineOf(delivery: WireDelivery): readonly TimelineStep[] {
     if ("act" in first) {
       if (first.act === "release") number = first === history[released] ? notKept : 0;
       const title = `${acts[first.act]} by ${first.by ?? "a person"}`;
-      steps.push({ ...plain, at: first.at, title });
+      steps.push({ at: first.at, title, tone: "plain" });
       continue;
     }
-    const before = number + 1;
+    const from = number + 1;
     const last = (others.at(-1) ?? first) as Attempt;
-    number += isTry(first) ? others.length + 1 : 0;
-    const name = others.length === 0 ? `Attempt ${number}` : `Attempts ${before} to ${number}`;
-    const step = stepOf(last, name, delivery);
-    steps.push(
-      others.length === 0
-        ? step
-        : { ...step, at: first.at, ms: null, alike: others.length + 1, until: last.at },
-    );
+    const { at, ms } = last;
+    if (isTry(first)) number += others.length + 1;
+    if (others.length === 0) {
+      steps.push({ at, ms, ...told(last, `Attempt ${number}`, delivery) });
+    } else {
+      const step = told(last, `Attempts ${from} to ${number}`, delivery);
+      steps.push({ at: first.at, ...step, alike: others.length + 1, until: at });
+    }
   }
   return [...steps, ...nextOf(delivery)];
 }
@@ -84,44 +83,41 @@ function triedBefore(items: readonly Item[], { attempts }: WireDelivery): number
   return last?.stage === "handle" ? Math.max(0, attempts - items.filter(isTry).length) : 0;
 }
 
-function stepOf(
+/** The title of an attempt, or of several that were alike. */
+function told(
   attempt: Attempt,
   name: string,
   { verification, reason }: WireDelivery,
-): TimelineStep {
-  const { stage, at, ms, outcome, error } = attempt;
-  const titled = (title: string, tone: TimelineStep["tone"]): TimelineStep => ({
-    at,
-    ms,
-    tone,
-    title,
-    detail: error,
-  });
+): Pick<TimelineStep, "title" | "tone" | "detail"> {
+  const { stage, outcome, error: detail } = attempt;
   if (stage === "verify") {
-    if (outcome === "retry") return titled("Asked the service: no verdict", "bad");
-    if (outcome === "verified") {
-      return titled(`Asked the service: ${verification ?? "valid"}`, "good");
-    }
-    if (outcome === "rejected") return titled("Asked the service: not from the service", "bad");
-    const why = reason === null ? "" : `: ${reasonWithCode(reason.code)}`;
-    return titled(`Asked the service: parked${why}`, "bad");
+    const results: Readonly<Record<string, string>> = {
+      retry: "no verdict",
+      verified: verification ?? "valid",
+      rejected: "not from the service",
+    };
+    const title = `Asked the service: ${results[outcome] ?? `parked${why(reason)}`}`;
+    return { title, tone: outcome === "verified" ? "good" : "bad", detail };
   }
   if (outcome === "handled") {
-    if (error !== null) return { ...titled(`Handled: ${error}`, "plain"), detail: null };
-    return titled(`Handled at ${name.toLowerCase()}`, "good");
+    return detail === null
+      ? { title: `Handled at ${name.toLowerCase()}`, tone: "good" }
+      : { title: `Handled: ${detail}`, tone: "plain" };
   }
-  if (!isTry(attempt)) return titled("Cut off by a shutdown", "plain");
-  if (outcome === "retry") return titled(`${name} failed`, "bad");
-  return titled(`${name}: parked as ${outcome}`, "bad");
+  if (!isTry(attempt)) return { title: "Cut off by a shutdown", tone: "plain", detail };
+  const end = outcome === "retry" ? " failed" : `: parked as ${outcome}`;
+  return { title: name + end, tone: "bad", detail };
 }
 
 function nextOf({ state, nextAttemptAt, reason }: WireDelivery): TimelineStep[] {
-  const next = { tone: "next", ms: null, detail: null } as const;
   if (nextAttemptAt !== null) {
     const what = state === "received" ? "the service is asked" : "your handlers run";
-    return [{ ...next, at: nextAttemptAt, title: `Next: ${what}` }];
+    return [{ at: nextAttemptAt, title: `Next: ${what}`, tone: "next" }];
   }
   if (state !== "held" && state !== "dead") return [];
-  const why = reason === null ? "" : `: ${reasonWithCode(reason.code)}`;
-  return [{ ...next, at: null, title: `Waits for a person${why}` }];
+  return [{ at: null, title: `Waits for a person${why(reason)}`, tone: "next" }];
+}
+
+function why(reason: WireDelivery["reason"]): string {
+  return reason === null ? "" : `: ${reasonWithCode(reason.code)}`;
 }

@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import { durationText } from "../labels.ts";
-import { Moment } from "../parts.tsx";
+import { Moment, Section } from "../parts.tsx";
 import type { TimelineStep } from "./timeline.ts";
 
 /** The steps of a delivery or a report, in order. */
@@ -12,22 +12,21 @@ export function Way({
   readonly steps: readonly TimelineStep[];
 }): JSX.Element {
   return (
-    <section aria-labelledby="way">
-      <h2 id="way">{title}</h2>
+    <Section title={title}>
       <ol class="way">
         {steps.map(({ at, title: step, tone, ms, detail, alike, until }, index) => (
           <li key={index} class={`is-${tone}`}>
-            <span class="soft">{at === null ? "" : <Moment at={at} />}</span>
+            <span class="soft">{at !== null && <Moment at={at} />}</span>
             <div>
               <strong>{step}</strong>
-              {ms !== null && <span class="soft"> {durationText(ms)}</span>}
+              {ms !== undefined && <span class="soft"> {durationText(ms)}</span>}
               {until !== undefined && (
                 <span class="soft">
                   {" "}
                   {alike} alike, until <Moment at={until} />
                 </span>
               )}
-              {detail !== null && (
+              {detail && (
                 <pre class="error">
                   <bdi>{detail}</bdi>
                 </pre>
@@ -36,6 +35,6 @@ export function Way({
           </li>
         ))}
       </ol>
-    </section>
+    </Section>
   );
 }

@@ -61,68 +61,41 @@ function laidOut(
 ): string {
   const lineAt = (depth: number, inside: number): string =>
     inside > deepest ? "" : `\n${"  ".repeat(depth)}`;
-  const all = readTokens(text);
   let out = "";
   let depth = 0;
-  for (; all.token !== undefined; all.step()) {
-    const { before, token, after } = all;
-    let next = token;
-    if (opens(token)) {
-      depth++;
-      next = closes(after) ? token : token + lineAt(depth, depth);
-    } else if (closes(token)) {
-      depth--;
-      next = opens(before) ? token : lineAt(depth, depth + 1) + token;
-    } else if (token === ",") next = `,${lineAt(depth, depth) || " "}`;
-    else if (token === ":") {
-      const isHidden = isSecret(before, after);
-      next = isHidden ? `: "${removed}"` : ": ";
-      if (isHidden) skipValue(all);
-    } else if (token.startsWith('"')) {
-      next = out.length + token.length > longest ? token : cleanString(token);
+  /** The depth at which a secret value began that goes on. */
+  let hidden: number | null = null;
+  let [name, before] = ["", ""];
+  for (const [token] of text.matchAll(tokens)) {
+    if (closes(token)) depth--;
+    if (hidden !== null) {
+      if (closes(token) && depth === hidden) hidden = null;
+    } else {
+      let next = token;
+      if (before === ":" && isSecret(name, token)) {
+        next = `"${removed}"`;
+        if (opens(token)) hidden = depth;
+      } else if (token.startsWith('"') && out.length + token.length <= longest) {
+        next = cleanString(token);
+      }
+      if (before === ":") next = ` ${next}`;
+      else if (before === ",") next = (lineAt(depth, depth) || " ") + next;
+      else if (opens(before) && !closes(token)) next = lineAt(depth, depth) + next;
+      else if (closes(token) && !opens(before)) next = lineAt(depth, depth + 1) + next;
+      if (out.length + next.length > longest) return out + cutMark;
+      out += next;
     }
-    if (out.length + next.length > longest) return out + cutMark;
-    out += next;
+    if (opens(token)) depth++;
+    [name, before] = [before, token];
   }
   return out;
 }
 
-/** The place of a reader between two tokens. */
-interface Tokens {
-  readonly before: string | undefined;
-  readonly token: string | undefined;
-  readonly after: string | undefined;
-  step(): void;
-}
-
-/** Reads no further than it is asked to. */
-function readTokens(text: string): Tokens {
-  const found = text.matchAll(tokens);
-  const read = (): string | undefined => found.next().value?.[0];
-  let before: string | undefined;
-  let token = read();
-  let after = read();
-  return {
-    get before() {
-      return before;
-    },
-    get token() {
-      return token;
-    },
-    get after() {
-      return after;
-    },
-    step() {
-      [before, token, after] = [token, after, read()];
-    },
-  };
-}
-
-function opens(token: string | undefined): boolean {
+function opens(token: string): boolean {
   return token === "{" || token === "[";
 }
 
-function closes(token: string | undefined): boolean {
+function closes(token: string): boolean {
   return token === "}" || token === "]";
 }
 
@@ -133,17 +106,7 @@ function cleanString(token: string): string {
 }
 
 /** Whether a property holds a secret, by its name: tokens that are a number are counted. */
-function isSecret(name = '""', value = ""): boolean {
+function isSecret(name: string, value: string): boolean {
   const [, isMany] = secret.exec(String(JSON.parse(name))) ?? [];
   return isMany !== undefined && !(isMany === "s" && /^[\d-]/.test(value));
-}
-
-/** Steps to the last token of the value that comes next. */
-function skipValue(all: Tokens): void {
-  let depth = 0;
-  do {
-    all.step();
-    if (opens(all.token)) depth++;
-    if (closes(all.token)) depth--;
-  } while (depth > 0 && all.token !== undefined);
 }

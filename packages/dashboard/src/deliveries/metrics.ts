@@ -86,11 +86,7 @@ export function createSourceMetrics(source: Source): () => Promise<Metrics> {
   };
 }
 
-async function registryOf(receiver: string): Promise<{
-  write(name: string, help: string, values: Values): void;
-  measure(numbers: Numbers): void;
-  end(): Promise<Metrics>;
-}> {
+async function registryOf(receiver: string) {
   // Loaded with the first scrape: the page needs none of it.
   const { Counter, Gauge, Registry } = await import("prom-client");
   const registry = new Registry();
@@ -102,22 +98,22 @@ async function registryOf(receiver: string): Promise<{
   };
   let histogram = "";
   return {
-    write(name, help, values) {
+    write(name: string, help: string, values: Values): void {
       const metric = new Gauge(settingsOf(name, help, values));
       for (const [own, value] of values) metric.set(own, value);
     },
-    measure(numbers) {
+    measure(numbers: Numbers): void {
       const samples = samplesOf(numbers);
       for (const [name, help] of Object.entries(counters)) {
         const values = samples
           .filter((sample) => sample.name === name)
-          .map(({ labels: own, value }) => [labelsOf(own), value] as const);
+          .map((sample) => [labelsOf(sample.labels), sample.value] as const);
         const metric = new Counter(settingsOf(`${name.replace(".", "_")}_total`, help, values));
         for (const [own, value] of values) metric.inc(own, value);
       }
       histogram = histogramOf(numbers.answers, labels);
     },
-    end: async () => ({
+    end: async (): Promise<Metrics> => ({
       contentType: registry.contentType,
       text: (await registry.metrics()) + histogram,
     }),

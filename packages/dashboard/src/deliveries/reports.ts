@@ -1,9 +1,7 @@
 import { ReporthookError, type RequestRecord } from "@reporthook/core";
-import type { View } from "./shared-views.ts";
 import { redactEntry, valueText } from "./shown.ts";
 import { ifKept, type Source } from "./source.ts";
-import type { TellView } from "./telling.ts";
-import { lengthOf } from "./views.ts";
+import { lengthOf, type Views } from "./views.ts";
 import { maxBodyLength } from "./wire.ts";
 
 /** The states of the requests in each list. */
@@ -15,14 +13,8 @@ const lists = {
 const shortLength = 200;
 const mostDeliveries = 100;
 
-/** The views of the reports that were asked for. */
-export interface ReportViews {
-  list(query: URLSearchParams): View;
-  one(id: string): View;
-}
-
-/** Makes the views of a source's reports. */
-export function createReportViews({ inbox, reports }: Source, tell: TellView): ReportViews {
+/** Makes the views of the reports that were asked for. */
+export function createReportViews({ inbox, reports }: Source): Pick<Views, "list" | "one"> {
   return {
     list(query) {
       const limit = lengthOf(query);
@@ -38,15 +30,15 @@ export function createReportViews({ inbox, reports }: Source, tell: TellView): R
         );
         const sorted = found.flat().sort((one, other) => (one.id < other.id ? 1 : -1));
         const entries = sorted.slice(0, limit).map((one) => reportOf(one, shortLength));
-        return tell({ entries, more: sorted.length > limit });
+        return { entries, more: sorted.length > limit };
       };
     },
     one: (id) => async () => {
       const found = await ifKept(reports?.get(id), null);
-      if (found === null) return tell({ report: null, deliveries: null });
+      if (found === null) return { report: null, deliveries: null };
       const listed = inbox.list({ requestId: id, limit: mostDeliveries }).catch(ifNotSearchable);
       const deliveries = (await listed)?.map(redactEntry) ?? null;
-      return tell({ report: reportOf(found, maxBodyLength), deliveries });
+      return { report: reportOf(found, maxBodyLength), deliveries };
     },
   };
 }

@@ -1,17 +1,18 @@
 import type { RequestCounts } from "@reporthook/core";
-import { throttle } from "./shared-views.ts";
+import { throttle, type View } from "./shared-views.ts";
 import { ifKept, type Source } from "./source.ts";
 import type { Person } from "./wire.ts";
 
-/** Makes the text of a view: its own data, after those that every view has. */
-export type TellView = (view: object, isInboxUp?: boolean) => Promise<string>;
-
-/** Makes that for a source. An inbox that fails is not asked. */
-export function createTell({ name: receiver = "reports", reports: asked }: Source): TellView {
+/** Creates a function that adds to the data of a view those that every view has, and makes a text of them. */
+export function createTell({
+  name: receiver = "reports",
+  reports: asked,
+}: Source): (read: () => Promise<object>) => View {
   const countsNow = throttle(() => ifKept<RequestCounts | null>(asked?.counts(), null));
-  return async (view, isInboxUp = true) => {
-    const reports = isInboxUp ? await countsNow() : null;
-    return JSON.stringify({ receiver, reports, ...view });
+  return (read) => async () => {
+    const own: { readonly reports?: null } = await read();
+    const { reports = await countsNow() } = own;
+    return JSON.stringify({ receiver, ...own, reports });
   };
 }
 

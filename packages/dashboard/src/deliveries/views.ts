@@ -8,12 +8,10 @@ import type {
   SummaryQuery,
 } from "@reporthook/core";
 import { type InboxProcess, states } from "@reporthook/core/store";
-import { barOfMinute, hourBars } from "./bars.ts";
 import { readableJson, redactText } from "./json-text.ts";
-import { throttle, type View } from "./shared-views.ts";
+import { throttle } from "./shared-views.ts";
 import { redactEntry, shownBody, shownDelivery } from "./shown.ts";
 import { insideOf, type Source } from "./source.ts";
-import type { TellView } from "./telling.ts";
 import {
   maxListLength,
   pageLength,
@@ -24,6 +22,7 @@ import {
 
 const minuteMs = 60_000;
 const hourMs = 3_600_000;
+const weekMs = 604_800_000;
 const mostGroups = 5;
 const mostActs = 5;
 /** A time without deliveries, for summaries that count no minutes. */
@@ -31,25 +30,28 @@ export const noTime: Omit<SummaryQuery, "receiver"> = { from: new Date(0), until
 
 type ListQuery = Omit<InboxQuery, "receiver">;
 
+/** Reads the data of a view, without those that every view has. */
+type Read = () => Promise<object>;
+
 /** The views of a dashboard. */
 export interface Views {
-  readonly overview: View;
-  list(query: URLSearchParams): View;
-  one(id: string): View;
+  readonly overview: Read;
+  list(query: URLSearchParams): Read;
+  one(id: string): Read;
   /** The whole body of a delivery, or null when there is none. */
   body(id: string): Promise<string | null>;
 }
 
 /** Makes the views of a source's deliveries. */
-export function createViews(source: Source, tell: TellView): Views {
+export function createViews(source: Source): Views {
   const { inbox, health } = source;
   // They change slowly, and there are many.
-  const hoursNow = throttle(() => hourBars(inbox), minuteMs);
-  const summed = throttle(() =>
-    inbox.summary({ from: new Date(Date.now() - hourMs), until: new Date() }),
-  );
-  const groupsNow = throttle(() => inbox.errors());
-  const actsNow = throttle(() => inbox.acts({ limit: mostActs }));
+  const hoursNow = throttle(() => inbox.hours(new Date(Date.now() - weekMs)), minuteMs);
+  const numbersNow = throttle(() => {
+    const lastHour = { from: new Date(Date.now() - hourMs), until: new Date() };
+    const acts = inbox.acts({ limit: mostActs });
+    return Promise.all([inbox.summary(lastHour), hoursNow(), inbox.errors(), acts]);
+  });
   // The moment first: an act on the counted ones leaves later changes alone.
   const parkedNow = throttle(async () => {
     const { parked, parkedChangedAt } = await inbox.summary(noTime);
@@ -61,12 +63,13 @@ export function createViews(source: Source, tell: TellView): Views {
       const { ready, inbox: state, service, counts, problems } = await health();
       const processes = (insideOf(source)?.lookout.processes ?? []).map(inSteps);
       const judged = { inbox: state, service, problems, processes };
-      if (!state.ok) return tell({ ...nothing, ...judged }, false);
-      const asked = [summed(), hoursNow(), groupsNow(), actsNow()] as const;
-      const [sum, hours, groups, acts] = await Promise.all(asked);
-      const minutes = sum.minutes.map(barOfMinute);
-      const errors = errorsOf(groups, sum.parked);
-      return tell({ ready, ...judged, counts, ...sum, minutes, hours, errors, acts });
+      if (!state.ok) return { ...nothing, ...judged };
+      const [sum, hours, groups, acts] = await numbersNow();
+      const reasons = Object.keys(sum.parked) as ReasonCode[];
+      const errors = Object.fromEntries(
+        reasons.map((reason) => [reason, groupsOf(groups, { reason })]),
+      );
+      return { ready, ...judged, counts, ...sum, hours, errors, acts };
     },
     list(query) {
       const length = lengthOf(query);
@@ -78,7 +81,7 @@ export function createViews(source: Source, tell: TellView): Views {
         const total = await totalOf(asked, parked, countsNow);
         const entries = found.slice(0, length).map(redactEntry);
         const numbers = { total, parkedChangedAt, groups: groupsOf(groups, asked) };
-        return tell({ entries, more: found.length > length, ...numbers });
+        return { entries, more: found.length > length, ...numbers };
       };
     },
     one(id) {
@@ -86,10 +89,10 @@ export function createViews(source: Source, tell: TellView): Views {
       let laidOut: { readonly of: string | null; readonly body: WireDelivery["body"] } | undefined;
       return async () => {
         const details = await inbox.get(id);
-        if (details === null) return tell({ delivery: null });
+        if (details === null) return { delivery: null };
         const { body } = details;
         if (laidOut?.of !== body) laidOut = { of: body, body: shownBody(body) };
-        return tell({ delivery: shownDelivery(details, laidOut.body) });
+        return { delivery: shownDelivery(details, laidOut.body) };
       };
     },
     async body(id) {
@@ -102,17 +105,6 @@ export function createViews(source: Source, tell: TellView): Views {
 /** A process with the time of its last sign in steps, so that a page is told only in these. */
 function inSteps(process: InboxProcess): InboxProcess {
   return { ...process, seenAt: new Date(Math.floor(process.seenAt.getTime() / 5_000) * 5_000) };
-}
-
-/** The largest groups of errors of each reason. */
-function errorsOf(
-  groups: readonly ErrorGroup[],
-  parked: Summary["parked"],
-): WireOverview["errors"] {
-  const reasons = Object.keys(parked);
-  return Object.fromEntries(
-    reasons.map((reason) => [reason, groupsOf(groups, { reason: reason as ReasonCode })]),
-  );
 }
 
 /** The largest groups of errors; of one reason, or with one key. */
@@ -145,20 +137,14 @@ async function totalOf(
   return states.reduce((sum, one) => sum + counts[one], 0);
 }
 
-const nothing: Omit<
-  WireOverview,
-  "viewer" | "receiver" | "reports" | "inbox" | "service" | "problems" | "processes"
-> = {
+/** Of an inbox that fails. It is not asked for its reports either. */
+const nothing = {
   ready: false,
+  reports: null,
   counts: { received: 0, verified: 0, handled: 0, held: 0, rejected: 0, dead: 0 },
   oldest: { received: null, verified: null, handled: null, held: null, rejected: null, dead: null },
-  parked: {},
-  parkedChangedAt: null,
-  errors: {},
-  minutes: [],
-  hours: [],
-  acts: [],
-};
+  ...{ parked: {}, parkedChangedAt: null, errors: {}, minutes: [], hours: [], acts: [] },
+} satisfies Partial<WireOverview>;
 
 /** The query in the page's address, without parts that it does not understand. */
 function inboxQuery(query: URLSearchParams): ListQuery {

@@ -1,15 +1,14 @@
 import type {
-  Counts,
   Entry,
   EntryDetails,
   ErrorGroup,
   Health,
+  Hour,
   LoggedAct,
-  Problem,
   ReasonCode,
   RequestCounts,
   RequestRecord,
-  State,
+  Summary,
 } from "@reporthook/core";
 import type { InboxProcess } from "@reporthook/core/store";
 
@@ -63,11 +62,15 @@ export interface WireView {
   readonly reports: RequestCounts | null;
 }
 
-/** `api/deliveries`; `limit` says how many. */
-export interface WireList extends WireView {
-  readonly entries: readonly WireEntry[];
+/** A list, newest first. */
+export interface WirePage<T> extends WireView {
+  readonly entries: readonly T[];
   /** Whether there are more. */
   readonly more: boolean;
+}
+
+/** `api/deliveries`; `limit` says how many. */
+export interface WireList extends WirePage<WireEntry> {
   /** How many fit; null where the inbox does not count that. */
   readonly total: number | null;
   /** When a parked one changed last, as they were counted; null without any. */
@@ -94,11 +97,7 @@ export interface WireReport extends Wire<Omit<RequestRecord, "report" | "context
 }
 
 /** `api/reports`; `of` says whether open, overdue or done, `limit` how many, `after` the id beyond which. */
-export interface WireReports extends WireView {
-  readonly entries: readonly WireReport[];
-  /** Whether there are more. */
-  readonly more: boolean;
-}
+export type WireReports = WirePage<WireReport>;
 
 /** `api/reports/ID`. */
 export interface WireReportOne extends WireView {
@@ -108,36 +107,17 @@ export interface WireReportOne extends WireView {
   readonly deliveries: readonly WireEntry[] | null;
 }
 
-/** The notifications of a minute, or the events of an hour, by outcome. */
-export interface WireBar {
-  /** The beginning. */
-  readonly at: string;
-  readonly handled: number;
-  readonly waiting: number;
-  readonly parked: number;
-  readonly rejected: number;
-}
-
-/** `api/overview`. */
-export interface WireOverview extends WireView {
-  readonly ready: boolean;
-  readonly inbox: Health["inbox"];
-  readonly service: Health["service"];
-  /** The problems, worst first. */
-  readonly problems: readonly Wire<Problem>[];
+/** `api/overview`; of an inbox that fails without what it has. The minutes are those of the last hour. */
+export interface WireOverview
+  extends WireView,
+    Wire<Pick<Health, "ready" | "inbox" | "service" | "problems" | "counts">>,
+    Wire<Summary> {
   /** Of those on the inbox in the last hour. */
   readonly processes: readonly Wire<InboxProcess>[];
-  readonly counts: Counts;
-  readonly oldest: Readonly<Record<State, string | null>>;
-  readonly parked: Readonly<Partial<Record<ReasonCode, number>>>;
-  /** When a parked one changed last, as they were counted; null without any. */
-  readonly parkedChangedAt: string | null;
   /** The largest groups of equal errors of each reason. */
   readonly errors: Readonly<Partial<Record<ReasonCode, readonly WireGroup[]>>>;
-  /** The notifications received in each of the last 60 minutes, those with nothing left out. */
-  readonly minutes: readonly WireBar[];
-  /** The events of each hour of the last 7 days, likewise. */
-  readonly hours: readonly WireBar[];
+  /** Of the last 7 days. */
+  readonly hours: readonly Wire<Hour>[];
   /** The last acts of people, newest first. */
   readonly acts: readonly Wire<LoggedAct>[];
 }

@@ -7,43 +7,39 @@ export type RouteMatch =
   /** Relative addresses need the slash at the end. */
   | { readonly moved: string }
   | { readonly metrics: true }
-  | { readonly overview: true }
-  | { readonly listOf: Kind; readonly query: URLSearchParams }
-  | { readonly oneOf: Kind; readonly id: string }
+  /** The overview or a list, without an id; or one of a list. */
+  | { readonly view: Kind; readonly id: string | null; readonly query: URLSearchParams }
   | { readonly bodyOf: string }
   /** On one delivery by its id, or on all that are parked for a reason; `query` says how they were shown. */
   | { readonly action: Act; readonly id: string | null; readonly query: URLSearchParams }
   /** A report, by the id of its request; `query` has the status. */
   | { readonly action: "settle"; readonly id: string; readonly query: URLSearchParams };
 
-type Kind = "deliveries" | "reports";
+type Kind = "overview" | "deliveries" | "reports";
 
-const list = /\/api\/(deliveries|reports)$/;
-const one = /\/api\/(deliveries|reports)\/([^/]+)$/;
+const file = /\/assets\/([\w.-]+)$/;
+const view =
+  /\/api\/(?:(?<all>overview|deliveries|reports)|(?<of>deliveries|reports)\/(?<id>[^/]+))$/;
 const body = /\/api\/deliveries\/([0-9a-z]{1,64})\/body$/;
-const action = /\/api\/deliveries\/([0-9a-z]{1,64})\/(release|retry|discard)$/;
+const onOne = /\/api\/deliveries\/(?<id>[0-9a-z]{1,64})\/(?<act>release|retry|discard)$/;
+const onAll = /\/api\/(?<act>release|discard)$/;
 const settle = /\/api\/reports\/([0-9a-z]{1,64})\/settle$/;
-const ofReason = /\/api\/(release|discard)$/;
 
 /** Reads the address of a request; null if nothing is there. */
 export function matchRoute(request: Request): RouteMatch | null {
   const { pathname, search, searchParams: query } = new URL(request.url);
-  const file = /\/assets\/([\w.-]+)$/.exec(pathname)?.[1];
-  if (file !== undefined) return { file };
+  const [, name] = file.exec(pathname) ?? [];
+  if (name !== undefined) return { file: name };
   if (pathname.endsWith("/metrics")) return { metrics: true };
-  if (pathname.endsWith("/api/overview")) return { overview: true };
-  const listOf = list.exec(pathname)?.[1];
-  if (listOf !== undefined) return { listOf: listOf as Kind, query };
-  const [, oneOf, of] = one.exec(pathname) ?? [];
-  if (of !== undefined) return { oneOf: oneOf as Kind, id: textOf(of) };
-  const bodyOf = body.exec(pathname)?.[1];
+  const { all, of = all, id: one } = view.exec(pathname)?.groups ?? {};
+  const id = one === undefined ? null : textOf(one);
+  if (of !== undefined) return { view: of as Kind, id, query };
+  const [, bodyOf] = body.exec(pathname) ?? [];
   if (bodyOf !== undefined) return { bodyOf };
-  const [, to, what] = action.exec(pathname) ?? [];
-  if (to !== undefined) return { action: what as Act, id: to, query };
-  const report = settle.exec(pathname)?.[1];
+  const { act, id: to = null } = (onOne.exec(pathname) ?? onAll.exec(pathname))?.groups ?? {};
+  if (act !== undefined) return { action: act as Act, id: to, query };
+  const [, report] = settle.exec(pathname) ?? [];
   if (report !== undefined) return { action: "settle", id: report, query };
-  const all = ofReason.exec(pathname)?.[1];
-  if (all !== undefined) return { action: all as Act, id: null, query };
   if (pathname.endsWith("/")) return { file: "index.html" };
   const last = pathname.slice(pathname.lastIndexOf("/") + 1);
   return last.includes(".") ? null : { moved: `./${last}/${search}` };

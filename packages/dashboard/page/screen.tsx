@@ -1,9 +1,9 @@
-import type { ComponentChildren, JSX } from "preact";
-import { useEffect } from "preact/hooks";
+import { type ComponentChildren, createContext, type JSX } from "preact";
+import { useContext, useEffect } from "preact/hooks";
 import type { WireView } from "../src/deliveries/wire.ts";
-import type { Link, LiveData } from "./live.ts";
+import { type Link, useLive } from "./live.ts";
 import { To } from "./parts.tsx";
-import type { Route } from "./route.ts";
+import { useRoute } from "./route.ts";
 
 const links: Readonly<Record<Link, string>> = {
   connecting: "Connecting…",
@@ -11,6 +11,13 @@ const links: Readonly<Record<Link, string>> = {
   lost: "Connection lost, trying again…",
   refused: "Refused",
 };
+
+const View = createContext<WireView | null>(null);
+
+/** The part that every view has, with the viewer and the name of the receiver; null while it loads. */
+export function useView(): WireView | null {
+  return useContext(View);
+}
 
 /** Moves the focus of keyboard and screen-reader users to the top of the screen. */
 export function focusMain(): void {
@@ -36,13 +43,8 @@ export function useFocus(): void {
     };
     addEventListener("focusin", remember);
     addEventListener("pointerdown", forget);
-    const what = {
-      subtree: true,
-      childList: true,
-      attributes: true,
-      attributeFilter: ["disabled"],
-    };
-    watch.observe(document.body, what);
+    const attributes = { attributes: true, attributeFilter: ["disabled"] };
+    watch.observe(document.body, { subtree: true, childList: true, ...attributes });
     return () => {
       removeEventListener("focusin", remember);
       removeEventListener("pointerdown", forget);
@@ -54,25 +56,31 @@ export function useFocus(): void {
 // A screen that loads does not know it yet.
 let hasReports = false;
 
-/** The frame around each screen. */
-export function Frame({
+/** A screen, with the data of a view as they change. */
+export function Screen<T extends WireView>({
   title,
-  screen,
-  told,
+  address,
+  subject = address,
+  top,
   children,
 }: {
   readonly title: string;
-  readonly screen: Route["screen"];
-  readonly told: LiveData<WireView>;
-  readonly children: ComponentChildren;
+  /** Where the data are. */
+  readonly address: string;
+  /** While another address of the same subject loads, the known data stay. */
+  readonly subject?: string;
+  /** Shown above the data, and before they are there. */
+  readonly top?: ComponentChildren;
+  readonly children: (data: T) => JSX.Element;
 }): JSX.Element {
-  const { link, problem, data } = told;
+  const { screen } = useRoute();
+  const { link, problem, data } = useLive<T>(address, subject);
   if (data !== null) hasReports = data.reports !== null;
   useEffect(() => {
     document.title = `${title} · reporthook`;
   }, [title]);
   return (
-    <>
+    <View.Provider value={data}>
       <a class="unseen" href="#main">
         Skip to content
       </a>
@@ -95,20 +103,26 @@ export function Frame({
           {problem === null || data === null ? links[link] : `${problem.detail} Trying again…`}
         </span>
         <span class="soft">
-          {data === null ? "" : data.viewer.name}
-          {data?.viewer.may === "view" ? " (view only)" : ""}
+          {data?.viewer.name}
+          {data?.viewer.may === "view" && " (view only)"}
         </span>
       </header>
       <main id="main" tabIndex={-1}>
-        {problem === null || data !== null ? (
-          children
-        ) : (
+        {problem !== null && data === null ? (
           <div class="empty">
             <h1 class="lead">{problem.title}</h1>
             <p>{problem.detail}</p>
           </div>
+        ) : (
+          top
+        )}
+        {data !== null && children(data)}
+        {data === null && problem === null && (
+          <p class="loading" role="status">
+            Loading…
+          </p>
         )}
       </main>
-    </>
+    </View.Provider>
   );
 }
