@@ -42,10 +42,10 @@ export function createProgram(terminal: Terminal): Command {
   addDashboard(program, terminal);
   addCompletion(program, terminal);
   addJson(program);
-  withExamples(program, [
-    ["a playground: the emulated service, a webhook and its inbox", "reporthook dev"],
-    ["send it a notification", "reporthook trigger report.complete"],
-  ]);
+  withExamples(program, {
+    "a playground: the emulated service, a webhook and its inbox": "reporthook dev",
+    "send it a notification": "reporthook trigger report.complete",
+  });
   return program;
 }
 

@@ -26,10 +26,7 @@ export function addCallbackUrl(program: Command, terminal: Terminal): void {
       }
       terminal.reveal({ url: await signUrl(base, choice) });
     });
-  withExamples(withCallback(command), [
-    [
-      "to request a report by hand",
-      `reporthook callback-url https://app.example/hook --context '{"customer":"c-1"}'`,
-    ],
-  ]);
+  withExamples(withCallback(command), {
+    "to request a report by hand": `reporthook callback-url https://app.example/hook --context '{"customer":"c-1"}'`,
+  });
 }

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from "commander";
-import { type Example, withExamples } from "../lib/options.ts";
+import { withExamples } from "../lib/options.ts";
 import type { Terminal } from "../lib/terminal.ts";
 
 /** A command with its options and the choices of each, as a shell completes it. */
@@ -10,12 +10,6 @@ interface Completed {
   readonly words: readonly (readonly [word: string, what: string])[];
   readonly choices: readonly (readonly [option: string, words: readonly string[]])[];
 }
-
-const examples: readonly Example[] = [
-  ["bash", "source <(reporthook completion bash)"],
-  ["zsh", "source <(reporthook completion zsh)"],
-  ["fish", "reporthook completion fish | source"],
-];
 
 /** Adds `completion`: prints a script for a shell, made of all commands and options. */
 export function addCompletion(program: Command, terminal: Terminal): void {
@@ -28,7 +22,11 @@ export function addCompletion(program: Command, terminal: Terminal): void {
       const script = make(completedIn(program, program.name()));
       terminal.emit({ script }, script);
     });
-  withExamples(command, examples);
+  withExamples(command, {
+    bash: "source <(reporthook completion bash)",
+    zsh: "source <(reporthook completion zsh)",
+    fish: "reporthook completion fish | source",
+  });
 }
 
 function completedIn(command: Command, path: string): Completed[] {

@@ -27,14 +27,12 @@ export function addDashboard(program: Command, terminal: Terminal): void {
   const what =
     "View an inbox in a browser; release, retry and discard deliveries, also while\n" +
     "the app runs. It answers only this machine.";
-  addInboxCommand(program, "dashboard", what, [
-    ["all deliveries", "reporthook dashboard --db inbox.db"],
-    ["of an app on several machines", "reporthook dashboard --inbox redis://127.0.0.1:6379"],
-    [
-      "on a server, viewed from your machine",
+  addInboxCommand(program, "dashboard", what, {
+    "all deliveries": "reporthook dashboard --db inbox.db",
+    "of an app on several machines": "reporthook dashboard --inbox redis://127.0.0.1:6379",
+    "on a server, viewed from your machine":
       "ssh -t -L 4748:127.0.0.1:4748 server \\\n      npx reporthook dashboard --db /srv/app/inbox.db",
-    ],
-  ])
+  })
     .summary("view an inbox in a browser")
     .addOption(receiverOption("the receiver whose deliveries are shown", usualReceiver))
     .addOption(portOption(4748))

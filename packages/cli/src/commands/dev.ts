@@ -54,15 +54,13 @@ export function addDev(program: Command, terminal: Terminal): void {
       ]).default("all"),
     )
     .action((options: DevOptions) => dev(terminal, options));
-  withExamples(withCallback(command), [
-    ["try it without an app", "reporthook dev"],
-    [
-      "with your app, which must use this service",
+  withExamples(withCallback(command), {
+    "try it without an app": "reporthook dev",
+    "with your app, which must use this service":
       "reporthook dev --forward http://127.0.0.1:3000/webhooks/reports\n" +
-        "  $ REPORTS_URL=http://127.0.0.1:4747 REPORTS_API_KEY=test-api-key npm start",
-    ],
-    ["in a script", "reporthook dev --output quiet &"],
-  ]);
+      "  $ REPORTS_URL=http://127.0.0.1:4747 REPORTS_API_KEY=test-api-key npm start",
+    "in a script": "reporthook dev --output quiet &",
+  });
 }
 
 async function dev(terminal: Terminal, options: DevOptions): Promise<void> {

@@ -54,17 +54,12 @@ export function addDoctor(program: Command, terminal: Terminal): void {
         "REPORTS_URL (default: the playground)",
     )
     .action((options: DoctorOptions) => doctor(terminal, options));
-  withExamples(withCallback(command), [
-    [
-      "before you give the address to the service",
-      "reporthook doctor --to https://app.example/hook",
-    ],
-    ["in CI", "reporthook doctor --to http://127.0.0.1:3000/hook --json"],
-    [
-      "with an app started for the playground",
+  withExamples(withCallback(command), {
+    "before you give the address to the service": "reporthook doctor --to https://app.example/hook",
+    "in CI": "reporthook doctor --to http://127.0.0.1:3000/hook --json",
+    "with an app started for the playground":
       "reporthook doctor --signed --to http://127.0.0.1:3000/hook",
-    ],
-  ]);
+  });
 }
 
 async function doctor(terminal: Terminal, options: DoctorOptions): Promise<void> {

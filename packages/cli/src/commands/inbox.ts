@@ -25,11 +25,11 @@ export function addInbox(program: Command, terminal: Terminal): void {
   addPrune(group, terminal);
   addErase(group, terminal);
   addBackup(group, terminal);
-  withExamples(group, [
-    listParked,
-    showOne,
-    ["run it again", "reporthook inbox release 01m7qk2v"],
-    releaseAll,
-    ["of another file", "reporthook inbox list --state parked --db /srv/app/inbox.db"],
-  ]);
+  withExamples(group, {
+    ...listParked,
+    ...showOne,
+    "run it again": "reporthook inbox release 01m7qk2v",
+    ...releaseAll,
+    "of another file": "reporthook inbox list --state parked --db /srv/app/inbox.db",
+  });
 }

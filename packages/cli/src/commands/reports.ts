@@ -22,7 +22,7 @@ import { objectIn } from "../lib/exchange.ts";
 import { type Column, pairs, table } from "../lib/layout.ts";
 import {
   choiceOption,
-  type Example,
+  type Examples,
   limitOption,
   receiverOption,
   withExamples,
@@ -30,12 +30,12 @@ import {
 import type { Terminal } from "../lib/terminal.ts";
 
 const states: readonly (RequestState | "overdue")[] = [...requestStates, "overdue"];
-const overdue: Example = ["those that never came", "reporthook reports list --state overdue"];
-const shown: Example = ["one in full", "reporthook reports show 01m7qk2v --db inbox.db"];
-const settled: Example = [
-  "it was found by other means",
-  'reporthook reports settle 01m7qk2v complete --body \'{"file":"r.csv"}\'',
-];
+const overdue: Examples = { "those that never came": "reporthook reports list --state overdue" };
+const shown: Examples = { "one in full": "reporthook reports show 01m7qk2v --db inbox.db" };
+const settled: Examples = {
+  "it was found by other means":
+    'reporthook reports settle 01m7qk2v complete --body \'{"file":"r.csv"}\'',
+};
 
 interface ListOptions extends InboxSource {
   readonly state?: RequestState | "overdue";
@@ -54,8 +54,8 @@ export function addReports(program: Command, terminal: Terminal): void {
     .summary("follow the reports that were asked for")
     .description("Follow the reports that an app asked for with receiver.reports.")
     .helpCommand(false);
-  const add = (usage: string, what: string, example: Example): Command =>
-    addInboxCommand(group, usage, what, [example]).addOption(
+  const add = (usage: string, what: string, examples: Examples): Command =>
+    addInboxCommand(group, usage, what, examples).addOption(
       receiverOption("only requests of this receiver"),
     );
   add("list", "List requests, oldest first.", overdue)
@@ -71,7 +71,7 @@ export function addReports(program: Command, terminal: Terminal): void {
     .action((id: string, status: string, options: SettleOptions) =>
       settle(terminal, id, status, options),
     );
-  withExamples(group, [overdue, shown, settled]);
+  withExamples(group, { ...overdue, ...shown, ...settled });
 }
 
 async function list(terminal: Terminal, options: ListOptions): Promise<void> {

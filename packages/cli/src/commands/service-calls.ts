@@ -1,9 +1,9 @@
 import type { ReportRequest, ServiceAnswer } from "@reporthook/core";
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import { type CallbackChoice, signUrl, withCallback } from "../lib/callback.ts";
 import { clientFromEnvironment } from "../lib/environment.ts";
 import { UsageError } from "../lib/errors.ts";
-import { each, integer, url, withExamples } from "../lib/options.ts";
+import { choiceOption, each, integer, url, withExamples } from "../lib/options.ts";
 import type { Terminal } from "../lib/terminal.ts";
 
 const id = integer(0, Number.MAX_SAFE_INTEGER);
@@ -22,10 +22,12 @@ export function addTest(program: Command, terminal: Terminal): void {
       const answer = await terminal.during(`Testing ${to}`, () => client.testWebhook(url));
       show(terminal, "The service reached it", answer);
     });
-  withExamples(withCallback(command), [
-    ["is the address right?", "reporthook test --to https://app.example/webhooks/reports"],
-  ]);
+  withExamples(withCallback(command), {
+    "is the address right?": "reporthook test --to https://app.example/webhooks/reports",
+  });
 }
+
+const reportAuths = ["header", "query", "none"] as const;
 
 interface RequestOptions {
   readonly to?: string;
@@ -36,7 +38,7 @@ interface RequestOptions {
   readonly endDate?: string;
   readonly granularity?: string;
   readonly responseFormat?: string;
-  readonly reportAuth: "header" | "query" | "none";
+  readonly reportAuth: (typeof reportAuths)[number];
 }
 
 /** Adds `request`, which requests a report (the service's document, section 3). */
@@ -56,19 +58,18 @@ export function addRequest(program: Command, terminal: Terminal): void {
     .option("--granularity <name>", "for example monthly")
     .option("--response-format <name>", "for example csv")
     .addOption(
-      new Option("--report-auth <how>", "how the key is sent; the document does not show it")
-        .choices(["header", "query", "none"])
-        .default("header"),
+      choiceOption(
+        "--report-auth <how>",
+        "how the key is sent; the document does not show it",
+        reportAuths,
+      ).default("header"),
     )
     .action((options: RequestOptions) => request(terminal, options));
-  withExamples(command, [
-    [
-      "a quarter's revenue, with a webhook",
-      `reporthook request --to https://app.example/webhooks/reports \\
+  withExamples(command, {
+    "a quarter's revenue, with a webhook": `reporthook request --to https://app.example/webhooks/reports \\
       --domain example.com --metric category_sales_performance_revenue \\
       --start-date 2026-01 --end-date 2026-03 --granularity monthly`,
-    ],
-  ]);
+  });
 }
 
 async function request(terminal: Terminal, options: RequestOptions): Promise<void> {

@@ -49,16 +49,13 @@ export function addTrigger(program: Command, terminal: Terminal): void {
     .action((name: NotificationName | undefined, options: TriggerOptions) =>
       trigger(terminal, name, options),
     );
-  withExamples(withCallback(command), [
-    ["to the playground (reporthook dev)", "reporthook trigger report.complete"],
-    ["to your app", "reporthook trigger report --to http://127.0.0.1:3000/hook"],
-    ["a recorded one", "reporthook trigger --from fixture.json --to http://127.0.0.1:3000/hook"],
-    [
-      "with a context, signed with REPORTS_CALLBACK_SECRET",
-      `reporthook trigger report --context '{"id":1}' --to http://127.0.0.1:3000/`,
-    ],
-    ["a forged one", "reporthook trigger report --signature invalid"],
-  ]);
+  withExamples(withCallback(command), {
+    "to the playground (reporthook dev)": "reporthook trigger report.complete",
+    "to your app": "reporthook trigger report --to http://127.0.0.1:3000/hook",
+    "a recorded one": "reporthook trigger --from fixture.json --to http://127.0.0.1:3000/hook",
+    "with a context, signed with REPORTS_CALLBACK_SECRET": `reporthook trigger report --context '{"id":1}' --to http://127.0.0.1:3000/`,
+    "a forged one": "reporthook trigger report --signature invalid",
+  });
 }
 
 async function trigger(

@@ -3,7 +3,7 @@ import { type Act, type ActQuery, type Entry, type Inbox, ReporthookError } from
 import { actOn } from "@reporthook/core/store";
 import type { Command } from "commander";
 import { CommandFailed, UsageError } from "../lib/errors.ts";
-import { choiceOption, type Example, receiverOption, usualReceiver } from "../lib/options.ts";
+import { choiceOption, type Examples, receiverOption, usualReceiver } from "../lib/options.ts";
 import type { Terminal } from "../lib/terminal.ts";
 import {
   type FilterOptions,
@@ -46,22 +46,19 @@ const parkedStates = ["held", "dead", "parked"] as const;
 export const retriedStates = ["received", "verified", "rejected"] as const;
 
 /** The example for all parked deliveries of a kind. */
-export const releaseAll: Example = [
-  "run all that failed",
-  "reporthook inbox release --reason attempts_used_up",
-];
+export const releaseAll: Examples = {
+  "run all that failed": "reporthook inbox release --reason attempts_used_up",
+};
 
 /** Adds `inbox release`, which runs deliveries again. */
 export function addRelease(group: Command, terminal: Terminal): void {
   const what = "Run held, dead or handled deliveries again; attempts start from zero.";
-  const command = addInboxCommand(group, "release [ids...]", what, [
-    ["two of them", "reporthook inbox release 01m7qk2v 01m8 --db inbox.db"],
-    releaseAll,
-    [
-      "in a script, without a question",
+  const command = addInboxCommand(group, "release [ids...]", what, {
+    "two of them": "reporthook inbox release 01m7qk2v 01m8 --db inbox.db",
+    ...releaseAll,
+    "in a script, without a question":
       "reporthook inbox release --reason schema_mismatch --yes --db inbox.db",
-    ],
-  ])
+  })
     .addOption(reasonOption("all deliveries"))
     .addOption(stateOption("all in this state (default: parked)", [...parkedStates, "handled"]));
   forMany(
@@ -76,11 +73,11 @@ export function addRelease(group: Command, terminal: Terminal): void {
 export function addRetry(group: Command, terminal: Terminal): void {
   const what = "Retry waiting deliveries immediately, or ask again about rejected ones.";
   const reasons = ["invalid_signature", "expired"];
-  const command = addInboxCommand(group, "retry [ids...]", what, [
-    ["the service is back", "reporthook inbox retry --all"],
-    ["one of them", "reporthook inbox retry 01m7qk2v --db inbox.db"],
-    ["the key was wrong, and is right", "reporthook inbox retry --state rejected"],
-  ])
+  const command = addInboxCommand(group, "retry [ids...]", what, {
+    "the service is back": "reporthook inbox retry --all",
+    "one of them": "reporthook inbox retry 01m7qk2v --db inbox.db",
+    "the key was wrong, and is right": "reporthook inbox retry --state rejected",
+  })
     .addOption(choiceOption("--reason <code>", "all rejected for this reason", reasons))
     .addOption(stateOption("all in this state", retriedStates));
   forMany(command, terminal, "retry", "every waiting delivery").addOption(
@@ -90,10 +87,10 @@ export function addRetry(group: Command, terminal: Terminal): void {
 
 /** Adds `inbox discard`, which deletes deliveries. */
 export function addDiscard(group: Command, terminal: Terminal): void {
-  const command = addInboxCommand(group, "discard [ids...]", "Delete held or dead deliveries.", [
-    ["a useless one", "reporthook inbox discard 01m7qk2v"],
-    ["all of a kind", "reporthook inbox discard --reason unsigned"],
-  ])
+  const command = addInboxCommand(group, "discard [ids...]", "Delete held or dead deliveries.", {
+    "a useless one": "reporthook inbox discard 01m7qk2v",
+    "all of a kind": "reporthook inbox discard --reason unsigned",
+  })
     .addOption(reasonOption("all deliveries"))
     .addOption(stateOption("all in this state (default: parked)", parkedStates));
   forMany(command, terminal, "discard", "every parked delivery").addOption(

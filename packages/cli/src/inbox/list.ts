@@ -1,10 +1,10 @@
 import type { LoggedAct } from "@reporthook/core";
 import { dashboard, ofInbox } from "@reporthook/dashboard";
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import { CommandFailed } from "../lib/errors.ts";
 import { fixtureText } from "../lib/fixture.ts";
 import { type Column, table } from "../lib/layout.ts";
-import { type Example, limitOption, receiverOption } from "../lib/options.ts";
+import { choiceOption, type Examples, limitOption, receiverOption } from "../lib/options.ts";
 import type { Terminal } from "../lib/terminal.ts";
 import { type FilterOptions, queryOf, reasonOption, stateOption, withFilters } from "./filters.ts";
 import { findEntry, findId } from "./find.ts";
@@ -26,20 +26,19 @@ interface ListOptions extends InboxSource, FilterOptions {
 }
 
 /** The example for parked deliveries. */
-export const listParked: Example = [
-  "deliveries that need a decision",
-  "reporthook inbox list --state parked",
-];
+export const listParked: Examples = {
+  "deliveries that need a decision": "reporthook inbox list --state parked",
+};
 /** The example for one delivery. */
-export const showOne: Example = ["the reason, and the body", "reporthook inbox show 01m7qk2v"];
+export const showOne: Examples = { "the reason, and the body": "reporthook inbox show 01m7qk2v" };
 
 /** Adds `inbox list`, which prints a line for each delivery, and why some are parked. */
 export function addList(group: Command, terminal: Terminal): void {
-  const command = addInboxCommand(group, "list", "List deliveries, oldest first.", [
-    listParked,
-    ["the latest, and why they are stuck", "reporthook inbox list --since 2h --newest-first"],
-    ["the next page of all", "reporthook inbox list --limit 500 --after 01m7qk2v --db inbox.db"],
-  ])
+  const command = addInboxCommand(group, "list", "List deliveries, oldest first.", {
+    ...listParked,
+    "the latest, and why they are stuck": "reporthook inbox list --since 2h --newest-first",
+    "the next page of all": "reporthook inbox list --limit 500 --after 01m7qk2v --db inbox.db",
+  })
     .addOption(stateOption("only this state; parked is held or dead"))
     .addOption(reasonOption("only deliveries", "invalid_signature"));
   withFilters(command, "only deliveries")
@@ -64,7 +63,7 @@ async function list(terminal: Terminal, given: ListOptions): Promise<void> {
 /** Adds `inbox show`, which prints a delivery in full. */
 export function addShow(group: Command, terminal: Terminal): void {
   const what = "Show a delivery in full: body, headers, attempts.";
-  addInboxCommand(group, "show <id>", what, [showOne]).action((id: string, given: InboxSource) =>
+  addInboxCommand(group, "show <id>", what, showOne).action((id: string, given: InboxSource) =>
     withInbox(terminal, given, "Reading the inbox", async (inbox, source) => {
       const details = await findEntry(inbox, id, source);
       terminal.emit(details, entryLines(details, terminal));
@@ -76,11 +75,11 @@ export function addShow(group: Command, terminal: Terminal): void {
 export function addExport(group: Command, terminal: Terminal): void {
   const to = "http://127.0.0.1:3000/hook";
   const what = "Print a delivery as a fixture for trigger --from, without secrets.";
-  addInboxCommand(group, "export <id>", what, [
-    ["for a test of your app", "reporthook inbox export 01m7qk2v > fixture.json"],
-    ["send it to your app", `reporthook trigger --from fixture.json --to ${to}`],
-  ])
-    .addOption(new Option("--as <format>", "the format").choices(["fixture"]).default("fixture"))
+  addInboxCommand(group, "export <id>", what, {
+    "for a test of your app": "reporthook inbox export 01m7qk2v > fixture.json",
+    "send it to your app": `reporthook trigger --from fixture.json --to ${to}`,
+  })
+    .addOption(choiceOption("--as <format>", "the format", ["fixture"]).default("fixture"))
     .addOption(receiverOption(ofReceiver))
     .action((id: string, options: InboxSource) => exportEntry(terminal, id, options));
 }
@@ -124,9 +123,9 @@ const actColumns: readonly Column<LoggedAct>[] = [
 /** Adds `inbox acts`, which prints a line for each act, newest first. */
 export function addActs(group: Command, terminal: Terminal): void {
   const what = "Show who released, retried or discarded deliveries, newest first.";
-  addInboxCommand(group, "acts", what, [
-    ["the last ten", "reporthook inbox acts --limit 10 --db inbox.db"],
-  ])
+  addInboxCommand(group, "acts", what, {
+    "the last ten": "reporthook inbox acts --limit 10 --db inbox.db",
+  })
     .addOption(limitOption(1_000))
     .addOption(receiverOption(ofReceiver))
     .action((options: InboxSource & { readonly limit: number }) =>

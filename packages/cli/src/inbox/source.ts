@@ -6,7 +6,7 @@ import type { Command } from "commander";
 import { playgroundFile, program } from "../lib/environment.ts";
 import { CommandFailed, UsageError } from "../lib/errors.ts";
 import { quoted } from "../lib/layout.ts";
-import { type Example, usualReceiver, withExamples } from "../lib/options.ts";
+import { type Examples, usualReceiver, withExamples } from "../lib/options.ts";
 import type { Terminal } from "../lib/terminal.ts";
 
 /** The inbox of a command: a file, or the queues at a URL; and the receiver that is named. */
@@ -31,7 +31,7 @@ export function addInboxCommand(
   group: Command,
   usage: string,
   what: string,
-  examples: readonly Example[],
+  examples: Examples,
 ): Command {
   const command = group
     .command(usage)

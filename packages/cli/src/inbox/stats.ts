@@ -21,9 +21,9 @@ import {
 
 /** Adds `inbox stats`, which tells what is wrong, counts deliveries by state and reason, and names the processes on the inbox. */
 export function addStats(group: Command, terminal: Terminal): void {
-  addInboxCommand(group, "stats", "Count deliveries by state, and parked ones by reason.", [
-    ["for a script", "reporthook inbox stats --json --db inbox.db"],
-  ])
+  addInboxCommand(group, "stats", "Count deliveries by state, and parked ones by reason.", {
+    "for a script": "reporthook inbox stats --json --db inbox.db",
+  })
     .addOption(receiverOption(ofReceiver))
     .action((options: InboxSource) => stats(terminal, options));
 }
@@ -168,10 +168,10 @@ const errorColumns: readonly Column<ErrorGroup>[] = [
 /** Adds `inbox errors`, which prints a line for each group of equal errors, and the commands for the largest. */
 export function addErrors(group: Command, terminal: Terminal): void {
   const what = "Group parked deliveries by their error, the most frequent first.";
-  addInboxCommand(group, "errors", what, [
-    ["the three most frequent", "reporthook inbox errors --limit 3 --db inbox.db"],
-    ["run all of one, once it is fixed", "reporthook inbox release --error 0a1b2c3d"],
-  ])
+  addInboxCommand(group, "errors", what, {
+    "the three most frequent": "reporthook inbox errors --limit 3 --db inbox.db",
+    "run all of one, once it is fixed": "reporthook inbox release --error 0a1b2c3d",
+  })
     .addOption(stateOption("only this state (default: parked)"))
     .addOption(limitOption(1_000))
     .addOption(receiverOption(ofReceiver))

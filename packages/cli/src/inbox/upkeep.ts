@@ -17,10 +17,10 @@ interface PruneOptions extends InboxSource {
 /** Adds `inbox prune`, which deletes the deliveries whose retention is over, and announces the end of parked ones. */
 export function addPrune(group: Command, terminal: Terminal): void {
   const what = "Delete deliveries whose retention is over; a running app does this by itself.";
-  addInboxCommand(group, "prune", what, [
-    ["what it would delete", "reporthook inbox prune --dry-run --db inbox.db"],
-    ["in a script, without a question", "reporthook inbox prune --yes --db inbox.db"],
-  ])
+  addInboxCommand(group, "prune", what, {
+    "what it would delete": "reporthook inbox prune --dry-run --db inbox.db",
+    "in a script, without a question": "reporthook inbox prune --yes --db inbox.db",
+  })
     .option("--dry-run", "say how many it would delete, and delete nothing")
     .option("--yes", "do not ask")
     .action((options: PruneOptions) => prune(terminal, options));
@@ -58,10 +58,10 @@ interface EraseOptions extends InboxSource {
 /** Adds `inbox erase`, which removes what an inbox has of one report or request. */
 export function addErase(group: Command, terminal: Terminal): void {
   const what = "Remove bodies, errors and contexts of one report, in every state.";
-  addInboxCommand(group, "erase", what, [
-    ["of one report", "reporthook inbox erase --report-id r-4711 --db inbox.db"],
-    ["of one request, without a question", "reporthook inbox erase --request-id 01m7 --yes"],
-  ])
+  addInboxCommand(group, "erase", what, {
+    "of one report": "reporthook inbox erase --report-id r-4711 --db inbox.db",
+    "of one request, without a question": "reporthook inbox erase --request-id 01m7 --yes",
+  })
     .option("--report-id <id>", "the report")
     .option("--request-id <id>", "the request")
     .addOption(receiverOption(ofReceiver))
@@ -120,9 +120,9 @@ interface BackupOptions extends InboxSource {
 
 /** Adds `inbox backup`, which copies a file. */
 export function addBackup(group: Command, terminal: Terminal): void {
-  addInboxCommand(group, "backup <file>", "Copy the inbox's file, also while the app runs.", [
-    ["each night", "reporthook inbox backup backup.db --overwrite --db inbox.db"],
-  ])
+  addInboxCommand(group, "backup <file>", "Copy the inbox's file, also while the app runs.", {
+    "each night": "reporthook inbox backup backup.db --overwrite --db inbox.db",
+  })
     .option("--overwrite", "overwrite the file if it exists")
     .action((given: string, options: BackupOptions) => backup(terminal, file(given), options));
 }

@@ -84,12 +84,12 @@ export function assertValues(command: Command): void {
   }
 }
 
-/** A description and a command line. */
-export type Example = readonly [what: string, line: string];
+/** Command lines, by what they are for. */
+export type Examples = Readonly<Record<string, string>>;
 
 /** Shows examples below a command's help. */
-export function withExamples(command: Command, examples: readonly Example[]): Command {
-  const lines = examples.map(([what, line]) => `  # ${what}\n  $ ${line}`);
+export function withExamples(command: Command, examples: Examples): Command {
+  const lines = Object.entries(examples).map(([what, line]) => `  # ${what}\n  $ ${line}`);
   return command.addHelpText("after", `\nExamples:\n${lines.join("\n")}`);
 }
 
