@@ -32,10 +32,9 @@ export function withFilters(command: Command, only: string): Command {
     .option("--until <when>", `${only} received before: a time span ago, or a date`, moment);
 }
 
-/** The option for a reason why deliveries are parked, and for more reasons. */
-export function reasonOption(only: string, ...more: readonly ReasonCode[]): Option {
-  const reasons = [...parkedReasons, ...more];
-  return choiceOption("--reason <code>", `${only} parked for this reason`, reasons);
+/** The option for a reason of deliveries. */
+export function reasonOption(what: string, of: readonly ReasonCode[] = parkedReasons): Option {
+  return choiceOption("--reason <code>", what, of);
 }
 
 /** The option for a state of deliveries. */

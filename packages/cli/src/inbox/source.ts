@@ -20,12 +20,6 @@ export interface InboxSource {
 /** The default files, in this folder. */
 const usualFiles = ["inbox.db", playgroundFile];
 
-/** The meaning of `--receiver` where it chooses deliveries. */
-export const ofReceiver = "only deliveries of this receiver";
-
-/** The meaning of `--receiver` where a command is about deliveries of one. */
-export const theirs = "the receiver of the deliveries";
-
 /** Adds a command on an inbox to a group. */
 export function addInboxCommand(
   group: Command,

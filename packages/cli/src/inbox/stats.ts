@@ -14,7 +14,6 @@ import {
   fileSize,
   type InboxSource,
   namesIn,
-  ofReceiver,
   warnOfOthers,
   withInbox,
 } from "./source.ts";
@@ -24,7 +23,7 @@ export function addStats(group: Command, terminal: Terminal): void {
   addInboxCommand(group, "stats", "Count deliveries by state, and parked ones by reason.", {
     "for a script": "reporthook inbox stats --json --db inbox.db",
   })
-    .addOption(receiverOption(ofReceiver))
+    .addOption(receiverOption())
     .action((options: InboxSource) => stats(terminal, options));
 }
 
@@ -174,7 +173,7 @@ export function addErrors(group: Command, terminal: Terminal): void {
   })
     .addOption(stateOption("only this state (default: parked)"))
     .addOption(limitOption(1_000))
-    .addOption(receiverOption(ofReceiver))
+    .addOption(receiverOption())
     .action((given: ErrorsOptions) =>
       withInbox(terminal, given, "Grouping errors", async (inbox, options) => {
         const { limit, state, receiver } = options;

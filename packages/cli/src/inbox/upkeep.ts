@@ -5,9 +5,9 @@ import { confirm } from "../lib/ask.ts";
 import { CommandFailed, UsageError } from "../lib/errors.ts";
 import { file, receiverOption } from "../lib/options.ts";
 import type { Terminal } from "../lib/terminal.ts";
-import { nameOfUser } from "./actions.ts";
+import { actorOn } from "./actions.ts";
 import { amountOf, kindsOf } from "./many.ts";
-import { addInboxCommand, type InboxSource, livedTimeOf, ofReceiver, withInbox } from "./source.ts";
+import { addInboxCommand, type InboxSource, livedTimeOf, withInbox } from "./source.ts";
 
 interface PruneOptions extends InboxSource {
   readonly dryRun?: true;
@@ -64,7 +64,7 @@ export function addErase(group: Command, terminal: Terminal): void {
   })
     .option("--report-id <id>", "the report")
     .option("--request-id <id>", "the request")
-    .addOption(receiverOption(ofReceiver))
+    .addOption(receiverOption())
     .option("--yes", "do not ask")
     .action((options: EraseOptions) => erase(terminal, options));
 }
@@ -75,10 +75,7 @@ async function erase(terminal: Terminal, options: EraseOptions): Promise<void> {
     throw new UsageError("Name what to erase, either with --report-id or with --request-id");
   }
   await withInbox(terminal, options, null, async (inbox) => {
-    const { clock } = await livedTimeOf(inbox);
-    const { wallOffset } = clock;
-    const what = { reportId, requestId, receiver };
-    const query = { ...what, now: clock.now(), wallOffset, by: nameOfUser() };
+    const query = { reportId, requestId, receiver, ...(await actorOn(inbox)) };
     const found = await terminal.during("Looking", () =>
       eraseReport(inbox, { ...query, dryRun: true }),
     );

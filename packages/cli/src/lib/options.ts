@@ -41,7 +41,10 @@ export function integer(least: number, most: number): (given: string) => number 
 export const usualReceiver = "reports";
 
 /** The option for a receiver's name. */
-export function receiverOption(what: string, usual?: string): Option {
+export function receiverOption(
+  what: string = "only deliveries of this receiver",
+  usual?: string,
+): Option {
   const name = (given: string): string => {
     if (/^[\w.-]{1,64}$/.test(given)) return given;
     throw new InvalidArgumentError(
