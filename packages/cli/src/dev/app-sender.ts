@@ -1,11 +1,12 @@
 import { Buffer } from "node:buffer";
 import { type Exchange, exchange, isDelivered, objectIn, parsedBody } from "../lib/exchange.ts";
-import type { ForwardedNotification, Tell } from "./event.ts";
 import {
   type AppRequest,
+  type ForwardedNotification,
   type History,
   type SentNotification,
   signatureHeader,
+  type Tell,
 } from "./history.ts";
 
 /** How long an app may take to ask, in milliseconds. */

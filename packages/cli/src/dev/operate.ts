@@ -5,11 +5,10 @@ import { isLoopback } from "@reporthook/core/store";
 import { CommandFailed, exitStatusOf } from "../lib/errors.ts";
 import { endOfCommand } from "../lib/listen.ts";
 import type { Terminal } from "../lib/terminal.ts";
-import { chosenLine, detailLines } from "./details.ts";
 import type { History, SentNotification } from "./history.ts";
 import { readKeys } from "./keyboard.ts";
 import type { Playground } from "./playground.ts";
-import { keyLines, welcome } from "./welcome.ts";
+import { chosenLine, detailLines, keyLines, welcome } from "./view.ts";
 
 /** Says that the playground is ready, and does what is typed until it is ended. */
 export async function operate(

@@ -7,8 +7,7 @@ import {
 } from "@reporthook/core";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { callbackSecret } from "../lib/callback.ts";
-import type { ReceiverStep, Tell } from "./event.ts";
-import type { History } from "./history.ts";
+import type { History, ReceiverStep, Tell } from "./history.ts";
 
 /** Attempts of the playground's handler. */
 export const attempts = 3;

@@ -11,10 +11,15 @@ import { CommandFailed } from "../lib/errors.ts";
 import { startListening } from "../lib/listen.ts";
 import { AppInbox } from "./app-inbox.ts";
 import { AppSender } from "./app-sender.ts";
-import type { Tell } from "./event.ts";
-import { type AppRequest, History, type SentNotification, signatureHeader } from "./history.ts";
+import {
+  type AppRequest,
+  History,
+  type SentNotification,
+  signatureHeader,
+  type Tell,
+} from "./history.ts";
 import { createOwnReceiver, dashboardLogger } from "./own-receiver.ts";
-import { answerErrors, type Handle, pageProblem, passedOn, passTo, serve } from "./serve.ts";
+import { type Handle, passedOn, passTo, refusalOfPage, respond, serve } from "./serve.ts";
 
 /** The settings of a playground. */
 export interface PlaygroundOptions {
@@ -32,22 +37,6 @@ export interface PlaygroundOptions {
 
 /** Time from the request until a report is complete, in milliseconds. */
 export const completeMs = 2_000;
-
-/**
- * Starts a playground.
- *
- * @throws CommandFailed if the port is unavailable; ReporthookError `inbox_failed` if the inbox can't be opened
- */
-export async function startPlayground(options: PlaygroundOptions): Promise<Playground> {
-  const playground = new Playground(options);
-  try {
-    await playground.listen();
-    return playground;
-  } catch (error) {
-    await playground.close();
-    throw error;
-  }
-}
 
 /** The emulated service and a webhook on one port. */
 export class Playground {
@@ -101,7 +90,11 @@ export class Playground {
     return this.#receiver === null;
   }
 
-  /** Opens the inbox, and listens. */
+  /**
+   * Opens the inbox, and listens.
+   *
+   * @throws CommandFailed if the port is unavailable; ReporthookError `inbox_failed` if the inbox can't be opened
+   */
   async listen(): Promise<void> {
     const { port, host } = this.options;
     await this.#receiver?.start();
@@ -172,8 +165,8 @@ export class Playground {
     if (path === "/" && req.method === "GET" && req.headers.accept?.includes("text/html")) {
       return void res.writeHead(302, { location: dashboardPath }).end();
     }
-    const problem = pageProblem(req, this.options.host);
-    if (problem !== null) return answerErrors(res, ...problem);
+    const refusal = refusalOfPage(req, this.options.host);
+    if (refusal !== null) return respond(res, refusal);
     if (path === webhookPath) return this.#webhook(req, res);
     await this.#service(req, res);
     this.#completeReports();

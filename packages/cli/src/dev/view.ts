@@ -1,10 +1,15 @@
+import { Buffer } from "node:buffer";
 import type { Entry } from "@reporthook/core";
 import { inWords } from "@reporthook/core/store";
 import { commandLine } from "../inbox/source.ts";
+import { entryLines } from "../inbox/view.ts";
 import { unsignedUrl } from "../lib/callback.ts";
-import { publicKey } from "../lib/environment.ts";
-import { hang, milliseconds, type Style, truncate } from "../lib/layout.ts";
+import { playgroundPort, program, publicKey } from "../lib/environment.ts";
+import { exitStatusOf } from "../lib/errors.ts";
+import { type Exchange, isDelivered } from "../lib/exchange.ts";
+import { hang, milliseconds, pairs, quoted, type Style, truncate } from "../lib/layout.ts";
 import type { Terminal } from "../lib/terminal.ts";
+import { appFile } from "./app-inbox.ts";
 import { askMs } from "./app-sender.ts";
 import {
   type About,
@@ -12,9 +17,66 @@ import {
   isProblem,
   type PlaygroundEvent,
   type ReceiverStep,
-} from "./event.ts";
+  type SentNotification,
+} from "./history.ts";
 import { attempts } from "./own-receiver.ts";
-import type { PlaygroundOptions } from "./playground.ts";
+import { completeMs, type Playground, type PlaygroundOptions } from "./playground.ts";
+
+/** The lines printed when the playground is ready, but for the keys. */
+export function welcome(playground: Playground, terminal: Terminal): string[] {
+  const { url, webhook, dashboard, forwards } = playground;
+  const { to } = playground.options;
+  const facts: (readonly [string, string | null])[] = [
+    ["  service", `${url} (emulated)`],
+    ["  webhook", webhook],
+    "forward" in to ? ["  forwards", to.forward] : ["  inbox", to.db],
+    ["  dashboard", forwards && dashboard ? `${dashboard} (${appFile} here)` : dashboard],
+  ];
+  const isUsual = Number(new URL(url).port) === playgroundPort;
+  const trigger = `  ${program()} trigger report.complete`;
+  return [
+    terminal.paint("bold", "The playground is running; Ctrl-C ends it."),
+    "",
+    ...pairs(facts, terminal),
+    ...(forwards ? forYourApp(playground) : []),
+    "",
+    "Send a notification from another terminal:",
+    "",
+    isUsual ? trigger : `${trigger} \\\n    --to ${quoted(webhook)}`,
+  ];
+}
+
+function forYourApp({ url, options: { apiKey } }: Playground): string[] {
+  const isPublic = apiKey === publicKey;
+  const variables = isPublic
+    ? "these variables"
+    : "this variable, and the same REPORTS_API_KEY as here";
+  const key = isPublic ? ` REPORTS_API_KEY=${apiKey}` : "";
+  return [
+    "",
+    `Start your app with ${variables}:`,
+    "",
+    `  REPORTS_URL=${quoted(url)}${key}`,
+    "",
+    "To see what your handlers do, run in your app's folder:",
+    "",
+    `  ${program()} inbox list --newest-first`,
+  ];
+}
+
+/** The keys that the playground accepts; without `hasKeys` they are letters, each with Enter. */
+export function keyLines({ forwards }: Playground, hasKeys: boolean): string[] {
+  return [
+    ...(hasKeys ? ["  ↑ ↓  choose a notification, which the last line shows"] : []),
+    `  r  send ${hasKeys ? "it" : "the newest"} again, with a new signature`,
+    "  d  its details",
+    "  o  open it in a browser",
+    "  t  send a test notification",
+    `  n  request a new report, which is complete after ${completeMs / 1_000} seconds`,
+    ...(forwards ? [] : ["  b  break the handler", "  f  fix it"]),
+    "  q  quit",
+  ];
+}
 
 const styles: Readonly<Record<PlaygroundEvent["what"], Style>> = {
   received: "cyan",
@@ -109,4 +171,60 @@ function sentText(sent: ForwardedNotification, terminal: Terminal): string {
 
 function nameOf({ name, id }: About): string {
   return id === null ? name : `${id} ${name}`;
+}
+
+const maxShown = 2_000;
+
+/** The details of a notification: how an app answered it, and its delivery where the inbox is at hand. */
+export async function detailLines(
+  sent: SentNotification,
+  playground: Playground,
+  terminal: Terminal,
+): Promise<string[]> {
+  const { name, id, request } = sent;
+  const title = terminal.paint("bold", terminal.clean(id === null ? name : `${name} ${id}`));
+  const exchanged = request === null ? [] : pairs(exchangeFacts(sent), terminal);
+  try {
+    const details = await playground.find(sent);
+    if (details !== null) return [title, ...exchanged, ...entryLines(details, terminal)];
+    return [title, ...exchanged, ...bodyLines(sent, terminal)];
+  } catch (error) {
+    const problem = hang("", exitStatusOf(error).message, terminal);
+    return [title, ...exchanged, ...bodyLines(sent, terminal), ...problem];
+  }
+}
+
+/** The line below all others: the notification that the keys mean. */
+export function chosenLine({ history }: Playground): string {
+  const { chosen, position, all } = history;
+  if (chosen === undefined) return "No notification yet.  t test  n new report  ? keys  q quit";
+  const { name, id, step } = chosen;
+  const about = [`${position}/${all.length}`, name, id?.slice(0, 10) ?? "", step];
+  return `${about.filter((part) => part !== "").join(" ")}  ↑↓  r again  d details  o page`;
+}
+
+function exchangeFacts({ request, answer, verdict }: SentNotification): [string, string][] {
+  return [
+    ["sent to", truncate(request?.url ?? "", maxShown)],
+    ["answer", answer === undefined ? "none yet" : answerText(answer)],
+    ["asked", verdict === undefined ? "the app has not asked the service" : `yes: ${verdict}`],
+  ];
+}
+
+function answerText(answer: Exchange): string {
+  if (answer.status === null) return answer.error;
+  const text = `${answer.status} in ${milliseconds(answer.ms)}`;
+  return isDelivered(answer) ? text : `${text}: ${truncate(answer.body, maxShown)}`;
+}
+
+function bodyLines({ id, request }: SentNotification, terminal: Terminal): string[] {
+  const body = Buffer.from((request?.body ?? "") as Uint8Array).toString();
+  return [
+    "",
+    terminal.paint("bold", "Body"),
+    terminal.clean(truncate(body, maxShown)),
+    ...(id === null
+      ? []
+      : ["", "Only the app's inbox knows what became of it:", `${program()} inbox show ${id}`]),
+  ];
 }
