@@ -37,33 +37,26 @@ export function addDashboard(program: Command, terminal: Terminal): void {
     .addOption(receiverOption("the receiver whose deliveries are shown", usualReceiver))
     .addOption(portOption(4748))
     .option("--host <host>", "127.0.0.1, ::1 or localhost", loopback, "127.0.0.1")
-    .action((options: ShownOptions) => show(terminal, options));
-}
-
-async function show(
-  terminal: Terminal,
-  { receiver, port, host, ...given }: ShownOptions,
-): Promise<void> {
-  await withInbox(terminal, given, null, async (inbox, source) => {
-    const page = dashboard(ofInbox(inbox, { receiver }), { logger: loggerOf(terminal) });
-    const server = createServer(onNode(page));
-    try {
-      const url = `${await startListening(server, port, host)}/`;
-      // Listen for signals before the URL is printed.
-      const ended = once(endOfCommand().signal, "abort");
-      const title = terminal.paint("bold", "The dashboard is running; Ctrl-C ends it.");
-      const facts = [
-        ["  page", url],
-        ["  inbox", nameOf(source)],
-      ] as const;
-      terminal.emit({ url }, [title, "", ...pairs(facts, terminal), ""]);
-      await warnOfOthers(terminal, inbox, source, receiver);
-      await ended;
-    } finally {
-      server.close();
-      server.closeAllConnections();
-    }
-  });
+    .action(({ port, host, ...given }: ShownOptions) =>
+      withInbox(terminal, given, null, async (inbox, source) => {
+        const logger = loggerOf(terminal);
+        const page = dashboard(ofInbox(inbox, { receiver: source.receiver }), { logger });
+        const server = createServer(onNode(page));
+        try {
+          const url = `${await startListening(server, port, host)}/`;
+          // Listen for signals before the URL is printed.
+          const ended = once(endOfCommand().signal, "abort");
+          const title = terminal.paint("bold", "The dashboard is running; Ctrl-C ends it.");
+          const facts = { "  page": url, "  inbox": nameOf(source) };
+          terminal.emit({ url }, [title, "", ...pairs(Object.entries(facts), terminal), ""]);
+          await warnOfOthers(terminal, inbox, source);
+          await ended;
+        } finally {
+          server.close();
+          server.closeAllConnections();
+        }
+      }),
+    );
 }
 
 function loggerOf(terminal: Terminal): Pick<Logger, "info" | "error"> {

@@ -7,13 +7,13 @@ import { type Examples, receiverOption, usualReceiver } from "../lib/options.ts"
 import type { Terminal } from "../lib/terminal.ts";
 import {
   type FilterOptions,
+  findEntry,
   isFiltered,
   queryOf,
   reasonOption,
   stateOption,
   withFilters,
-} from "./filters.ts";
-import { findEntry } from "./find.ts";
+} from "./find.ts";
 import { actOnMany } from "./many.ts";
 import {
   addInboxCommand,
@@ -126,7 +126,8 @@ async function runAct(
     const found = await actOnMany(terminal, inbox, verb, { query: ofKind, yes });
     if (found > 0 || terminal.json) return;
     const others = await actOn(inbox, { ...ofKind, receiver: undefined, dryRun: true });
-    if (others.total === 0) return warnOfOthers(terminal, inbox, source, ofKind.receiver);
+    if (others.total === 0)
+      return warnOfOthers(terminal, inbox, { ...source, receiver: ofKind.receiver });
     terminal.tell(`Of other receivers: ${others.total}; name one with --receiver.`);
   });
 }

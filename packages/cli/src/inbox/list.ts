@@ -7,8 +7,15 @@ import { type Fixture, fixtureText } from "../lib/fixture.ts";
 import { type Column, table } from "../lib/layout.ts";
 import { choiceOption, type Examples, limitOption, receiverOption } from "../lib/options.ts";
 import type { Terminal } from "../lib/terminal.ts";
-import { type FilterOptions, queryOf, reasonOption, stateOption, withFilters } from "./filters.ts";
-import { findEntry, findId } from "./find.ts";
+import {
+  type FilterOptions,
+  findEntry,
+  findId,
+  queryOf,
+  reasonOption,
+  stateOption,
+  withFilters,
+} from "./find.ts";
 import {
   addInboxCommand,
   emitPage,
@@ -54,7 +61,7 @@ export function addList(group: Command, terminal: Terminal): void {
         const query = { ...queryOf(options), receiver, newestFirst, after, limit: limit + 1 };
         const found = await inbox.list(query);
         emitPage(terminal, "entries", found, limit, entryTable);
-        if (found.length === 0) await warnOfOthers(terminal, inbox, options, receiver);
+        if (found.length === 0) await warnOfOthers(terminal, inbox, options);
       }),
     );
 }
