@@ -1,13 +1,12 @@
 import { createRequire } from "node:module";
 import { Command } from "commander";
-import { addCallbackUrl } from "./commands/callback-url.ts";
 import { addCompletion } from "./commands/completion.ts";
 import { addDashboard } from "./commands/dashboard.ts";
 import { addDev } from "./commands/dev.ts";
 import { addDoctor } from "./commands/doctor.ts";
 import { addInbox } from "./commands/inbox.ts";
 import { addReports } from "./commands/reports.ts";
-import { addRequest, addTest } from "./commands/service-calls.ts";
+import { addCallbackUrl, addRequest, addTest } from "./commands/service-calls.ts";
 import { addTrigger } from "./commands/trigger.ts";
 import { assertValues, withExamples } from "./lib/options.ts";
 import type { Terminal } from "./lib/terminal.ts";
