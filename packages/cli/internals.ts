@@ -2,6 +2,6 @@
 export { usualPorts } from "./src/commands/dev.ts";
 export type { Check, Times } from "./src/doctor/checks.ts";
 export { checkFramework, checkIgnored, inFramework, sendTest } from "./src/doctor/checks.ts";
-export { checkKey } from "./src/doctor/signed.ts";
+export { checkKey } from "./src/doctor/service.ts";
 export type { Terminal } from "./src/lib/terminal.ts";
 export { createProgram } from "./src/program.ts";
