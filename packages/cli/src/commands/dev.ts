@@ -1,4 +1,5 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
 import type { Command } from "commander";
 import { isProblem, type PlaygroundEvent } from "../dev/history.ts";
 import { operate } from "../dev/operate.ts";
@@ -12,13 +13,7 @@ import {
   unsignedUrl,
   withCallback,
 } from "../lib/callback.ts";
-import {
-  emulatorKey,
-  playgroundFolder as folder,
-  playgroundFile,
-  playgroundPort,
-  webhookPath,
-} from "../lib/environment.ts";
+import { emulatorKey, playgroundFile, playgroundPort, webhookPath } from "../lib/environment.ts";
 import { CommandFailed, UsageError } from "../lib/errors.ts";
 import { codeOf, exchange } from "../lib/exchange.ts";
 import {
@@ -102,6 +97,7 @@ async function dev(terminal: Terminal, options: DevOptions): Promise<void> {
 
 /** Creates the playground's folder, ignored by git. */
 function makeFolder(): void {
+  const folder = dirname(playgroundFile);
   if (existsSync(folder)) return;
   try {
     mkdirSync(folder);

@@ -3,7 +3,7 @@ import { createEmulator, type NotificationName, type SignatureKind } from "@repo
 import { Argument, type Command, Option } from "commander";
 import { adviceFor } from "../lib/advice.ts";
 import { type CallbackChoice, signUrl, unsignedUrl, withCallback } from "../lib/callback.ts";
-import { emulatorKey, playgroundPort, program, webhookPath } from "../lib/environment.ts";
+import { emulatorKey, playgroundUrl, program, webhookPath } from "../lib/environment.ts";
 import { CommandFailed, UsageError } from "../lib/errors.ts";
 import { type Exchange, exchange, isDelivered, parsed } from "../lib/exchange.ts";
 import { assertNotification, type Fixture, fixtureIn } from "../lib/fixture.ts";
@@ -14,7 +14,7 @@ import type { Terminal } from "../lib/terminal.ts";
 // The service sends all but one.
 const names = eventNames.filter((name): name is NotificationName => name !== "report.overdue");
 const signatures: readonly SignatureKind[] = ["valid", "invalid", "expired", "none"];
-const ofPlayground = `http://127.0.0.1:${playgroundPort}${webhookPath}`;
+const ofPlayground = playgroundUrl + webhookPath;
 
 interface TriggerOptions extends CallbackChoice {
   readonly to: string;

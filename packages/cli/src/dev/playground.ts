@@ -6,7 +6,7 @@ import { dashboard } from "@reporthook/dashboard";
 import { onNode } from "@reporthook/dashboard/node";
 import { createEmulator, type Emulator } from "@reporthook/emulator";
 import { unsignedUrl, withQuery } from "../lib/callback.ts";
-import { dashboardPath, webhookPath } from "../lib/environment.ts";
+import { webhookPath } from "../lib/environment.ts";
 import { CommandFailed } from "../lib/errors.ts";
 import { startListening } from "../lib/listen.ts";
 import { AppInbox } from "./app-inbox.ts";
@@ -34,6 +34,8 @@ export interface PlaygroundOptions {
   readonly receiver: string;
   readonly tell: Tell;
 }
+
+const dashboardPath = "/dashboard/";
 
 /** Time from the request until a report is complete, in milliseconds. */
 export const completeMs = 2_000;
