@@ -28,11 +28,11 @@ export interface About {
 /** A notification sent to an app, with the result. */
 export interface ForwardedNotification extends Pick<Delivery, "url" | "status" | "durationMs"> {
   readonly name: string;
-  readonly error?: string;
+  readonly error: string | undefined;
   /** The id of the delivery in the app's inbox, if the answer has one. */
-  readonly id?: string;
+  readonly id: string | undefined;
   /** The status in the receiver's answer: `accepted`, `duplicate`, or the code of a refusal. */
-  readonly says?: string;
+  readonly says: string | undefined;
 }
 
 /** Reports an event. */

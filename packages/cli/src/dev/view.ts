@@ -1,5 +1,4 @@
 import { Buffer } from "node:buffer";
-import type { Entry } from "@reporthook/core";
 import { inWords } from "@reporthook/core/store";
 import { commandLine } from "../inbox/source.ts";
 import { entryLines } from "../inbox/view.ts";
@@ -16,7 +15,6 @@ import {
   type ForwardedNotification,
   isProblem,
   type PlaygroundEvent,
-  type ReceiverStep,
   type SentNotification,
 } from "./history.ts";
 import { attempts } from "./own-receiver.ts";
@@ -25,7 +23,7 @@ import { completeMs, type Playground, type PlaygroundOptions } from "./playgroun
 /** The lines printed when the playground is ready, but for the keys. */
 export function welcome(playground: Playground, terminal: Terminal): string[] {
   const { url, webhook, dashboard, forwards } = playground;
-  const { to } = playground.options;
+  const { to, apiKey } = playground.options;
   const facts: (readonly [string, string | null])[] = [
     ["  service", `${url} (emulated)`],
     ["  webhook", webhook],
@@ -34,33 +32,29 @@ export function welcome(playground: Playground, terminal: Terminal): string[] {
   ];
   const isUsual = Number(new URL(url).port) === playgroundPort;
   const trigger = `  ${program()} trigger report.complete`;
-  return [
-    terminal.paint("bold", "The playground is running; Ctrl-C ends it."),
-    "",
-    ...pairs(facts, terminal),
-    ...(forwards ? forYourApp(playground) : []),
-    "",
-    "Send a notification from another terminal:",
-    "",
-    isUsual ? trigger : `${trigger} \\\n    --to ${quoted(webhook)}`,
-  ];
-}
-
-function forYourApp({ url, options: { apiKey } }: Playground): string[] {
   const isPublic = apiKey === publicKey;
   const variables = isPublic
     ? "these variables"
     : "this variable, and the same REPORTS_API_KEY as here";
-  const key = isPublic ? ` REPORTS_API_KEY=${apiKey}` : "";
-  return [
+  const forYourApp = [
     "",
     `Start your app with ${variables}:`,
     "",
-    `  REPORTS_URL=${quoted(url)}${key}`,
+    `  REPORTS_URL=${quoted(url)}${isPublic ? ` REPORTS_API_KEY=${apiKey}` : ""}`,
     "",
     "To see what your handlers do, run in your app's folder:",
     "",
     `  ${program()} inbox list --newest-first`,
+  ];
+  return [
+    terminal.paint("bold", "The playground is running; Ctrl-C ends it."),
+    "",
+    ...pairs(facts, terminal),
+    ...(forwards ? forYourApp : []),
+    "",
+    "Send a notification from another terminal:",
+    "",
+    isUsual ? trigger : `${trigger} \\\n    --to ${quoted(webhook)}`,
   ];
 }
 
@@ -113,45 +107,36 @@ export function eventLines(
 
 function textOf(event: PlaygroundEvent, apiKey: string, terminal: Terminal): string {
   switch (event.what) {
-    case "warning":
-      return event.message;
-    case "sent":
-      return sentText(event.sent, terminal);
-    case "refused":
-      return refusedText(event, apiKey);
-    case "asked":
-      return `${nameOf(event)}: the service says ${event.verdict}${next(event.verdict)}`;
-    case "unasked":
-      return `${nameOf(event)}: the app did not ask this service within ${askMs / 1_000} s; start it with REPORTS_URL as above`;
-    default:
-      return `${event.entry.id} ${stepText(event.what, event.entry)}`;
-  }
-}
-
-function stepText(what: ReceiverStep, entry: Entry): string {
-  const { type, reportId, reason, lastError, nextAttemptAt } = entry;
-  switch (what) {
     case "received":
-      return "stored";
+      return `${event.entry.id} stored`;
+    case "verified":
+      return `${event.entry.id} ${event.entry.type ?? "not understood"}`;
+    case "handled": {
+      const { id, type, reportId } = event.entry;
+      return `${id} ${type ?? ""}${reportId === null ? "" : `, report ${reportId}`}`;
+    }
     case "failed": {
-      const wait = nextAttemptAt === null ? 0 : nextAttemptAt.getTime() - Date.now();
+      const { id, attempts: made, lastError, nextAttemptAt } = event.entry;
+      const wait = Number(nextAttemptAt) - Date.now();
       const again = nextAttemptAt === null ? "" : `; retry in ${inWords(wait)}`;
-      return `attempt ${entry.attempts} of ${attempts}: ${lastError?.split("\n", 1) ?? ""}${again}`;
+      return `${id} attempt ${made} of ${attempts}: ${lastError?.split("\n", 1) ?? ""}${again}`;
     }
     case "parked":
     case "rejected":
-      return `${entry.state}: ${reason?.message ?? ""}`;
-    case "verified":
-      return `${type ?? "not understood"}`;
-    case "handled":
-      return `${type ?? ""}${reportId === null ? "" : `, report ${reportId}`}`;
+      return `${event.entry.id} ${event.entry.state}: ${event.entry.reason?.message ?? ""}`;
+    case "sent":
+      return sentText(event.sent, terminal);
+    case "asked":
+      return `${nameOf(event)}the service says ${event.verdict}${next(event.verdict)}`;
+    case "unasked":
+      return `${nameOf(event)}the app did not ask this service within ${askMs / 1_000} s; start it with REPORTS_URL as above`;
+    case "refused": {
+      const wanted = apiKey === publicKey ? `=${apiKey}` : " as it is here";
+      return `${nameOf(event)}an app's API key (401): start the app with REPORTS_API_KEY${wanted}`;
+    }
+    case "warning":
+      return event.message;
   }
-}
-
-function refusedText({ name, id }: Partial<About>, apiKey: string): string {
-  const about = name === undefined ? "" : `${nameOf({ name, id: id ?? null })}: `;
-  const wanted = apiKey === publicKey ? `=${apiKey}` : " as it is here";
-  return `${about}an app's API key (401): start the app with REPORTS_API_KEY${wanted}`;
 }
 
 /** The app's next step after a verdict; the service does not see more. */
@@ -169,8 +154,9 @@ function sentText(sent: ForwardedNotification, terminal: Terminal): string {
   return `${about}: ${status}${word} in ${milliseconds(durationMs)}${stored}`;
 }
 
-function nameOf({ name, id }: About): string {
-  return id === null ? name : `${id} ${name}`;
+function nameOf({ name, id }: Partial<About>): string {
+  if (name === undefined) return "";
+  return id ? `${id} ${name}: ` : `${name}: `;
 }
 
 const maxShown = 2_000;
@@ -181,17 +167,28 @@ export async function detailLines(
   playground: Playground,
   terminal: Terminal,
 ): Promise<string[]> {
-  const { name, id, request } = sent;
+  const { name, id, request, answer, verdict } = sent;
   const title = terminal.paint("bold", terminal.clean(id === null ? name : `${name} ${id}`));
-  const exchanged = request === null ? [] : pairs(exchangeFacts(sent), terminal);
+  const facts: [string, string][] = [
+    ["sent to", truncate(request?.url ?? "", maxShown)],
+    ["answer", answer === undefined ? "none yet" : answerText(answer)],
+    ["asked", verdict === undefined ? "the app has not asked the service" : `yes: ${verdict}`],
+  ];
+  const lines = [title, ...(request === null ? [] : pairs(facts, terminal))];
+  let problem: readonly string[] = [];
   try {
     const details = await playground.find(sent);
-    if (details !== null) return [title, ...exchanged, ...entryLines(details, terminal)];
-    return [title, ...exchanged, ...bodyLines(sent, terminal)];
+    if (details !== null) return [...lines, ...entryLines(details, terminal)];
   } catch (error) {
-    const problem = hang("", exitStatusOf(error).message, terminal);
-    return [title, ...exchanged, ...bodyLines(sent, terminal), ...problem];
+    problem = hang("", exitStatusOf(error).message, terminal);
   }
+  const body = Buffer.from(request?.body ?? "").toString();
+  lines.push("", terminal.paint("bold", "Body"), terminal.clean(truncate(body, maxShown)));
+  if (id !== null) {
+    const look = `${program()} inbox show ${id}`;
+    lines.push("", "Only the app's inbox knows what became of it:", look);
+  }
+  return [...lines, ...problem];
 }
 
 /** The line below all others: the notification that the keys mean. */
@@ -203,28 +200,8 @@ export function chosenLine({ history }: Playground): string {
   return `${about.filter((part) => part !== "").join(" ")}  ↑↓  r again  d details  o page`;
 }
 
-function exchangeFacts({ request, answer, verdict }: SentNotification): [string, string][] {
-  return [
-    ["sent to", truncate(request?.url ?? "", maxShown)],
-    ["answer", answer === undefined ? "none yet" : answerText(answer)],
-    ["asked", verdict === undefined ? "the app has not asked the service" : `yes: ${verdict}`],
-  ];
-}
-
 function answerText(answer: Exchange): string {
   if (answer.status === null) return answer.error;
   const text = `${answer.status} in ${milliseconds(answer.ms)}`;
   return isDelivered(answer) ? text : `${text}: ${truncate(answer.body, maxShown)}`;
-}
-
-function bodyLines({ id, request }: SentNotification, terminal: Terminal): string[] {
-  const body = Buffer.from((request?.body ?? "") as Uint8Array).toString();
-  return [
-    "",
-    terminal.paint("bold", "Body"),
-    terminal.clean(truncate(body, maxShown)),
-    ...(id === null
-      ? []
-      : ["", "Only the app's inbox knows what became of it:", `${program()} inbox show ${id}`]),
-  ];
 }

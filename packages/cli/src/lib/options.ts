@@ -114,6 +114,10 @@ export function oneOf<Word extends string>(words: readonly Word[]): (given: stri
 
 /** The most similar word, if one is similar: by the pairs of letters that both have. */
 function nearest(given: string, words: readonly string[]): string | undefined {
+  const pairsIn = (text: string): ReadonlySet<string> => {
+    const letters = text.toLowerCase().replaceAll(/[^a-z]+/g, "");
+    return new Set(Array.from(letters, (_, at) => letters.slice(at, at + 2)));
+  };
   const asked = pairsIn(given.slice(0, 100));
   const rated = words.map((word) => {
     const pairs = pairsIn(word);
@@ -122,9 +126,4 @@ function nearest(given: string, words: readonly string[]): string | undefined {
   });
   const [best] = rated.sort((one, other) => other.share - one.share);
   return best !== undefined && best.share >= 0.4 ? best.word : undefined;
-}
-
-function pairsIn(text: string): ReadonlySet<string> {
-  const letters = text.toLowerCase().replaceAll(/[^a-z]+/g, "");
-  return new Set(Array.from(letters, (_, at) => letters.slice(at, at + 2)));
 }
