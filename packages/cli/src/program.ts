@@ -13,9 +13,11 @@ import type { Terminal } from "./lib/terminal.ts";
 
 /** Creates the command line with all commands. */
 export function createProgram(terminal: Terminal): Command {
+  // By name: sources and build are at different depths.
+  const { version } = createRequire(import.meta.url)("reporthook/package.json");
   const program = new Command("reporthook")
     .description("Webhooks of the batch-report service: try, test and operate them.")
-    .version(version(), "-V, --version", "print the version")
+    .version(version, "-V, --version", "print the version")
     .helpOption("-h, --help", "print help")
     .helpCommand(false)
     .enablePositionalOptions()
@@ -51,10 +53,4 @@ export function createProgram(terminal: Terminal): Command {
 function addJson(command: Command): void {
   command.option("--json", "print JSON, for other programs");
   for (const one of command.commands) addJson(one);
-}
-
-function version(): string {
-  // By name: sources and build are at different depths.
-  const manifest = createRequire(import.meta.url)("reporthook/package.json");
-  return (manifest as { version: string }).version;
 }

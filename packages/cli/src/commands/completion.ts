@@ -17,7 +17,7 @@ export function addCompletion(program: Command, terminal: Terminal): void {
     .command("completion <shell>")
     .description("Print a script that completes commands and options: for bash, zsh or fish.")
     .action((shell: string) => {
-      const make = Object.hasOwn(scripts, shell) ? scripts[shell] : undefined;
+      const make = scripts.get(shell);
       if (make === undefined) throw new InvalidArgumentError("The shells are bash, zsh and fish.");
       const script = make(completedIn(program, program.name()));
       terminal.emit({ script }, script);
@@ -42,11 +42,11 @@ function completedIn(command: Command, path: string): Completed[] {
   return [{ path, words, choices }, ...below];
 }
 
-const scripts: Readonly<Record<string, (all: readonly Completed[]) => string>> = {
-  bash: bashScript,
-  zsh: (all) => `autoload -U +X bashcompinit && bashcompinit\n${bashScript(all)}`,
-  fish: fishScript,
-};
+const scripts = new Map<string, (all: readonly Completed[]) => string>([
+  ["bash", bashScript],
+  ["zsh", (all) => `autoload -U +X bashcompinit && bashcompinit\n${bashScript(all)}`],
+  ["fish", fishScript],
+]);
 
 /** The words before the cursor that are no options are the path of the command. */
 function bashScript(all: readonly Completed[]): string {

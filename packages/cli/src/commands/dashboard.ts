@@ -39,7 +39,11 @@ export function addDashboard(program: Command, terminal: Terminal): void {
     .option("--host <host>", "127.0.0.1, ::1 or localhost", loopback, "127.0.0.1")
     .action(({ port, host, ...given }: ShownOptions) =>
       withInbox(terminal, given, null, async (inbox, source) => {
-        const logger = loggerOf(terminal);
+        const tell: Logger["error"] = ({ id, reason, error }, message) => {
+          const time = new Date().toTimeString().slice(0, 8);
+          terminal.tell(terminal.clean(`${time}  ${message} ${id ?? reason ?? error ?? ""}`));
+        };
+        const logger = { info: tell, error: tell };
         const page = dashboard(ofInbox(inbox, { receiver: source.receiver }), { logger });
         const server = createServer(onNode(page));
         try {
@@ -57,12 +61,4 @@ export function addDashboard(program: Command, terminal: Terminal): void {
         }
       }),
     );
-}
-
-function loggerOf(terminal: Terminal): Pick<Logger, "info" | "error"> {
-  const tell: Logger["error"] = ({ id, reason, error }, message) => {
-    const time = new Date().toTimeString().slice(0, 8);
-    terminal.tell(terminal.clean(`${time}  ${message} ${id ?? reason ?? error ?? ""}`));
-  };
-  return { info: tell, error: tell };
 }

@@ -13,17 +13,8 @@ export type Handle = (req: IncomingMessage, res: ServerResponse) => Promise<void
 const maxBytes = 1_048_576;
 const passedOnBy = "x-reporthook-passed-on-by";
 // Hop-by-hop headers: they belong to one connection.
-const ofTheConnection = new Set([
-  "connection",
-  "content-length",
-  "expect",
-  "host",
-  "keep-alive",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
-]);
+const ofTheConnection =
+  /^(connection|content-length|expect|host|keep-alive|te|trailer|transfer-encoding|upgrade)$/;
 
 /** Serves requests with bodies up to 1 MiB; an answer that throws breaks the connection. */
 export function serve(answer: (request: AppRequest) => Promise<Response>): Handle {
@@ -35,7 +26,7 @@ export function serve(answer: (request: AppRequest) => Promise<Response>): Handl
         return await respond(res, errors(413, `The body has more than ${maxBytes} bytes`));
       }
       const { method = "GET" } = req;
-      const kept = Object.entries(req.headers).filter(([name]) => !ofTheConnection.has(name));
+      const kept = Object.entries(req.headers).filter(([name]) => !ofTheConnection.test(name));
       const headers = Object.fromEntries(kept.map(([name, value]) => [name, String(value)]));
       const bodyless = method === "GET" || method === "HEAD";
       const url = `http://localhost${req.url}`;

@@ -171,7 +171,7 @@ export async function detailLines(
   const title = terminal.paint("bold", terminal.clean(id === null ? name : `${name} ${id}`));
   const facts: [string, string][] = [
     ["sent to", truncate(request?.url ?? "", maxShown)],
-    ["answer", answer === undefined ? "none yet" : answerText(answer)],
+    ["answer", answerText(answer)],
     ["asked", verdict === undefined ? "the app has not asked the service" : `yes: ${verdict}`],
   ];
   const lines = [title, ...(request === null ? [] : pairs(facts, terminal))];
@@ -200,7 +200,8 @@ export function chosenLine({ history }: Playground): string {
   return `${about.filter((part) => part !== "").join(" ")}  ↑↓  r again  d details  o page`;
 }
 
-function answerText(answer: Exchange): string {
+function answerText(answer: Exchange | undefined): string {
+  if (answer === undefined) return "none yet";
   if (answer.status === null) return answer.error;
   const text = `${answer.status} in ${milliseconds(answer.ms)}`;
   return isDelivered(answer) ? text : `${text}: ${truncate(answer.body, maxShown)}`;

@@ -8,7 +8,6 @@ import type { Terminal } from "../lib/terminal.ts";
 import {
   type FilterOptions,
   findEntry,
-  isFiltered,
   queryOf,
   reasonOption,
   stateOption,
@@ -112,7 +111,8 @@ async function runAct(
   ids: readonly string[],
   options: ActingOptions,
 ): Promise<void> {
-  const isKind = isFiltered(options) || options.all === true;
+  const filters = queryOf(options);
+  const isKind = options.all || Object.values(filters).some((value) => value !== undefined);
   if (isKind === ids.length > 0) {
     const kinds = act === "retry" ? "--state, --since" : "--reason, --type, --since";
     throw new UsageError(`Name the deliveries to ${act}, or choose a kind with ${kinds} or --all`);
@@ -122,13 +122,15 @@ async function runAct(
   await withInbox(terminal, options, isKind ? null : verb.doing, async (inbox, source) => {
     const query = { act, receiver, ...(await actorOn(inbox)) };
     if (!isKind) return actOnEach(terminal, inbox, { ids, query, done: verb.done }, source);
-    const ofKind = { ...query, ...queryOf(options), receiver: receiver ?? usualReceiver };
+    const ofKind = { ...query, ...filters, receiver: receiver ?? usualReceiver };
     const found = await actOnMany(terminal, inbox, verb, { query: ofKind, yes });
     if (found > 0 || terminal.json) return;
     const others = await actOn(inbox, { ...ofKind, receiver: undefined, dryRun: true });
-    if (others.total === 0)
-      return warnOfOthers(terminal, inbox, { ...source, receiver: ofKind.receiver });
-    terminal.tell(`Of other receivers: ${others.total}; name one with --receiver.`);
+    if (others.total > 0) {
+      terminal.tell(`Of other receivers: ${others.total}; name one with --receiver.`);
+    } else {
+      await warnOfOthers(terminal, inbox, { ...source, receiver: ofKind.receiver });
+    }
   });
 }
 
@@ -180,14 +182,11 @@ function refusalOf(error: Error, entry: Entry, { act, receiver }: ActQuery): str
 /** The person who acts on an inbox, and the moment, by the time that it has lived through. */
 export async function actorOn(inbox: Inbox): Promise<Pick<ActQuery, "by" | "now" | "wallOffset">> {
   const { clock } = await livedTimeOf(inbox);
-  return { by: nameOfUser(), now: clock.now(), wallOffset: clock.wallOffset };
-}
-
-/** The name of the user and of the host; null where the system knows none. */
-function nameOfUser(): string | null {
+  let by: string | null = null;
   try {
-    return `${userInfo().username}@${hostname()}`;
+    by = `${userInfo().username}@${hostname()}`;
   } catch {
-    return null;
+    // The system knows no name.
   }
+  return { by, now: clock.now(), wallOffset: clock.wallOffset };
 }

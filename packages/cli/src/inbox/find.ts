@@ -22,13 +22,7 @@ export interface FilterOptions
 }
 
 const types = eventNames.filter((name): name is EventType => name !== "report" && name !== "*");
-const unitsMs: Readonly<Record<string, number>> = {
-  s: 1_000,
-  m: 60_000,
-  min: 60_000,
-  h: 3_600_000,
-  d: 86_400_000,
-};
+const unitsMs = { s: 1_000, m: 60_000, min: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /** Adds the filter options; `only` begins the description of each. */
 export function withFilters(command: Command, only: string): Command {
@@ -60,18 +54,13 @@ export function queryOf(filters: FilterOptions): InboxQuery {
   return { state, reason, type, reportId, requestId, error, from: since, until };
 }
 
-/** Whether anything is filtered. */
-export function isFiltered(filters: FilterOptions): boolean {
-  return Object.values(queryOf(filters)).some((value) => value !== undefined);
-}
-
 /** Parses a time span before now, or a date: without a zone it is UTC. */
 function moment(given: string): Date {
   const [, count, unit = ""] = /^(\d{1,6})(s|m|min|h|d)$/.exec(given) ?? [];
   const isLocal = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?$/.test(given);
   const date = /^\d{4}-\d\d-\d\d/.test(given)
     ? new Date(isLocal ? `${given}Z` : given)
-    : new Date(Date.now() - Number(count) * (unitsMs[unit] ?? Number.NaN));
+    : new Date(Date.now() - Number(count) * unitsMs[unit as keyof typeof unitsMs]);
   if (!Number.isNaN(date.getTime()) && date.getTime() >= 0) return date;
   throw new InvalidArgumentError(
     "It must be a span like 30min, 2h or 7d, or a date like 2026-11-25 or 2026-11-25T14:00, in UTC.",
@@ -95,8 +84,7 @@ export async function wholeId(
   const found = idPrefix === "" ? [] : await look(idPrefix, maxNamed + 1);
   if (found.length < 2) return found[0]?.id ?? null;
   const named = found.slice(0, maxNamed).map(({ id }) => id);
-  const more = found.length > maxNamed ? " and others" : "";
-  const ids = named.join(", ") + more;
+  const ids = named.join(", ") + (found.length > maxNamed ? " and others" : "");
   const message = `Several ids begin with ${given}: ${ids}; type more of the one you mean`;
   throw new CommandFailed("ambiguous_id", message);
 }
