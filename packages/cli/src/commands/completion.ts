@@ -6,7 +6,6 @@ import type { Terminal } from "../lib/terminal.ts";
 interface Completed {
   /** `reporthook inbox list` */
   readonly path: string;
-  /** Each with its description. */
   readonly words: readonly (readonly [word: string, what: string])[];
   readonly choices: readonly (readonly [option: string, words: readonly string[]])[];
 }

@@ -10,7 +10,7 @@ import {
 import type { Command } from "commander";
 import { wholeId } from "../inbox/find.ts";
 import { addInboxCommand, emitPage, type InboxSource, withInbox } from "../inbox/source.ts";
-import { entryTable } from "../inbox/view.ts";
+import { entryColumns } from "../inbox/view.ts";
 import { CommandFailed, UsageError } from "../lib/errors.ts";
 import { objectIn } from "../lib/exchange.ts";
 import { type Column, pairs, table } from "../lib/layout.ts";
@@ -30,6 +30,16 @@ const settled: Examples = {
   "it was found by other means":
     'reporthook reports settle 01m7qk2v complete --body \'{"file":"r.csv"}\'',
 };
+
+const requestColumns: readonly Column<RequestRecord>[] = [
+  { title: "ID", of: ({ id }) => id },
+  { title: "AGE", of: ({ requestedAt }) => inWords(Date.now() - requestedAt.getTime()) },
+  { title: "STATE", of: ({ state }) => state },
+  { title: "DUE", of: dueText },
+  { title: "REPORT", of: ({ reportId }) => reportId ?? "", shrinks: true },
+  { title: "KEY", of: ({ idempotencyKey }) => idempotencyKey ?? "", shrinks: true },
+  { title: "CONTEXT", of: ({ context }) => textOf(context) ?? "", shrinks: true },
+];
 
 interface ListOptions extends InboxSource {
   readonly state?: (typeof states)[number];
@@ -56,7 +66,7 @@ export function addReports(program: Command, terminal: Terminal): void {
       withInbox(terminal, options, "Reading the inbox", async (inbox) => {
         const { receiver, state, limit, after } = options;
         const found = await storeOf(inbox).list({ receiver, state, limit: limit + 1, after });
-        emitPage(terminal, "requests", found.map(requestRecordOf), limit, requestTable);
+        emitPage(terminal, "requests", found.map(requestRecordOf), limit, requestColumns);
       }),
     );
   add("show <id>", "Show a request in full, with its deliveries.", shown).action(
@@ -68,7 +78,7 @@ export function addReports(program: Command, terminal: Terminal): void {
           .list({ receiver: found.receiver, requestId: found.id, limit: 1_000 })
           // Queues can't look for them.
           .catch(() => null);
-        const rest = deliveries?.length ? ["", ...entryTable(deliveries, terminal)] : [];
+        const rest = deliveries?.length ? ["", ...table(entryColumns, deliveries, terminal)] : [];
         terminal.emit({ ...request, deliveries }, [...requestLines(request, terminal), ...rest]);
       }),
   );
@@ -134,23 +144,9 @@ function bodyIn(given: string): object {
   throw new UsageError("--body must be a JSON object, or @ and a file with one");
 }
 
-function requestTable(requests: readonly RequestRecord[], terminal: Terminal): string[] {
-  const now = Date.now();
-  const columns: readonly Column<RequestRecord>[] = [
-    { title: "ID", of: ({ id }) => id },
-    { title: "AGE", of: ({ requestedAt }) => inWords(now - requestedAt.getTime()) },
-    { title: "STATE", of: ({ state }) => state },
-    { title: "DUE", of: (request) => dueText(request, now) },
-    { title: "REPORT", of: ({ reportId }) => reportId ?? "", shrinks: true },
-    { title: "KEY", of: ({ idempotencyKey }) => idempotencyKey ?? "", shrinks: true },
-    { title: "CONTEXT", of: ({ context }) => textOf(context) ?? "", shrinks: true },
-  ];
-  return table(columns, requests, terminal);
-}
-
-function dueText({ settledAt, overdueAt, dueAt }: RequestRecord, now: number): string {
+function dueText({ settledAt, overdueAt, dueAt }: RequestRecord): string {
   if (settledAt !== null) return "";
-  const ms = dueAt.getTime() - now;
+  const ms = dueAt.getTime() - Date.now();
   return overdueAt !== null || ms <= 0 ? `overdue ${inWords(-ms)}` : `in ${inWords(ms)}`;
 }
 

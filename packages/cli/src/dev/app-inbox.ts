@@ -1,12 +1,11 @@
 import { existsSync } from "node:fs";
 import type { Inbox } from "@reporthook/core";
-import { dashboard, ofInbox } from "@reporthook/dashboard";
-import { onNode } from "@reporthook/dashboard/node";
+import { ofInbox } from "@reporthook/dashboard";
 import { openInbox } from "../inbox/source.ts";
 import { program } from "../lib/environment.ts";
 import { exitStatusOf } from "../lib/errors.ts";
 import type { Tell } from "./history.ts";
-import { dashboardLogger } from "./own-receiver.ts";
+import { pageOf } from "./own-receiver.ts";
 import { type Handle, respond } from "./serve.ts";
 
 /** The file that apps use, as in the README. */
@@ -47,8 +46,7 @@ export class AppInbox {
         const text = `There is no ${appFile} in the folder of reporthook dev. ${start}`;
         return await say(404, `${text}\n${program()} dashboard --db FILE`);
       }
-      const logger = dashboardLogger(this.#tell);
-      this.#page ??= onNode(dashboard(ofInbox(inbox), { logger }));
+      this.#page ??= pageOf(ofInbox(inbox), this.#tell);
       await this.#page(req, res);
     } catch (error) {
       await say(503, exitStatusOf(error).message);

@@ -61,7 +61,7 @@ export class AppSender {
   }
 
   /** The service has answered a question about a signature. */
-  asked(signature: string | null, status: number, path: string): void {
+  asked(signature: string, status: number, path: string): void {
     const sent = this.#history.ofSignature(signature);
     const about = sent && { name: sent.name, id: sent.id };
     const verdict = verdicts[status];

@@ -6,11 +6,9 @@ import { type Exchange, isDelivered, type Outgoing } from "../lib/exchange.ts";
 export type PlaygroundEvent =
   /** A step of a notification in the playground's receiver. */
   | { readonly what: ReceiverStep; readonly entry: Entry }
-  /** A notification was sent to an app. */
   | { readonly what: "sent"; readonly sent: ForwardedNotification }
   /** A program called the service with another API key; the notification it asked about, if it is known. */
   | ({ readonly what: "refused"; readonly path: string } & Partial<About>)
-  /** An app asked the service about a notification. */
   | ({ readonly what: "asked"; readonly verdict: string } & About)
   /** An app did not ask within 5 seconds. */
   | ({ readonly what: "unasked" } & About)
@@ -49,7 +47,6 @@ export interface SentNotification {
   name: string;
   /** The id of its delivery, once an answer has named it. */
   id: string | null;
-  /** Its latest step. */
   step: PlaygroundEvent["what"];
   /** The request to an app; null if the playground's inbox keeps the notification. */
   readonly request: AppRequest | null;
@@ -80,18 +77,18 @@ export class History {
     return notification;
   }
 
+  /** The place of the chosen one; -1 if there is none. */
+  get index(): number {
+    const index = this.#chosen === null ? -1 : this.all.indexOf(this.#chosen);
+    return index === -1 ? this.all.length - 1 : index;
+  }
+
   get chosen(): SentNotification | undefined {
-    return this.all[this.#index()];
+    return this.all[this.index];
   }
 
-  /** The position of the chosen one, from 1. */
-  get position(): number {
-    return this.#index() + 1;
-  }
-
-  /** Chooses the one before, or after. */
   choose(by: -1 | 1): void {
-    const next = this.all[this.#index() + by];
+    const next = this.all[this.index + by];
     // The newest follows what comes.
     if (next !== undefined) this.#chosen = next === this.all.at(-1) ? null : next;
   }
@@ -100,13 +97,8 @@ export class History {
     return this.all.findLast((one) => one.id === id);
   }
 
-  ofSignature(signature: string | null): SentNotification | undefined {
-    if (signature === null || signature === "") return undefined;
+  ofSignature(signature: string): SentNotification | undefined {
+    if (signature === "") return undefined;
     return this.all.findLast(({ request }) => request?.headers[signatureHeader] === signature);
-  }
-
-  #index(): number {
-    const index = this.#chosen === null ? -1 : this.all.indexOf(this.#chosen);
-    return index === -1 ? this.all.length - 1 : index;
   }
 }

@@ -2,8 +2,6 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { type Client, createClient, type EntryDetails, type Receiver } from "@reporthook/core";
 import { nodeHandler } from "@reporthook/core/node";
 import { isLoopback } from "@reporthook/core/store";
-import { dashboard } from "@reporthook/dashboard";
-import { onNode } from "@reporthook/dashboard/node";
 import { createEmulator, type Emulator } from "@reporthook/emulator";
 import { unsignedUrl, withQuery } from "../lib/callback.ts";
 import { webhookPath } from "../lib/environment.ts";
@@ -18,7 +16,7 @@ import {
   signatureHeader,
   type Tell,
 } from "./history.ts";
-import { createOwnReceiver, dashboardLogger } from "./own-receiver.ts";
+import { createOwnReceiver, pageOf } from "./own-receiver.ts";
 import { type Handle, passedOn, passTo, refusalOfPage, respond, serve } from "./serve.ts";
 
 /** The settings of a playground. */
@@ -46,7 +44,6 @@ export class Playground {
   webhook = "";
   /** The dashboard's URL on this machine; null if `host` has another name here. */
   dashboard: string | null = null;
-  /** Whether the playground's handler fails. */
   broken = false;
   readonly history: History = new History();
   readonly options: PlaygroundOptions;
@@ -77,7 +74,7 @@ export class Playground {
       });
       this.#receiver = receiver;
       this.#webhook = nodeHandler(receiver);
-      this.#dashboard = onNode(dashboard(receiver, { logger: dashboardLogger(tell) }));
+      this.#dashboard = pageOf(receiver, tell);
     } else {
       this.#receiver = null;
       this.#webhook = passTo(to.forward, token, this.#sender);
@@ -105,17 +102,13 @@ export class Playground {
     this.dashboard = isLoopback(new URL(this.url).hostname) ? this.url + dashboardPath : null;
   }
 
-  /** Makes the service send a test notification. */
   async test(): Promise<void> {
     await this.#client.testWebhook(this.#signedWebhook);
   }
 
-  /** Requests a report. */
   async request(): Promise<void> {
-    await this.#client.requestReport({
-      webhook_url: this.#signedWebhook,
-      domains: ["example.com"],
-    });
+    const webhook_url = this.#signedWebhook;
+    await this.#client.requestReport({ webhook_url, domains: ["example.com"] });
     this.#completeReports();
   }
 
@@ -126,7 +119,12 @@ export class Playground {
    */
   async sendAgain({ request, id }: SentNotification): Promise<void> {
     if (request !== null) {
-      const headers = await this.#signedAgain(request.headers);
+      const headers: Record<string, string> = { ...request.headers };
+      const signature = headers[signatureHeader] ?? "";
+      if (signature !== "" && (await this.#client.authorize(signature)) !== "invalid") {
+        const made = new Headers(this.#emulator.notification("unknown").headers);
+        headers[signatureHeader] = made.get(signatureHeader) ?? "";
+      }
       return void (await this.#sender.send({ ...request, headers }));
     }
     const details = await this.#receiver?.inbox.get(id ?? "");
@@ -189,19 +187,10 @@ export class Playground {
     const { pathname } = new URL(request.url);
     const isQuestion = pathname.endsWith("/webhooks/authorize");
     if (isQuestion || answer.status === 401) {
-      const signature = isQuestion ? (request.headers[signatureHeader] ?? null) : null;
-      this.#sender.asked(signature, answer.status, pathname);
+      const signature = isQuestion ? request.headers[signatureHeader] : "";
+      this.#sender.asked(signature ?? "", answer.status, pathname);
     }
     return answer;
-  }
-
-  async #signedAgain(headers: Readonly<Record<string, string>>): Promise<Record<string, string>> {
-    const signature = headers[signatureHeader] ?? "";
-    if (signature === "" || (await this.#client.authorize(signature)) === "invalid") {
-      return { ...headers };
-    }
-    const made = new Headers(this.#emulator.notification("unknown").headers);
-    return { ...headers, [signatureHeader]: made.get(signatureHeader) ?? "" };
   }
 
   #completeReports(): void {

@@ -193,10 +193,10 @@ export async function detailLines(
 
 /** The line below all others: the notification that the keys mean. */
 export function chosenLine({ history }: Playground): string {
-  const { chosen, position, all } = history;
+  const { chosen, index, all } = history;
   if (chosen === undefined) return "No notification yet.  t test  n new report  ? keys  q quit";
   const { name, id, step } = chosen;
-  const about = [`${position}/${all.length}`, name, id?.slice(0, 10) ?? "", step];
+  const about = [`${index + 1}/${all.length}`, name, id?.slice(0, 10) ?? "", step];
   return `${about.filter((part) => part !== "").join(" ")}  ↑↓  r again  d details  o page`;
 }
 

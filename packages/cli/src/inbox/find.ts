@@ -118,8 +118,6 @@ export async function findEntry(
 }
 
 function noSuch(id: string, source: InboxSource): CommandFailed {
-  return new CommandFailed(
-    "not_found",
-    `${nameOf(source)} has no delivery ${id}: inbox list shows the deliveries`,
-  );
+  const message = `${nameOf(source)} has no delivery ${id}: inbox list shows the deliveries`;
+  return new CommandFailed("not_found", message);
 }

@@ -24,7 +24,7 @@ import {
   warnOfOthers,
   withInbox,
 } from "./source.ts";
-import { entryLines, entryTable } from "./view.ts";
+import { entryColumns, entryLines } from "./view.ts";
 
 interface ListOptions extends InboxSource, FilterOptions {
   readonly limit: number;
@@ -60,7 +60,7 @@ export function addList(group: Command, terminal: Terminal): void {
         const after = options.after && (await findId(inbox, options.after, options));
         const query = { ...queryOf(options), receiver, newestFirst, after, limit: limit + 1 };
         const found = await inbox.list(query);
-        emitPage(terminal, "entries", found, limit, entryTable);
+        emitPage(terminal, "entries", found, limit, entryColumns);
         if (found.length === 0) await warnOfOthers(terminal, inbox, options);
       }),
     );
@@ -92,10 +92,8 @@ export function addExport(group: Command, terminal: Terminal): void {
         const details = await findEntry(inbox, id, source, source.receiver);
         const shown = await shownIn(inbox, details.id, source.receiver);
         if (details.body === null || shown === null) {
-          throw new CommandFailed(
-            "no_body",
-            `The body of ${details.id} is no longer kept: export a newer delivery`,
-          );
+          const message = `The body of ${details.id} is no longer kept: export a newer delivery`;
+          throw new CommandFailed("no_body", message);
         }
         const { type, headers } = details;
         const text = fixtureText({ type, contentType: headers["content-type"], ...shown });

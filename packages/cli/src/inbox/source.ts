@@ -5,7 +5,7 @@ import { sqliteInbox } from "@reporthook/sqlite";
 import type { Command } from "commander";
 import { playgroundFile, program } from "../lib/environment.ts";
 import { CommandFailed, UsageError } from "../lib/errors.ts";
-import { quoted } from "../lib/layout.ts";
+import { type Column, quoted, table } from "../lib/layout.ts";
 import { type Examples, file, usualReceiver, withExamples } from "../lib/options.ts";
 import type { Terminal } from "../lib/terminal.ts";
 
@@ -133,10 +133,8 @@ export async function openInbox(source: InboxSource): Promise<Inbox> {
 
 function inboxIn(db: string): Inbox {
   if (fileSize(db) > 0) return sqliteInbox(db, { migrate: false });
-  throw new CommandFailed(
-    "no_inbox",
-    `There is no inbox ${db}: name the file that the app opens with sqliteInbox`,
-  );
+  const message = `There is no inbox ${db}: name the file that the app opens with sqliteInbox`;
+  throw new CommandFailed("no_inbox", message);
 }
 
 async function inboxAt(url: string, { inbox, prefix }: InboxSource): Promise<Inbox> {
@@ -148,10 +146,9 @@ async function inboxAt(url: string, { inbox, prefix }: InboxSource): Promise<Inb
   }
   const { bullmqInbox } = await import("@reporthook/bullmq").catch((error) => {
     if (error.code !== "ERR_MODULE_NOT_FOUND") throw error;
-    throw new CommandFailed(
-      "not_installed",
-      "--inbox needs packages: npm install @reporthook/bullmq bullmq, and ioredis for Redis or pg for PostgreSQL",
-    );
+    const message =
+      "--inbox needs packages: npm install @reporthook/bullmq bullmq, and ioredis for Redis or pg for PostgreSQL";
+    throw new CommandFailed("not_installed", message);
   });
   const connection = url.startsWith("redis") ? url : { connectionString: url, migrate: false };
   try {
@@ -168,11 +165,11 @@ export function emitPage<Row extends { readonly id: string }>(
   name: "entries" | "requests",
   found: readonly Row[],
   limit: number,
-  linesOf: (page: readonly Row[], terminal: Terminal) => string[],
+  columns: readonly Column<Row>[],
 ): void {
   const page = found.slice(0, limit);
   const next = found.length > limit ? (page.at(-1)?.id ?? null) : null;
-  terminal.emit({ [name]: page, next }, linesOf(page, terminal));
+  terminal.emit({ [name]: page, next }, table(columns, page, terminal));
   if (next !== null) terminal.tell(`More: --after ${next}`);
 }
 
@@ -216,9 +213,7 @@ export function fileSize(file: string): number {
     return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    throw new CommandFailed(
-      "no_inbox",
-      `${file} can't be accessed (${code}): name another file, or run this as a user who can read and write it`,
-    );
+    const message = `${file} can't be accessed (${code}): name another file, or run this as a user who can read and write it`;
+    throw new CommandFailed("no_inbox", message);
   }
 }

@@ -1,7 +1,7 @@
 import type { Attempt, Entry, EntryDetails } from "@reporthook/core";
 import { inWords, isAttempt, isKeyRefused } from "@reporthook/core/store";
 import { parsed } from "../lib/exchange.ts";
-import { type Column, hang, milliseconds, pairs, type Style, table } from "../lib/layout.ts";
+import { type Column, hang, milliseconds, pairs, type Style } from "../lib/layout.ts";
 import type { Terminal } from "../lib/terminal.ts";
 
 const styles: Readonly<Record<Entry["state"], Style>> = {
@@ -13,20 +13,16 @@ const styles: Readonly<Record<Entry["state"], Style>> = {
   dead: "red",
 };
 
-/** Formats entries, one a line. */
-export function entryTable(entries: readonly Entry[], terminal: Terminal): string[] {
-  const now = Date.now();
-  const columns: Column<Entry>[] = [
-    { title: "ID", of: ({ id }) => id },
-    { title: "AGE", of: ({ receivedAt }) => inWords(now - receivedAt.getTime()) },
-    { title: "STATE", of: ({ state }) => state, style: ({ state }) => styles[state] },
-    { title: "EVENT", of: ({ type }) => type ?? "", shrinks: true },
-    { title: "REPORT", of: ({ reportId }) => reportId ?? "", shrinks: true },
-    { title: "REQUEST", of: ({ requestId }) => requestId ?? "", shrinks: true },
-    { title: "WHY", of: (entry) => whyOf(entry, now), shrinks: true },
-  ];
-  return table(columns, entries, terminal);
-}
+/** The columns of a list of entries. */
+export const entryColumns: readonly Column<Entry>[] = [
+  { title: "ID", of: ({ id }) => id },
+  { title: "AGE", of: ({ receivedAt }) => inWords(Date.now() - receivedAt.getTime()) },
+  { title: "STATE", of: ({ state }) => state, style: ({ state }) => styles[state] },
+  { title: "EVENT", of: ({ type }) => type ?? "", shrinks: true },
+  { title: "REPORT", of: ({ reportId }) => reportId ?? "", shrinks: true },
+  { title: "REQUEST", of: ({ requestId }) => requestId ?? "", shrinks: true },
+  { title: "WHY", of: whyOf, shrinks: true },
+];
 
 /** Formats one entry in full. */
 export function entryLines(details: EntryDetails, terminal: Terminal): string[] {
@@ -98,12 +94,12 @@ function attemptText({ stage, ms, outcome, error }: Attempt): string {
 }
 
 /** The explanation of an entry's state, with the error first. */
-function whyOf(entry: Entry, now: number): string {
+function whyOf(entry: Entry): string {
   const { reason, state, attempts, nextAttemptAt } = entry;
   const error = headlineOf(entry.lastError);
   if (reason !== null) return error === null ? reason.code : `${error} (${reason.code})`;
   if (state === "handled") return error ?? "";
-  const ms = nextAttemptAt === null ? null : nextAttemptAt.getTime() - now;
+  const ms = nextAttemptAt === null ? null : nextAttemptAt.getTime() - Date.now();
   const next = ms === null ? "" : ms > 0 ? `in ${inWords(ms)}` : `due for ${inWords(-ms)}`;
   const again = next.startsWith("in") ? "asked again " : "";
   if (isKeyRefused(entry)) return `API key refused${next && `, ${again}${next}`}`;
