@@ -147,8 +147,7 @@ async function assertEmulator(
   const signature = headers["X-svc-authorization"] ?? "";
   const ask = (): Promise<string> => client.authorize(signature).catch(() => "none");
   if ((await terminal.during(`Asking ${baseUrl}`, ask)) === "valid") return;
-  throw new CommandFailed(
-    "no_emulator",
-    `--signed needs an emulator with our API key, and ${baseUrl}${process.env["REPORTS_URL"] ? "" : ", as REPORTS_URL is not set,"} is not one: start ${program()} dev, set REPORTS_URL to what it prints, or omit --signed`,
-  );
+  const why = process.env["REPORTS_URL"] ? "" : ", as REPORTS_URL is not set,";
+  const message = `--signed needs an emulator with our API key, and ${baseUrl}${why} is not one: start ${program()} dev, set REPORTS_URL to what it prints, or omit --signed`;
+  throw new CommandFailed("no_emulator", message);
 }

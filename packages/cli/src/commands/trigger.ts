@@ -5,8 +5,8 @@ import { adviceFor } from "../lib/advice.ts";
 import { type CallbackChoice, signUrl, unsignedUrl, withCallback } from "../lib/callback.ts";
 import { emulatorKey, playgroundUrl, program, webhookPath } from "../lib/environment.ts";
 import { CommandFailed, UsageError } from "../lib/errors.ts";
-import { type Exchange, exchange, isDelivered, parsed } from "../lib/exchange.ts";
-import { assertNotification, type Fixture, fixtureIn } from "../lib/fixture.ts";
+import { type Exchange, exchange, isDelivered, objectIn, parsed } from "../lib/exchange.ts";
+import { type Fixture, fixtureIn } from "../lib/fixture.ts";
 import { milliseconds } from "../lib/layout.ts";
 import { choiceOption, oneOf, url, withExamples } from "../lib/options.ts";
 import type { Terminal } from "../lib/terminal.ts";
@@ -65,7 +65,11 @@ async function trigger(
   const { reportId, signature, force = false } = options;
   const to = unsignedUrl(options.to);
   const { name, body, contentType, context: recorded } = chosen(named, options);
-  if (body !== undefined && !force) assertNotification(body);
+  if (body !== undefined && !force && objectIn(body) === null) {
+    throw new UsageError(
+      'The body is not a notification, because it is not a JSON object: use one like \'{"event_type":"report_status_changed","payload":{"report_id":"r-1","status":"complete"}}\', or add --force',
+    );
+  }
   const emulator = createEmulator({ apiKey: emulatorKey() });
   const made = emulator.notification(name, { reportId, signature, body });
   const headers = { ...made.headers, ...(contentType && { "content-type": contentType }) };

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { CommandFailed, UsageError } from "./errors.ts";
+import { CommandFailed } from "./errors.ts";
 import { objectIn } from "./exchange.ts";
 
 /** A recorded notification. */
@@ -41,12 +41,4 @@ export function fixtureIn(file: string): Fixture {
     body: typeof body === "string" ? body : JSON.stringify(body),
     context,
   };
-}
-
-/** @throws UsageError if a body is not a JSON object */
-export function assertNotification(body: string): void {
-  if (objectIn(body) !== null) return;
-  throw new UsageError(
-    'The body is not a notification, because it is not a JSON object: use one like \'{"event_type":"report_status_changed","payload":{"report_id":"r-1","status":"complete"}}\', or add --force',
-  );
 }
