@@ -26,7 +26,7 @@ const maxLines = {
   "core/src": 14_657,
   "core/src/inbox/memory": 820,
   "sqlite/src": 7_155,
-  "cli/src": 4_455,
+  "cli/src": 4_448,
   "dashboard/src": 1_692,
   "dashboard/page": 2_682,
 };

@@ -16,14 +16,7 @@ import {
 import { emulatorKey, playgroundFile, playgroundPort, webhookPath } from "../lib/environment.ts";
 import { CommandFailed, UsageError } from "../lib/errors.ts";
 import { codeOf, exchange } from "../lib/exchange.ts";
-import {
-  choiceOption,
-  file,
-  host as listenedHost,
-  portOption,
-  url,
-  withExamples,
-} from "../lib/options.ts";
+import { choiceOption, file, host, portOption, url, withExamples } from "../lib/options.ts";
 import type { Terminal } from "../lib/terminal.ts";
 
 interface DevOptions extends CallbackChoice {
@@ -48,7 +41,7 @@ export function addDev(program: Command, terminal: Terminal): void {
     )
     .option("--forward <url>", "your app's webhook", url)
     .addOption(portOption(playgroundPort))
-    .option("--host <host>", "the address to listen on", listenedHost, "127.0.0.1")
+    .option("--host <host>", "the address to listen on", host, "127.0.0.1")
     .option("--db <file>", `the playground's inbox (default: ${playgroundFile})`, file)
     .addOption(
       choiceOption("--output <what>", "what is printed; quiet: problems only, for scripts", [
