@@ -26,7 +26,7 @@ const maxLines = {
   "core/src": 14_745,
   "core/src/inbox/memory": 820,
   "sqlite/src": 7_155,
-  "cli/src": 4_778,
+  "cli/src": 4_448,
   "dashboard/src": 1_523,
   "dashboard/page": 2_493,
 };

@@ -1,21 +1,14 @@
 import { type Command, InvalidArgumentError } from "commander";
-import { type Example, withExamples } from "../lib/options.ts";
+import { withExamples } from "../lib/options.ts";
 import type { Terminal } from "../lib/terminal.ts";
 
 /** A command with its options and the choices of each, as a shell completes it. */
 interface Completed {
   /** `reporthook inbox list` */
   readonly path: string;
-  /** Each with its description. */
   readonly words: readonly (readonly [word: string, what: string])[];
   readonly choices: readonly (readonly [option: string, words: readonly string[]])[];
 }
-
-const examples: readonly Example[] = [
-  ["bash", "source <(reporthook completion bash)"],
-  ["zsh", "source <(reporthook completion zsh)"],
-  ["fish", "reporthook completion fish | source"],
-];
 
 /** Adds `completion`: prints a script for a shell, made of all commands and options. */
 export function addCompletion(program: Command, terminal: Terminal): void {
@@ -23,12 +16,16 @@ export function addCompletion(program: Command, terminal: Terminal): void {
     .command("completion <shell>")
     .description("Print a script that completes commands and options: for bash, zsh or fish.")
     .action((shell: string) => {
-      const make = Object.hasOwn(scripts, shell) ? scripts[shell] : undefined;
+      const make = scripts.get(shell);
       if (make === undefined) throw new InvalidArgumentError("The shells are bash, zsh and fish.");
       const script = make(completedIn(program, program.name()));
       terminal.emit({ script }, script);
     });
-  withExamples(command, examples);
+  withExamples(command, {
+    bash: "source <(reporthook completion bash)",
+    zsh: "source <(reporthook completion zsh)",
+    fish: "reporthook completion fish | source",
+  });
 }
 
 function completedIn(command: Command, path: string): Completed[] {
@@ -44,11 +41,11 @@ function completedIn(command: Command, path: string): Completed[] {
   return [{ path, words, choices }, ...below];
 }
 
-const scripts: Readonly<Record<string, (all: readonly Completed[]) => string>> = {
-  bash: bashScript,
-  zsh: (all) => `autoload -U +X bashcompinit && bashcompinit\n${bashScript(all)}`,
-  fish: fishScript,
-};
+const scripts = new Map<string, (all: readonly Completed[]) => string>([
+  ["bash", bashScript],
+  ["zsh", (all) => `autoload -U +X bashcompinit && bashcompinit\n${bashScript(all)}`],
+  ["fish", fishScript],
+]);
 
 /** The words before the cursor that are no options are the path of the command. */
 function bashScript(all: readonly Completed[]): string {

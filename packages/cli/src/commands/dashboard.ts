@@ -27,51 +27,38 @@ export function addDashboard(program: Command, terminal: Terminal): void {
   const what =
     "View an inbox in a browser; release, retry and discard deliveries, also while\n" +
     "the app runs. It answers only this machine.";
-  addInboxCommand(program, "dashboard", what, [
-    ["all deliveries", "reporthook dashboard --db inbox.db"],
-    ["of an app on several machines", "reporthook dashboard --inbox redis://127.0.0.1:6379"],
-    [
-      "on a server, viewed from your machine",
+  addInboxCommand(program, "dashboard", what, {
+    "all deliveries": "reporthook dashboard --db inbox.db",
+    "of an app on several machines": "reporthook dashboard --inbox redis://127.0.0.1:6379",
+    "on a server, viewed from your machine":
       "ssh -t -L 4748:127.0.0.1:4748 server \\\n      npx reporthook dashboard --db /srv/app/inbox.db",
-    ],
-  ])
+  })
     .summary("view an inbox in a browser")
     .addOption(receiverOption("the receiver whose deliveries are shown", usualReceiver))
     .addOption(portOption(4748))
     .option("--host <host>", "127.0.0.1, ::1 or localhost", loopback, "127.0.0.1")
-    .action((options: ShownOptions) => show(terminal, options));
-}
-
-async function show(
-  terminal: Terminal,
-  { receiver, port, host, ...given }: ShownOptions,
-): Promise<void> {
-  await withInbox(terminal, given, null, async (inbox, source) => {
-    const page = dashboard(ofInbox(inbox, { receiver }), { logger: loggerOf(terminal) });
-    const server = createServer(onNode(page));
-    try {
-      const url = `${await startListening(server, port, host)}/`;
-      // Listen for signals before the URL is printed.
-      const ended = once(endOfCommand().signal, "abort");
-      const title = terminal.paint("bold", "The dashboard is running; Ctrl-C ends it.");
-      const facts = [
-        ["  page", url],
-        ["  inbox", nameOf(source)],
-      ] as const;
-      terminal.emit({ url }, [title, "", ...pairs(facts, terminal), ""]);
-      await warnOfOthers(terminal, inbox, source, receiver);
-      await ended;
-    } finally {
-      server.close();
-      server.closeAllConnections();
-    }
-  });
-}
-
-function loggerOf(terminal: Terminal): Pick<Logger, "info" | "error"> {
-  const tell: Logger["error"] = ({ id, reason, error }, message) => {
-    const time = new Date().toTimeString().slice(0, 8);
-    terminal.tell(terminal.clean(`${time}  ${message} ${id ?? reason ?? error ?? ""}`));
-  };
-  return { info: tell, error: tell };
+    .action(({ port, host, ...given }: ShownOptions) =>
+      withInbox(terminal, given, null, async (inbox, source) => {
+        const tell: Logger["error"] = ({ id, reason, error }, message) => {
+          const time = new Date().toTimeString().slice(0, 8);
+          terminal.tell(terminal.clean(`${time}  ${message} ${id ?? reason ?? error ?? ""}`));
+        };
+        const logger = { info: tell, error: tell };
+        const page = dashboard(ofInbox(inbox, { receiver: source.receiver }), { logger });
+        const server = createServer(onNode(page));
+        try {
+          const url = `${await startListening(server, port, host)}/`;
+          // Listen for signals before the URL is printed.
+          const ended = once(endOfCommand().signal, "abort");
+          const title = terminal.paint("bold", "The dashboard is running; Ctrl-C ends it.");
+          const facts = { "  page": url, "  inbox": nameOf(source) };
+          terminal.emit({ url }, [title, "", ...pairs(Object.entries(facts), terminal), ""]);
+          await warnOfOthers(terminal, inbox, source);
+          await ended;
+        } finally {
+          server.close();
+          server.closeAllConnections();
+        }
+      }),
+    );
 }

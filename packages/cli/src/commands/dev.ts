@@ -1,11 +1,11 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
 import type { Command } from "commander";
-import { isProblem, type PlaygroundEvent } from "../dev/event.ts";
-import { chooseApp } from "../dev/find-app.ts";
+import { isProblem, type PlaygroundEvent } from "../dev/history.ts";
 import { operate } from "../dev/operate.ts";
-import { startPlayground } from "../dev/playground.ts";
+import { Playground } from "../dev/playground.ts";
 import { eventLines } from "../dev/view.ts";
-import { canAsk } from "../lib/ask.ts";
+import { ask, canAsk } from "../lib/ask.ts";
 import {
   type CallbackChoice,
   signUrl,
@@ -13,13 +13,9 @@ import {
   unsignedUrl,
   withCallback,
 } from "../lib/callback.ts";
-import {
-  emulatorKey,
-  playgroundFolder as folder,
-  playgroundFile,
-  playgroundPort,
-} from "../lib/environment.ts";
+import { emulatorKey, playgroundFile, playgroundPort, webhookPath } from "../lib/environment.ts";
 import { CommandFailed, UsageError } from "../lib/errors.ts";
+import { codeOf, exchange } from "../lib/exchange.ts";
 import { choiceOption, file, host, portOption, url, withExamples } from "../lib/options.ts";
 import type { Terminal } from "../lib/terminal.ts";
 
@@ -54,19 +50,17 @@ export function addDev(program: Command, terminal: Terminal): void {
       ]).default("all"),
     )
     .action((options: DevOptions) => dev(terminal, options));
-  withExamples(withCallback(command), [
-    ["try it without an app", "reporthook dev"],
-    [
-      "with your app, which must use this service",
+  withExamples(withCallback(command), {
+    "try it without an app": "reporthook dev",
+    "with your app, which must use this service":
       "reporthook dev --forward http://127.0.0.1:3000/webhooks/reports\n" +
-        "  $ REPORTS_URL=http://127.0.0.1:4747 REPORTS_API_KEY=test-api-key npm start",
-    ],
-    ["in a script", "reporthook dev --output quiet &"],
-  ]);
+      "  $ REPORTS_URL=http://127.0.0.1:4747 REPORTS_API_KEY=test-api-key npm start",
+    "in a script": "reporthook dev --output quiet &",
+  });
 }
 
 async function dev(terminal: Terminal, options: DevOptions): Promise<void> {
-  const { port, db, output, receiver } = options;
+  const { port, host, db, output, receiver } = options;
   if (options.forward !== undefined && db !== undefined) {
     throw new UsageError(
       "--db is the playground's inbox, and --forward uses none: omit one of them",
@@ -85,10 +79,9 @@ async function dev(terminal: Terminal, options: DevOptions): Promise<void> {
     const lines = eventLines(event, { apiKey, to, receiver }, terminal);
     terminal.emit({ at: new Date(), ...event }, lines);
   };
-  const playground = await terminal.during("Starting", () =>
-    startPlayground({ port, host: options.host, apiKey, to, token, receiver, tell }),
-  );
+  const playground = new Playground({ port, host, apiKey, to, token, receiver, tell });
   try {
+    await terminal.during("Starting", () => playground.listen());
     await operate(terminal, playground, isQuiet);
   } finally {
     await playground.close();
@@ -97,6 +90,7 @@ async function dev(terminal: Terminal, options: DevOptions): Promise<void> {
 
 /** Creates the playground's folder, ignored by git. */
 function makeFolder(): void {
+  const folder = dirname(playgroundFile);
   if (existsSync(folder)) return;
   try {
     mkdirSync(folder);
@@ -106,4 +100,30 @@ function makeFolder(): void {
     const problem = `The folder ${folder} can't be created here (${code})`;
     throw new CommandFailed("no_folder", `${problem}: name the inbox file with --db <file>`);
   }
+}
+
+/** The ports where apps usually listen. */
+export const usualPorts: readonly number[] = [3000, 3001, 4000, 5000, 5173, 8000, 8080, 8787];
+
+const paths = [webhookPath, `/api${webhookPath}`];
+const patienceMs = 1_000;
+
+/** Finds apps on this machine and asks which one to forward to; undefined if there is none, or none is wanted. */
+async function chooseApp(terminal: Terminal): Promise<string | undefined> {
+  const urls = usualPorts.flatMap((port) => paths.map((path) => `http://localhost:${port}${path}`));
+  const work = (): Promise<boolean[]> => Promise.all(urls.map(isReceiver));
+  const found = await terminal.during("Looking for your app", work);
+  for (const [index, url] of urls.entries()) {
+    if (!found[index]) continue;
+    terminal.tell(`A webhook is running at ${url}.`);
+    if (await ask("Forward notifications there, instead of to the playground's own?")) return url;
+  }
+  return undefined;
+}
+
+/** Whether a receiver answers there. It refuses plain text by its code, and keeps nothing of it. */
+async function isReceiver(url: string): Promise<boolean> {
+  const headers = { "content-type": "text/plain" };
+  const question = { headers, body: "reporthook dev: is there a webhook?" };
+  return codeOf(await exchange(url, question, patienceMs)) === "unsupported_media_type";
 }

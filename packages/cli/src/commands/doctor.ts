@@ -15,8 +15,7 @@ import {
   type Times,
   timeAnswers,
 } from "../doctor/checks.ts";
-import { checkService } from "../doctor/service.ts";
-import { checkSigned } from "../doctor/signed.ts";
+import { checkService, checkSigned } from "../doctor/service.ts";
 import { type CallbackChoice, signUrl, unsignedUrl, withCallback } from "../lib/callback.ts";
 import { program, type Service, serviceFromEnvironment } from "../lib/environment.ts";
 import { CommandFailed } from "../lib/errors.ts";
@@ -54,17 +53,12 @@ export function addDoctor(program: Command, terminal: Terminal): void {
         "REPORTS_URL (default: the playground)",
     )
     .action((options: DoctorOptions) => doctor(terminal, options));
-  withExamples(withCallback(command), [
-    [
-      "before you give the address to the service",
-      "reporthook doctor --to https://app.example/hook",
-    ],
-    ["in CI", "reporthook doctor --to http://127.0.0.1:3000/hook --json"],
-    [
-      "with an app started for the playground",
+  withExamples(withCallback(command), {
+    "before you give the address to the service": "reporthook doctor --to https://app.example/hook",
+    "in CI": "reporthook doctor --to http://127.0.0.1:3000/hook --json",
+    "with an app started for the playground":
       "reporthook doctor --signed --to http://127.0.0.1:3000/hook",
-    ],
-  ]);
+  });
 }
 
 async function doctor(terminal: Terminal, options: DoctorOptions): Promise<void> {
@@ -75,13 +69,15 @@ async function doctor(terminal: Terminal, options: DoctorOptions): Promise<void>
   const service = signed || (isNamed && hasKey) ? serviceFromEnvironment() : null;
   if (service !== null && signed) await assertEmulator(terminal, service);
   terminal.print(announcement({ ...options, to }, service, terminal));
-  const checks: Check[] = [];
-  const note = (found: Check): void => {
-    const check = inFramework(found, framework?.says);
-    checks.push(check);
-    terminal.print(checkLines(check, terminal));
-  };
   const { during } = terminal;
+  const checks: Check[] = [];
+  const note = (...found: readonly Check[]): void => {
+    for (const one of found) {
+      const check = inFramework(one, framework?.says);
+      checks.push(check);
+      terminal.print(checkLines(check, terminal));
+    }
+  };
   let times: Times | null = null;
   const first = await during("Is it reachable?", () => sendTest(target));
   const framework =
@@ -103,35 +99,23 @@ async function doctor(terminal: Terminal, options: DoctorOptions): Promise<void>
     note(await during("An oversized body", () => checkOversized(to)));
     if (service !== null) note(await during("A made-up signature", () => checkService(service)));
     if (service !== null && signed) {
-      const found = await during("Signed notifications", () => checkSigned(target, service));
-      for (const check of found) note(check);
+      note(...(await during("Signed notifications", () => checkSigned(target, service))));
     }
   }
   const ignored = checkIgnored(process.cwd());
   if (ignored !== null) note(ignored);
-  report(terminal, { to, checks, times }, signed === true);
-}
-
-interface Findings {
-  readonly to: string;
-  readonly checks: readonly Check[];
-  readonly times: Times | null;
-}
-
-function report(terminal: Terminal, findings: Findings, isKeyChecked: boolean): void {
-  const of = (result: Check["result"]): number =>
-    findings.checks.filter((check) => check.result === result).length;
-  const [failed, warned] = [of("fail"), of("warn")];
+  const failed = checks.filter(({ result }) => result === "fail").length;
   if (failed > 0) {
-    const message = `${failed} of ${findings.checks.length} checks failed: ${findings.to} cannot receive notifications yet`;
-    throw new CommandFailed("endpoint_unfit", message, { ...findings });
+    const message = `${failed} of ${checks.length} checks failed: ${to} cannot receive notifications yet`;
+    throw new CommandFailed("endpoint_unfit", message, { to, checks, times });
   }
+  const warned = checks.filter(({ result }) => result === "warn").length;
   const warnings = warned === 0 ? "" : ` (${counted(warned, "warning", "warnings")})`;
   const ready = terminal.paint("green", "Ready for notifications");
-  const condition = isKeyChecked ? "" : ", if the app has the right API key";
+  const condition = signed ? "" : ", if the app has the right API key";
   const help = `${program()} doctor --help explains --signed, which checks the key.`;
-  const lines = isKeyChecked ? [] : hang("", help, terminal);
-  terminal.emit(findings, ["", `${ready}${warnings}${condition}.`, ...lines]);
+  const lines = signed ? [] : hang("", help, terminal);
+  terminal.emit({ to, checks, times }, ["", `${ready}${warnings}${condition}.`, ...lines]);
 }
 
 function announcement(
@@ -163,8 +147,7 @@ async function assertEmulator(
   const signature = headers["X-svc-authorization"] ?? "";
   const ask = (): Promise<string> => client.authorize(signature).catch(() => "none");
   if ((await terminal.during(`Asking ${baseUrl}`, ask)) === "valid") return;
-  throw new CommandFailed(
-    "no_emulator",
-    `--signed needs an emulator with our API key, and ${baseUrl}${process.env["REPORTS_URL"] ? "" : ", as REPORTS_URL is not set,"} is not one: start ${program()} dev, set REPORTS_URL to what it prints, or omit --signed`,
-  );
+  const why = process.env["REPORTS_URL"] ? "" : ", as REPORTS_URL is not set,";
+  const message = `--signed needs an emulator with our API key, and ${baseUrl}${why} is not one: start ${program()} dev, set REPORTS_URL to what it prints, or omit --signed`;
+  throw new CommandFailed("no_emulator", message);
 }

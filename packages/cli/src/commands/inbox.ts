@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { addDiscard, addRelease, addRetry, releaseAll } from "../inbox/actions.ts";
+import { addAct, releaseAll } from "../inbox/actions.ts";
 import { addActs, addExport, addList, addShow, listParked, showOne } from "../inbox/list.ts";
 import { addErrors, addStats } from "../inbox/stats.ts";
 import { addBackup, addErase, addPrune } from "../inbox/upkeep.ts";
@@ -15,9 +15,7 @@ export function addInbox(program: Command, terminal: Terminal): void {
     .helpCommand(false);
   addList(group, terminal);
   addShow(group, terminal);
-  addRelease(group, terminal);
-  addRetry(group, terminal);
-  addDiscard(group, terminal);
+  for (const act of ["release", "retry", "discard"] as const) addAct(group, terminal, act);
   addExport(group, terminal);
   addStats(group, terminal);
   addErrors(group, terminal);
@@ -25,11 +23,11 @@ export function addInbox(program: Command, terminal: Terminal): void {
   addPrune(group, terminal);
   addErase(group, terminal);
   addBackup(group, terminal);
-  withExamples(group, [
-    listParked,
-    showOne,
-    ["run it again", "reporthook inbox release 01m7qk2v"],
-    releaseAll,
-    ["of another file", "reporthook inbox list --state parked --db /srv/app/inbox.db"],
-  ]);
+  withExamples(group, {
+    ...listParked,
+    ...showOne,
+    "run it again": "reporthook inbox release 01m7qk2v",
+    ...releaseAll,
+    "of another file": "reporthook inbox list --state parked --db /srv/app/inbox.db",
+  });
 }

@@ -1,11 +1,5 @@
 import { readFileSync } from "node:fs";
-import type {
-  Inbox,
-  RequestRecord,
-  RequestState,
-  RequestStore,
-  StoredRequest,
-} from "@reporthook/core";
+import type { Inbox, RequestRecord, RequestStore, StoredRequest } from "@reporthook/core";
 import {
   inWords,
   requestRecordOf,
@@ -16,35 +10,41 @@ import {
 import type { Command } from "commander";
 import { wholeId } from "../inbox/find.ts";
 import { addInboxCommand, emitPage, type InboxSource, withInbox } from "../inbox/source.ts";
-import { entryTable } from "../inbox/view.ts";
+import { entryColumns } from "../inbox/view.ts";
 import { CommandFailed, UsageError } from "../lib/errors.ts";
 import { objectIn } from "../lib/exchange.ts";
 import { type Column, pairs, table } from "../lib/layout.ts";
 import {
   choiceOption,
-  type Example,
+  type Examples,
   limitOption,
   receiverOption,
   withExamples,
 } from "../lib/options.ts";
 import type { Terminal } from "../lib/terminal.ts";
 
-const states: readonly (RequestState | "overdue")[] = [...requestStates, "overdue"];
-const overdue: Example = ["those that never came", "reporthook reports list --state overdue"];
-const shown: Example = ["one in full", "reporthook reports show 01m7qk2v --db inbox.db"];
-const settled: Example = [
-  "it was found by other means",
-  'reporthook reports settle 01m7qk2v complete --body \'{"file":"r.csv"}\'',
+const states = [...requestStates, "overdue"] as const;
+const overdue: Examples = { "those that never came": "reporthook reports list --state overdue" };
+const shown: Examples = { "one in full": "reporthook reports show 01m7qk2v --db inbox.db" };
+const settled: Examples = {
+  "it was found by other means":
+    'reporthook reports settle 01m7qk2v complete --body \'{"file":"r.csv"}\'',
+};
+
+const requestColumns: readonly Column<RequestRecord>[] = [
+  { title: "ID", of: ({ id }) => id },
+  { title: "AGE", of: ({ requestedAt }) => inWords(Date.now() - requestedAt.getTime()) },
+  { title: "STATE", of: ({ state }) => state },
+  { title: "DUE", of: dueText },
+  { title: "REPORT", of: ({ reportId }) => reportId ?? "", shrinks: true },
+  { title: "KEY", of: ({ idempotencyKey }) => idempotencyKey ?? "", shrinks: true },
+  { title: "CONTEXT", of: ({ context }) => textOf(context) ?? "", shrinks: true },
 ];
 
 interface ListOptions extends InboxSource {
-  readonly state?: RequestState | "overdue";
+  readonly state?: (typeof states)[number];
   readonly limit: number;
   readonly after?: string;
-}
-
-interface SettleOptions extends InboxSource {
-  readonly body?: string;
 }
 
 /** Adds `reports …`, which also works while the app runs. */
@@ -54,59 +54,57 @@ export function addReports(program: Command, terminal: Terminal): void {
     .summary("follow the reports that were asked for")
     .description("Follow the reports that an app asked for with receiver.reports.")
     .helpCommand(false);
-  const add = (usage: string, what: string, example: Example): Command =>
-    addInboxCommand(group, usage, what, [example]).addOption(
+  const add = (usage: string, what: string, examples: Examples): Command =>
+    addInboxCommand(group, usage, what, examples).addOption(
       receiverOption("only requests of this receiver"),
     );
   add("list", "List requests, oldest first.", overdue)
     .addOption(choiceOption("--state <state>", "only this state", states))
     .addOption(limitOption(10_000))
     .option("--after <id>", "only requests after this one")
-    .action((options: ListOptions) => list(terminal, options));
+    .action((options: ListOptions) =>
+      withInbox(terminal, options, "Reading the inbox", async (inbox) => {
+        const { receiver, state, limit, after } = options;
+        const found = await storeOf(inbox).list({ receiver, state, limit: limit + 1, after });
+        emitPage(terminal, "requests", found.map(requestRecordOf), limit, requestColumns);
+      }),
+    );
   add("show <id>", "Show a request in full, with its deliveries.", shown).action(
-    (id: string, options: InboxSource) => show(terminal, id, options),
+    (given: string, options: InboxSource) =>
+      withInbox(terminal, options, "Reading the inbox", async (inbox) => {
+        const found = await findRequest(inbox, given, options);
+        const request = requestRecordOf(found);
+        const deliveries = await inbox
+          .list({ receiver: found.receiver, requestId: found.id, limit: 1_000 })
+          // Queues can't look for them.
+          .catch(() => null);
+        const rest = deliveries?.length ? ["", ...table(entryColumns, deliveries, terminal)] : [];
+        terminal.emit({ ...request, deliveries }, [...requestLines(request, terminal), ...rest]);
+      }),
   );
   add("settle <id> <status>", "Tell a final status that no notification brought.", settled)
-    .option("--body <json>", "the body of the event: a JSON object, or @ and a file")
+    .option("--body <json>", "the body of the event: a JSON object, or @ and a file", bodyIn)
     .action((id: string, status: string, options: SettleOptions) =>
       settle(terminal, id, status, options),
     );
-  withExamples(group, [overdue, shown, settled]);
+  withExamples(group, { ...overdue, ...shown, ...settled });
 }
 
-async function list(terminal: Terminal, options: ListOptions): Promise<void> {
-  const { receiver, state, limit, after } = options;
-  await withInbox(terminal, options, "Reading the inbox", async (inbox) => {
-    const found = await storeOf(inbox).list({ receiver, state, limit: limit + 1, after });
-    emitPage(terminal, "requests", found.map(requestRecordOf), limit, requestTable);
-  });
-}
-
-async function show(terminal: Terminal, given: string, options: InboxSource): Promise<void> {
-  await withInbox(terminal, options, "Reading the inbox", async (inbox) => {
-    const found = await findRequest(storeOf(inbox), given, options);
-    const request = requestRecordOf(found);
-    const deliveries = await inbox
-      .list({ receiver: found.receiver, requestId: found.id, limit: 1_000 })
-      // Queues can't look for them.
-      .catch(() => null);
-    const rest = deliveries?.length ? ["", ...entryTable(deliveries, terminal)] : [];
-    terminal.emit({ ...request, deliveries }, [...requestLines(request, terminal), ...rest]);
-  });
+interface SettleOptions extends InboxSource {
+  readonly body?: object;
 }
 
 async function settle(
   terminal: Terminal,
   given: string,
   status: string,
-  options: SettleOptions,
+  { body = {}, ...source }: SettleOptions,
 ): Promise<void> {
   if (status !== "complete" && status !== "internal_error") {
     throw new UsageError(`The status must be complete or internal_error, not ${status}`);
   }
-  const body = options.body === undefined ? {} : bodyOf(options.body);
-  await withInbox(terminal, options, "Reading the inbox", async (inbox) => {
-    const { id, receiver: name, state } = await findRequest(storeOf(inbox), given, options);
+  await withInbox(terminal, source, "Reading the inbox", async (inbox) => {
+    const { id, receiver: name, state } = await findRequest(inbox, given, source);
     const reports = storedReports({ inbox, name, clock: systemClock });
     const settled = await reports.settle(id, status, { body });
     const text = `${id} is ${status}. The app's handlers run, now or once it is started.`;
@@ -123,10 +121,11 @@ function storeOf({ requests }: Inbox): RequestStore {
 
 /** The request with this id, or the only one whose id begins so. */
 async function findRequest(
-  requests: RequestStore,
+  inbox: Inbox,
   given: string,
   { receiver }: InboxSource,
 ): Promise<StoredRequest> {
+  const requests = storeOf(inbox);
   const id = await wholeId(given, async (idPrefix, limit) => {
     const some = await requests.list({ receiver, after: idPrefix, limit });
     return some.filter((one) => one.id.startsWith(idPrefix));
@@ -137,7 +136,7 @@ async function findRequest(
   throw new CommandFailed("not_found", message);
 }
 
-function bodyOf(given: string): object {
+function bodyIn(given: string): object {
   try {
     const body = objectIn(given.startsWith("@") ? readFileSync(given.slice(1), "utf8") : given);
     if (body !== null) return body;
@@ -145,32 +144,14 @@ function bodyOf(given: string): object {
   throw new UsageError("--body must be a JSON object, or @ and a file with one");
 }
 
-function requestTable(requests: readonly RequestRecord[], terminal: Terminal): string[] {
-  const now = Date.now();
-  const columns: readonly Column<RequestRecord>[] = [
-    { title: "ID", of: ({ id }) => id },
-    { title: "AGE", of: ({ requestedAt }) => inWords(now - requestedAt.getTime()) },
-    { title: "STATE", of: ({ state }) => state },
-    { title: "DUE", of: (request) => dueText(request, now) },
-    { title: "REPORT", of: ({ reportId }) => reportId ?? "", shrinks: true },
-    { title: "KEY", of: ({ idempotencyKey }) => idempotencyKey ?? "", shrinks: true },
-    { title: "CONTEXT", of: ({ context }) => textOf(context) ?? "", shrinks: true },
-  ];
-  return table(columns, requests, terminal);
-}
-
-function dueText({ settledAt, overdueAt, dueAt }: RequestRecord, now: number): string {
+function dueText({ settledAt, overdueAt, dueAt }: RequestRecord): string {
   if (settledAt !== null) return "";
-  const ms = dueAt.getTime() - now;
-  if (overdueAt !== null || ms <= 0) return `overdue ${inWords(-ms)}`;
-  return `in ${inWords(ms)}`;
+  const ms = dueAt.getTime() - Date.now();
+  return overdueAt !== null || ms <= 0 ? `overdue ${inWords(-ms)}` : `in ${inWords(ms)}`;
 }
 
 function requestLines(request: RequestRecord, terminal: Terminal): string[] {
   const { id, state, report, answer, context, idempotencyKey, reportId, ...dates } = request;
-  const times = Object.entries(dates).map(
-    ([name, date]) => [name.replace("At", ""), date?.toISOString() ?? null] as const,
-  );
   return pairs(
     [
       ["request", id],
@@ -178,14 +159,16 @@ function requestLines(request: RequestRecord, terminal: Terminal): string[] {
       ["key", idempotencyKey],
       ["report", reportId],
       ["context", textOf(context)],
-      ["asked for", JSON.stringify(report)],
-      ["answer", answer === null ? null : JSON.stringify(answer)],
-      ...times,
+      ["asked for", textOf(report)],
+      ["answer", textOf(answer)],
+      ...Object.entries(dates).map(
+        ([name, date]) => [name.replace("At", ""), date?.toISOString() ?? null] as const,
+      ),
     ],
     terminal,
   );
 }
 
-function textOf(context: unknown): string | null {
-  return context === null ? null : JSON.stringify(context);
+function textOf(value: unknown): string | null {
+  return value === null ? null : JSON.stringify(value);
 }

@@ -1,12 +1,12 @@
 import { eventNames } from "@reporthook/core/store";
 import { createEmulator, type NotificationName, type SignatureKind } from "@reporthook/emulator";
 import { Argument, type Command, Option } from "commander";
-import { undelivered } from "../lib/advice.ts";
+import { adviceFor } from "../lib/advice.ts";
 import { type CallbackChoice, signUrl, unsignedUrl, withCallback } from "../lib/callback.ts";
-import { emulatorKey, playgroundPort, program, webhookPath } from "../lib/environment.ts";
+import { emulatorKey, playgroundUrl, program, webhookPath } from "../lib/environment.ts";
 import { CommandFailed, UsageError } from "../lib/errors.ts";
-import { exchange, isDelivered, parsed } from "../lib/exchange.ts";
-import { assertNotification, type Fixture, fixtureIn } from "../lib/fixture.ts";
+import { type Exchange, exchange, isDelivered, objectIn, parsed } from "../lib/exchange.ts";
+import { type Fixture, fixtureIn } from "../lib/fixture.ts";
 import { milliseconds } from "../lib/layout.ts";
 import { choiceOption, oneOf, url, withExamples } from "../lib/options.ts";
 import type { Terminal } from "../lib/terminal.ts";
@@ -14,8 +14,7 @@ import type { Terminal } from "../lib/terminal.ts";
 // The service sends all but one.
 const names = eventNames.filter((name): name is NotificationName => name !== "report.overdue");
 const signatures: readonly SignatureKind[] = ["valid", "invalid", "expired", "none"];
-
-const ofPlayground = `http://127.0.0.1:${playgroundPort}${webhookPath}`;
+const ofPlayground = playgroundUrl + webhookPath;
 
 interface TriggerOptions extends CallbackChoice {
   readonly to: string;
@@ -49,16 +48,13 @@ export function addTrigger(program: Command, terminal: Terminal): void {
     .action((name: NotificationName | undefined, options: TriggerOptions) =>
       trigger(terminal, name, options),
     );
-  withExamples(withCallback(command), [
-    ["to the playground (reporthook dev)", "reporthook trigger report.complete"],
-    ["to your app", "reporthook trigger report --to http://127.0.0.1:3000/hook"],
-    ["a recorded one", "reporthook trigger --from fixture.json --to http://127.0.0.1:3000/hook"],
-    [
-      "with a context, signed with REPORTS_CALLBACK_SECRET",
-      `reporthook trigger report --context '{"id":1}' --to http://127.0.0.1:3000/`,
-    ],
-    ["a forged one", "reporthook trigger report --signature invalid"],
-  ]);
+  withExamples(withCallback(command), {
+    "to the playground (reporthook dev)": "reporthook trigger report.complete",
+    "to your app": "reporthook trigger report --to http://127.0.0.1:3000/hook",
+    "a recorded one": "reporthook trigger --from fixture.json --to http://127.0.0.1:3000/hook",
+    "with a context, signed with REPORTS_CALLBACK_SECRET": `reporthook trigger report --context '{"id":1}' --to http://127.0.0.1:3000/`,
+    "a forged one": "reporthook trigger report --signature invalid",
+  });
 }
 
 async function trigger(
@@ -69,30 +65,36 @@ async function trigger(
   const { reportId, signature, force = false } = options;
   const to = unsignedUrl(options.to);
   const { name, body, contentType, context: recorded } = chosen(named, options);
-  if (body !== undefined && !force) assertNotification(body);
+  if (body !== undefined && !force && objectIn(body) === null) {
+    throw new UsageError(
+      'The body is not a notification, because it is not a JSON object: use one like \'{"event_type":"report_status_changed","payload":{"report_id":"r-1","status":"complete"}}\', or add --force',
+    );
+  }
   const emulator = createEmulator({ apiKey: emulatorKey() });
   const made = emulator.notification(name, { reportId, signature, body });
   const headers = { ...made.headers, ...(contentType && { "content-type": contentType }) };
-  const sent = made.body;
   const target = await signUrl(options.to, { ...options, recorded });
-  const answer = await terminal.during(`Sending ${name}`, () =>
-    exchange(target, { headers, body: sent }),
-  );
-  if (to === ofPlayground && "error" in answer && answer.isRefused) {
-    throw new CommandFailed(
-      "not_delivered",
-      `${to}: no playground is running: start one with ${program()} dev, or name your app's webhook with --to`,
-    );
+  const work = (): Promise<Exchange> => exchange(target, { ...made, headers });
+  const answer = await terminal.during(`Sending ${name}`, work);
+  if (answer.status === null) {
+    const noPlayground = `no playground is running: start one with ${program()} dev, or name your app's webhook with --to`;
+    const why = to === ofPlayground && answer.isRefused ? noPlayground : answer.error;
+    throw new CommandFailed("not_delivered", `${to}: ${why}`);
   }
-  if (!isDelivered(answer)) {
-    if (answer.status !== null && answer.body !== "") terminal.print(terminal.clean(answer.body));
-    throw undelivered(to, answer);
-  }
-  if (answer.status === null) return;
   const { status, ms } = answer;
-  const took = `${terminal.paint("green", String(status))} in ${milliseconds(ms)}`;
   const result = { to, name, status, ms, body: parsed(answer.body) };
-  terminal.emit(result, [took, terminal.clean(answer.body)]);
+  const text = terminal.clean(answer.body);
+  if (isDelivered(answer)) {
+    const took = `${terminal.paint("green", String(status))} in ${milliseconds(ms)}`;
+    return terminal.emit(result, [took, text]);
+  }
+  if (text !== "") terminal.print(text);
+  const { fix, type } = adviceFor(to, answer);
+  const advice = `${fix[0]?.toLowerCase()}${fix.slice(1).replace(/\.$/, "")}`;
+  // The user has just typed that.
+  const line = type.includes(" trigger ") ? "" : `, ${type}`;
+  const message = `${to} answered ${status}, not 2xx: ${advice}${line}`;
+  throw new CommandFailed("not_delivered", message, result);
 }
 
 /** The notification to send: a usual one, or one from a file. */

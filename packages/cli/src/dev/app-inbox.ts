@@ -1,13 +1,12 @@
 import { existsSync } from "node:fs";
 import type { Inbox } from "@reporthook/core";
-import { dashboard, ofInbox } from "@reporthook/dashboard";
-import { onNode } from "@reporthook/dashboard/node";
+import { ofInbox } from "@reporthook/dashboard";
 import { openInbox } from "../inbox/source.ts";
 import { program } from "../lib/environment.ts";
 import { exitStatusOf } from "../lib/errors.ts";
-import type { Tell } from "./event.ts";
-import { dashboardLogger } from "./own-receiver.ts";
-import type { Handle } from "./serve.ts";
+import type { Tell } from "./history.ts";
+import { pageOf } from "./own-receiver.ts";
+import { type Handle, respond } from "./serve.ts";
 
 /** The file that apps use, as in the README. */
 export const appFile = "inbox.db";
@@ -38,20 +37,19 @@ export class AppInbox {
 
   /** Serves its dashboard, or says why there is none. */
   readonly serve: Handle = async (req, res) => {
-    const say = (status: number, text: string): void =>
-      void res.writeHead(status, { "content-type": "text/plain; charset=utf-8" }).end(`${text}\n`);
+    const say = (status: number, text: string): Promise<void> =>
+      respond(res, new Response(`${text}\n`, { status }));
     try {
       const inbox = await this.find();
       if (inbox === null) {
         const start = "Start it in your app's folder, or run:";
         const text = `There is no ${appFile} in the folder of reporthook dev. ${start}`;
-        return say(404, `${text}\n${program()} dashboard --db FILE`);
+        return await say(404, `${text}\n${program()} dashboard --db FILE`);
       }
-      const logger = dashboardLogger(this.#tell);
-      this.#page ??= onNode(dashboard(ofInbox(inbox), { logger }));
+      this.#page ??= pageOf(ofInbox(inbox), this.#tell);
       await this.#page(req, res);
     } catch (error) {
-      say(503, exitStatusOf(error).message);
+      await say(503, exitStatusOf(error).message);
     }
   };
 

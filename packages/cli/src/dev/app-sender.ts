@@ -1,11 +1,18 @@
 import { Buffer } from "node:buffer";
-import { type Exchange, exchange, isDelivered, objectIn, parsedBody } from "../lib/exchange.ts";
-import type { ForwardedNotification, Tell } from "./event.ts";
+import {
+  codeOf,
+  type Exchange,
+  exchange,
+  isDelivered,
+  objectIn,
+  parsedBody,
+} from "../lib/exchange.ts";
 import {
   type AppRequest,
   type History,
   type SentNotification,
   signatureHeader,
+  type Tell,
 } from "./history.ts";
 
 /** How long an app may take to ask, in milliseconds. */
@@ -34,16 +41,27 @@ export class AppSender {
     const sent: SentNotification = { name, id: null, step: "sent", request };
     this.#history.add(sent);
     const answer = await exchange(request.url, request);
+    const { status, ms: durationMs } = answer;
+    const body = parsedBody(answer);
+    const id = matching(/^[0-9a-z]{26}$/, body["id"]);
+    const says = matching(/^\w{1,40}$/, codeOf(answer) ?? body["status"]);
+    const error = status === null ? answer.error : undefined;
     sent.answer = answer;
-    sent.id = matching(/^[0-9a-z]{26}$/, parsedBody(answer)["id"]);
-    this.#tell({ what: "sent", sent: resultOf(sent, request.url, answer) });
+    sent.id = id ?? null;
+    const { url } = request;
+    this.#tell({ what: "sent", sent: { url, name, status, durationMs, error, id, says } });
+    const late = (): void => {
+      if (sent.verdict !== undefined) return;
+      sent.step = "unasked";
+      this.#tell({ what: "unasked", name, id: sent.id });
+    };
     const isSigned = (request.headers[signatureHeader] ?? "") !== "";
-    if (isSigned && isDelivered(answer)) setTimeout(() => this.#late(sent), askMs).unref();
+    if (isSigned && isDelivered(answer)) setTimeout(late, askMs).unref();
     return answer;
   }
 
   /** The service has answered a question about a signature. */
-  asked(signature: string | null, status: number, path: string): void {
+  asked(signature: string, status: number, path: string): void {
     const sent = this.#history.ofSignature(signature);
     const about = sent && { name: sent.name, id: sent.id };
     const verdict = verdicts[status];
@@ -52,34 +70,11 @@ export class AppSender {
     if (what === "refused") this.#tell({ what, path, ...about });
     else if (about !== undefined && verdict !== undefined) this.#tell({ what, ...about, verdict });
   }
-
-  /** The time to ask is over. */
-  #late(sent: SentNotification): void {
-    if (sent.verdict !== undefined) return;
-    sent.step = "unasked";
-    this.#tell({ what: "unasked", name: sent.name, id: sent.id });
-  }
-}
-
-function resultOf(
-  { name, id }: SentNotification,
-  url: string,
-  answer: Exchange,
-): ForwardedNotification {
-  const { status, ms: durationMs } = answer;
-  const error = status === null && { error: answer.error };
-  const body = parsedBody(answer);
-  const says = matching(
-    /^\w{1,40}$/,
-    typeof body["code"] === "string" ? body["code"] : body["status"],
-  );
-  const known = { ...(id !== null && { id }), ...(says !== null && { says }) };
-  return { url, name, status, durationMs, ...error, ...known };
 }
 
 /** A part of a receiver's answer, if it looks as it should. */
-function matching(pattern: RegExp, part: unknown): string | null {
-  return typeof part === "string" && pattern.test(part) ? part : null;
+function matching(pattern: RegExp, part: unknown): string | undefined {
+  return typeof part === "string" && pattern.test(part) ? part : undefined;
 }
 
 /** The probable event name of a notification, for display only. */

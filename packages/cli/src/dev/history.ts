@@ -1,12 +1,52 @@
-import type { Exchange, Outgoing } from "../lib/exchange.ts";
-import type { PlaygroundEvent } from "./event.ts";
+import type { Entry } from "@reporthook/core";
+import type { Delivery } from "@reporthook/emulator";
+import { type Exchange, isDelivered, type Outgoing } from "../lib/exchange.ts";
+
+/** An event in the playground. */
+export type PlaygroundEvent =
+  /** A step of a notification in the playground's receiver. */
+  | { readonly what: ReceiverStep; readonly entry: Entry }
+  | { readonly what: "sent"; readonly sent: ForwardedNotification }
+  /** A program called the service with another API key; the notification it asked about, if it is known. */
+  | ({ readonly what: "refused"; readonly path: string } & Partial<About>)
+  | ({ readonly what: "asked"; readonly verdict: string } & About)
+  /** An app did not ask within 5 seconds. */
+  | ({ readonly what: "unasked" } & About)
+  | { readonly what: "warning"; readonly message: string };
+
+/** A step in the playground's receiver. */
+export type ReceiverStep = "received" | "verified" | "rejected" | "handled" | "failed" | "parked";
+
+/** The notification of an event: its event name, and the id of its delivery if the app has answered with one. */
+export interface About {
+  readonly name: string;
+  readonly id: string | null;
+}
+
+/** A notification sent to an app, with the result. */
+export interface ForwardedNotification extends Pick<Delivery, "url" | "status" | "durationMs"> {
+  readonly name: string;
+  readonly error: string | undefined;
+  /** The id of the delivery in the app's inbox, if the answer has one. */
+  readonly id: string | undefined;
+  /** The status in the receiver's answer: `accepted`, `duplicate`, or the code of a refusal. */
+  readonly says: string | undefined;
+}
+
+/** Reports an event. */
+export type Tell = (event: PlaygroundEvent) => void;
+
+/** Whether something in the event has to be fixed: all that `--output quiet` prints. */
+export function isProblem(event: PlaygroundEvent): boolean {
+  if (event.what === "sent") return !isDelivered(event.sent);
+  return ["rejected", "failed", "parked", "refused", "unasked", "warning"].includes(event.what);
+}
 
 /** A notification that the playground has sent, as far as its service knows. */
 export interface SentNotification {
   name: string;
   /** The id of its delivery, once an answer has named it. */
   id: string | null;
-  /** Its latest step. */
   step: PlaygroundEvent["what"];
   /** The request to an app; null if the playground's inbox keeps the notification. */
   readonly request: AppRequest | null;
@@ -37,18 +77,18 @@ export class History {
     return notification;
   }
 
+  /** The place of the chosen one; -1 if there is none. */
+  get index(): number {
+    const index = this.#chosen === null ? -1 : this.all.indexOf(this.#chosen);
+    return index === -1 ? this.all.length - 1 : index;
+  }
+
   get chosen(): SentNotification | undefined {
-    return this.all[this.#index()];
+    return this.all[this.index];
   }
 
-  /** The position of the chosen one, from 1. */
-  get position(): number {
-    return this.#index() + 1;
-  }
-
-  /** Chooses the one before, or after. */
   choose(by: -1 | 1): void {
-    const next = this.all[this.#index() + by];
+    const next = this.all[this.index + by];
     // The newest follows what comes.
     if (next !== undefined) this.#chosen = next === this.all.at(-1) ? null : next;
   }
@@ -57,13 +97,8 @@ export class History {
     return this.all.findLast((one) => one.id === id);
   }
 
-  ofSignature(signature: string | null): SentNotification | undefined {
-    if (signature === null || signature === "") return undefined;
+  ofSignature(signature: string): SentNotification | undefined {
+    if (signature === "") return undefined;
     return this.all.findLast(({ request }) => request?.headers[signatureHeader] === signature);
-  }
-
-  #index(): number {
-    const index = this.#chosen === null ? -1 : this.all.indexOf(this.#chosen);
-    return index === -1 ? this.all.length - 1 : index;
   }
 }

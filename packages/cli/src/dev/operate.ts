@@ -5,11 +5,10 @@ import { isLoopback } from "@reporthook/core/store";
 import { CommandFailed, exitStatusOf } from "../lib/errors.ts";
 import { endOfCommand } from "../lib/listen.ts";
 import type { Terminal } from "../lib/terminal.ts";
-import { chosenLine, detailLines } from "./details.ts";
 import type { History, SentNotification } from "./history.ts";
 import { readKeys } from "./keyboard.ts";
 import type { Playground } from "./playground.ts";
-import { keyLines, welcome } from "./welcome.ts";
+import { chosenLine, detailLines, keyLines, welcome } from "./view.ts";
 
 /** Says that the playground is ready, and does what is typed until it is ended. */
 export async function operate(
@@ -28,7 +27,10 @@ export async function operate(
   const lines = [...welcome(playground, terminal), "", typing, "", ...help, ""];
   const ready = { what: "ready", url, webhook, ...(dashboard && { dashboard }), ...options.to };
   terminal.emit(ready, isQuiet ? [] : lines);
-  if (!isQuiet) warnOfOthers(terminal, playground);
+  if (!isQuiet && !isLoopback(options.host)) {
+    const rest = dashboard === null ? "" : "; its dashboard answers only this machine";
+    terminal.tell(`Everyone who can reach ${options.host} can use the playground${rest}.`);
+  }
   const footer = hasKeys ? (): string => chosenLine(playground) : null;
   const drawFooter = (): void => {
     if (!ending.signal.aborted) terminal.footer(footer);
@@ -44,12 +46,6 @@ export async function operate(
   terminal.footer(null);
   input.close();
   process.stdin.destroy();
-}
-
-function warnOfOthers(terminal: Terminal, { dashboard, options: { host } }: Playground): void {
-  if (isLoopback(host)) return;
-  const rest = dashboard === null ? "" : "; its dashboard answers only this machine";
-  terminal.tell(`Everyone who can reach ${host} can use the playground${rest}.`);
 }
 
 /** Does what a key means; one that means nothing shows `help`. */
@@ -92,25 +88,20 @@ function chosenOf({ chosen }: History): SentNotification {
   throw new CommandFailed("none_chosen", "There is no notification yet: t sends one");
 }
 
+/** Tells the page of the chosen notification, and opens it in the user's browser, if there is one. */
 function open(terminal: Terminal, { dashboard, history }: Playground): void {
   if (dashboard === null) {
     throw new CommandFailed("no_page", "The dashboard answers only this machine: omit --host");
   }
-  const id = history.chosen?.id;
-  const url = id === null || id === undefined ? dashboard : `${dashboard}?delivery=${id}`;
+  const id = history.chosen?.id ?? null;
+  const url = id === null ? dashboard : `${dashboard}?delivery=${id}`;
   terminal.print(`The page is ${url}`);
-  openBrowser(url);
-}
-
-/** Opens an address in the user's browser, if there is one. */
-function openBrowser(url: string): void {
   const commands: Partial<Record<NodeJS.Platform, readonly string[]>> = {
     darwin: ["open"],
     win32: ["rundll32", "url.dll,FileProtocolHandler"],
   };
   const [command = "", ...args] = commands[platform] ?? ["xdg-open"];
   const opening = spawn(command, [...args, url], { stdio: "ignore", detached: true });
-  // A machine without a browser: the address was printed.
   opening.once("error", () => {});
   opening.unref();
 }

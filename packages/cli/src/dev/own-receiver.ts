@@ -5,10 +5,12 @@ import {
   type Logger,
   type Receiver,
 } from "@reporthook/core";
+import { dashboard } from "@reporthook/dashboard";
+import { onNode } from "@reporthook/dashboard/node";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { callbackSecret } from "../lib/callback.ts";
-import type { ReceiverStep, Tell } from "./event.ts";
-import type { History } from "./history.ts";
+import type { History, ReceiverStep, Tell } from "./history.ts";
+import type { Handle } from "./serve.ts";
 
 /** Attempts of the playground's handler. */
 export const attempts = 3;
@@ -51,12 +53,11 @@ export function createOwnReceiver(
   });
 }
 
-/** The logger of a dashboard: hooks report the steps of a released delivery. */
-export function dashboardLogger(tell: Tell): Pick<Logger, "info" | "error"> {
-  return { info: () => {}, error: warnTo(tell) };
+/** The page of an inbox: hooks report the steps of a released delivery. */
+export function pageOf(inbox: Parameters<typeof dashboard>[0], tell: Tell): Handle {
+  return onNode(dashboard(inbox, { logger: { info: () => {}, error: warnTo(tell) } }));
 }
 
-/** A logger's function that reports warnings. */
 function warnTo(tell: Tell): Logger["warn"] {
   return (fields, message) => {
     const { headers, error } = fields;

@@ -2,19 +2,22 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { type Client, createClient, type EntryDetails, type Receiver } from "@reporthook/core";
 import { nodeHandler } from "@reporthook/core/node";
 import { isLoopback } from "@reporthook/core/store";
-import { dashboard } from "@reporthook/dashboard";
-import { onNode } from "@reporthook/dashboard/node";
 import { createEmulator, type Emulator } from "@reporthook/emulator";
 import { unsignedUrl, withQuery } from "../lib/callback.ts";
-import { dashboardPath, webhookPath } from "../lib/environment.ts";
+import { webhookPath } from "../lib/environment.ts";
 import { CommandFailed } from "../lib/errors.ts";
 import { startListening } from "../lib/listen.ts";
 import { AppInbox } from "./app-inbox.ts";
 import { AppSender } from "./app-sender.ts";
-import type { Tell } from "./event.ts";
-import { type AppRequest, History, type SentNotification, signatureHeader } from "./history.ts";
-import { createOwnReceiver, dashboardLogger } from "./own-receiver.ts";
-import { answerErrors, type Handle, pageProblem, passedOn, passTo, serve } from "./serve.ts";
+import {
+  type AppRequest,
+  History,
+  type SentNotification,
+  signatureHeader,
+  type Tell,
+} from "./history.ts";
+import { createOwnReceiver, pageOf } from "./own-receiver.ts";
+import { type Handle, passedOn, passTo, refusalOfPage, respond, serve } from "./serve.ts";
 
 /** The settings of a playground. */
 export interface PlaygroundOptions {
@@ -30,24 +33,10 @@ export interface PlaygroundOptions {
   readonly tell: Tell;
 }
 
+const dashboardPath = "/dashboard/";
+
 /** Time from the request until a report is complete, in milliseconds. */
 export const completeMs = 2_000;
-
-/**
- * Starts a playground.
- *
- * @throws CommandFailed if the port is unavailable; ReporthookError `inbox_failed` if the inbox can't be opened
- */
-export async function startPlayground(options: PlaygroundOptions): Promise<Playground> {
-  const playground = new Playground(options);
-  try {
-    await playground.listen();
-    return playground;
-  } catch (error) {
-    await playground.close();
-    throw error;
-  }
-}
 
 /** The emulated service and a webhook on one port. */
 export class Playground {
@@ -55,7 +44,6 @@ export class Playground {
   webhook = "";
   /** The dashboard's URL on this machine; null if `host` has another name here. */
   dashboard: string | null = null;
-  /** Whether the playground's handler fails. */
   broken = false;
   readonly history: History = new History();
   readonly options: PlaygroundOptions;
@@ -86,7 +74,7 @@ export class Playground {
       });
       this.#receiver = receiver;
       this.#webhook = nodeHandler(receiver);
-      this.#dashboard = onNode(dashboard(receiver, { logger: dashboardLogger(tell) }));
+      this.#dashboard = pageOf(receiver, tell);
     } else {
       this.#receiver = null;
       this.#webhook = passTo(to.forward, token, this.#sender);
@@ -101,7 +89,11 @@ export class Playground {
     return this.#receiver === null;
   }
 
-  /** Opens the inbox, and listens. */
+  /**
+   * Opens the inbox, and listens.
+   *
+   * @throws CommandFailed if the port is unavailable; ReporthookError `inbox_failed` if the inbox can't be opened
+   */
   async listen(): Promise<void> {
     const { port, host } = this.options;
     await this.#receiver?.start();
@@ -110,17 +102,13 @@ export class Playground {
     this.dashboard = isLoopback(new URL(this.url).hostname) ? this.url + dashboardPath : null;
   }
 
-  /** Makes the service send a test notification. */
   async test(): Promise<void> {
     await this.#client.testWebhook(this.#signedWebhook);
   }
 
-  /** Requests a report. */
   async request(): Promise<void> {
-    await this.#client.requestReport({
-      webhook_url: this.#signedWebhook,
-      domains: ["example.com"],
-    });
+    const webhook_url = this.#signedWebhook;
+    await this.#client.requestReport({ webhook_url, domains: ["example.com"] });
     this.#completeReports();
   }
 
@@ -131,7 +119,12 @@ export class Playground {
    */
   async sendAgain({ request, id }: SentNotification): Promise<void> {
     if (request !== null) {
-      const headers = await this.#signedAgain(request.headers);
+      const headers: Record<string, string> = { ...request.headers };
+      const signature = headers[signatureHeader] ?? "";
+      if (signature !== "" && (await this.#client.authorize(signature)) !== "invalid") {
+        const made = new Headers(this.#emulator.notification("unknown").headers);
+        headers[signatureHeader] = made.get(signatureHeader) ?? "";
+      }
       return void (await this.#sender.send({ ...request, headers }));
     }
     const details = await this.#receiver?.inbox.get(id ?? "");
@@ -172,8 +165,8 @@ export class Playground {
     if (path === "/" && req.method === "GET" && req.headers.accept?.includes("text/html")) {
       return void res.writeHead(302, { location: dashboardPath }).end();
     }
-    const problem = pageProblem(req, this.options.host);
-    if (problem !== null) return answerErrors(res, ...problem);
+    const refusal = refusalOfPage(req, this.options.host);
+    if (refusal !== null) return respond(res, refusal);
     if (path === webhookPath) return this.#webhook(req, res);
     await this.#service(req, res);
     this.#completeReports();
@@ -194,19 +187,10 @@ export class Playground {
     const { pathname } = new URL(request.url);
     const isQuestion = pathname.endsWith("/webhooks/authorize");
     if (isQuestion || answer.status === 401) {
-      const signature = isQuestion ? (request.headers[signatureHeader] ?? null) : null;
-      this.#sender.asked(signature, answer.status, pathname);
+      const signature = isQuestion ? request.headers[signatureHeader] : "";
+      this.#sender.asked(signature ?? "", answer.status, pathname);
     }
     return answer;
-  }
-
-  async #signedAgain(headers: Readonly<Record<string, string>>): Promise<Record<string, string>> {
-    const signature = headers[signatureHeader] ?? "";
-    if (signature === "" || (await this.#client.authorize(signature)) === "invalid") {
-      return { ...headers };
-    }
-    const made = new Headers(this.#emulator.notification("unknown").headers);
-    return { ...headers, [signatureHeader]: made.get(signatureHeader) ?? "" };
   }
 
   #completeReports(): void {

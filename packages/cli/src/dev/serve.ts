@@ -13,17 +13,8 @@ export type Handle = (req: IncomingMessage, res: ServerResponse) => Promise<void
 const maxBytes = 1_048_576;
 const passedOnBy = "x-reporthook-passed-on-by";
 // Hop-by-hop headers: they belong to one connection.
-const ofTheConnection = new Set([
-  "connection",
-  "content-length",
-  "expect",
-  "host",
-  "keep-alive",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
-]);
+const ofTheConnection =
+  /^(connection|content-length|expect|host|keep-alive|te|trailer|transfer-encoding|upgrade)$/;
 
 /** Serves requests with bodies up to 1 MiB; an answer that throws breaks the connection. */
 export function serve(answer: (request: AppRequest) => Promise<Response>): Handle {
@@ -32,16 +23,14 @@ export function serve(answer: (request: AppRequest) => Promise<Response>): Handl
       const body = await bytesOf(req);
       if (body === null) {
         res.setHeader("connection", "close");
-        return answerErrors(res, 413, `The body has more than ${maxBytes} bytes`);
+        return await respond(res, errors(413, `The body has more than ${maxBytes} bytes`));
       }
       const { method = "GET" } = req;
-      const kept = Object.entries(req.headers).filter(([name]) => !ofTheConnection.has(name));
+      const kept = Object.entries(req.headers).filter(([name]) => !ofTheConnection.test(name));
       const headers = Object.fromEntries(kept.map(([name, value]) => [name, String(value)]));
       const bodyless = method === "GET" || method === "HEAD";
       const url = `http://localhost${req.url}`;
-      const response = await answer({ url, method, headers, ...(!bodyless && { body }) });
-      const bytes = Buffer.from(await response.arrayBuffer());
-      res.writeHead(response.status, Object.fromEntries(response.headers)).end(bytes);
+      await respond(res, await answer({ url, method, headers, ...(!bodyless && { body }) }));
     } catch {
       req.socket.destroy();
     }
@@ -51,8 +40,6 @@ export function serve(answer: (request: AppRequest) => Promise<Response>): Handl
 /** Passes each request on to an app, signed unless it is, and returns its answer. A request that it sent itself is answered 508. */
 export function passTo(url: string, token: string, sender: AppSender): Handle {
   const own = randomUUID();
-  const errors = (status: number, error: string): Response =>
-    Response.json({ errors: [error] }, { status });
   return serve(async (request) => {
     if (request.headers[passedOnBy] === own) {
       return errors(508, `--forward ${url} leads back here: use your app's URL`);
@@ -74,30 +61,32 @@ export function passedOn({ status, headers, body }: EndpointAnswer): Response {
 }
 
 /**
- * Why a request is refused that a page in the developer's browser may have sent; null if none has. A page names its origin or
+ * The refusal of a request that a page in the developer's browser may have sent; null if none has. A page names its origin or
  * its site: 403. If only this machine can reach `host`, another name in the request was rebound to it: 421, because a 403 would be
  * taken for a refused API key.
  */
-export function pageProblem(
-  { headers }: IncomingMessage,
-  host: string,
-): readonly [status: number, error: string] | null {
+export function refusalOfPage({ headers }: IncomingMessage, host: string): Response | null {
   const { origin, "sec-fetch-site": site = "none", host: name = "" } = headers;
   if (origin !== undefined || (site !== "none" && site !== "same-origin")) {
-    return [403, "The playground takes nothing from web pages: send it from a program"];
+    return errors(403, "The playground takes nothing from web pages: send it from a program");
   }
   const asked = URL.canParse(`http://${name}`) ? new URL(`http://${name}`).hostname : name;
   if (!isLoopback(host) || isLoopback(asked)) return null;
-  return [
+  return errors(
     421,
     `The playground listens at ${host} only, not at ${name}: use that address, or --host 0.0.0.0`,
-  ];
+  );
 }
 
-/** Answers with the service's form of an error. */
-export function answerErrors(res: ServerResponse, status: number, error: string): void {
-  res.setHeader("content-type", "application/json");
-  res.writeHead(status).end(JSON.stringify({ errors: [error] }));
+/** An error in the service's form. */
+function errors(status: number, error: string): Response {
+  return Response.json({ errors: [error] }, { status });
+}
+
+/** Sends an answer. */
+export async function respond(res: ServerResponse, response: Response): Promise<void> {
+  const bytes = Buffer.from(await response.arrayBuffer());
+  res.writeHead(response.status, Object.fromEntries(response.headers)).end(bytes);
 }
 
 /** The body; null if it is too large. */

@@ -1,20 +1,76 @@
-import type { Entry } from "@reporthook/core";
+import { Buffer } from "node:buffer";
 import { inWords } from "@reporthook/core/store";
 import { commandLine } from "../inbox/source.ts";
+import { entryLines } from "../inbox/view.ts";
 import { unsignedUrl } from "../lib/callback.ts";
-import { publicKey } from "../lib/environment.ts";
-import { hang, milliseconds, type Style, truncate } from "../lib/layout.ts";
+import { playgroundPort, program, publicKey } from "../lib/environment.ts";
+import { exitStatusOf } from "../lib/errors.ts";
+import { type Exchange, isDelivered } from "../lib/exchange.ts";
+import { hang, milliseconds, pairs, quoted, type Style, truncate } from "../lib/layout.ts";
 import type { Terminal } from "../lib/terminal.ts";
+import { appFile } from "./app-inbox.ts";
 import { askMs } from "./app-sender.ts";
 import {
   type About,
   type ForwardedNotification,
   isProblem,
   type PlaygroundEvent,
-  type ReceiverStep,
-} from "./event.ts";
+  type SentNotification,
+} from "./history.ts";
 import { attempts } from "./own-receiver.ts";
-import type { PlaygroundOptions } from "./playground.ts";
+import { completeMs, type Playground, type PlaygroundOptions } from "./playground.ts";
+
+/** The lines printed when the playground is ready, but for the keys. */
+export function welcome(playground: Playground, terminal: Terminal): string[] {
+  const { url, webhook, dashboard, forwards } = playground;
+  const { to, apiKey } = playground.options;
+  const facts: (readonly [string, string | null])[] = [
+    ["  service", `${url} (emulated)`],
+    ["  webhook", webhook],
+    "forward" in to ? ["  forwards", to.forward] : ["  inbox", to.db],
+    ["  dashboard", forwards && dashboard ? `${dashboard} (${appFile} here)` : dashboard],
+  ];
+  const isUsual = Number(new URL(url).port) === playgroundPort;
+  const trigger = `  ${program()} trigger report.complete`;
+  const isPublic = apiKey === publicKey;
+  const variables = isPublic
+    ? "these variables"
+    : "this variable, and the same REPORTS_API_KEY as here";
+  const forYourApp = [
+    "",
+    `Start your app with ${variables}:`,
+    "",
+    `  REPORTS_URL=${quoted(url)}${isPublic ? ` REPORTS_API_KEY=${apiKey}` : ""}`,
+    "",
+    "To see what your handlers do, run in your app's folder:",
+    "",
+    `  ${program()} inbox list --newest-first`,
+  ];
+  return [
+    terminal.paint("bold", "The playground is running; Ctrl-C ends it."),
+    "",
+    ...pairs(facts, terminal),
+    ...(forwards ? forYourApp : []),
+    "",
+    "Send a notification from another terminal:",
+    "",
+    isUsual ? trigger : `${trigger} \\\n    --to ${quoted(webhook)}`,
+  ];
+}
+
+/** The keys that the playground accepts; without `hasKeys` they are letters, each with Enter. */
+export function keyLines({ forwards }: Playground, hasKeys: boolean): string[] {
+  return [
+    ...(hasKeys ? ["  ↑ ↓  choose a notification, which the last line shows"] : []),
+    `  r  send ${hasKeys ? "it" : "the newest"} again, with a new signature`,
+    "  d  its details",
+    "  o  open it in a browser",
+    "  t  send a test notification",
+    `  n  request a new report, which is complete after ${completeMs / 1_000} seconds`,
+    ...(forwards ? [] : ["  b  break the handler", "  f  fix it"]),
+    "  q  quit",
+  ];
+}
 
 const styles: Readonly<Record<PlaygroundEvent["what"], Style>> = {
   received: "cyan",
@@ -51,45 +107,36 @@ export function eventLines(
 
 function textOf(event: PlaygroundEvent, apiKey: string, terminal: Terminal): string {
   switch (event.what) {
-    case "warning":
-      return event.message;
-    case "sent":
-      return sentText(event.sent, terminal);
-    case "refused":
-      return refusedText(event, apiKey);
-    case "asked":
-      return `${nameOf(event)}: the service says ${event.verdict}${next(event.verdict)}`;
-    case "unasked":
-      return `${nameOf(event)}: the app did not ask this service within ${askMs / 1_000} s; start it with REPORTS_URL as above`;
-    default:
-      return `${event.entry.id} ${stepText(event.what, event.entry)}`;
-  }
-}
-
-function stepText(what: ReceiverStep, entry: Entry): string {
-  const { type, reportId, reason, lastError, nextAttemptAt } = entry;
-  switch (what) {
     case "received":
-      return "stored";
+      return `${event.entry.id} stored`;
+    case "verified":
+      return `${event.entry.id} ${event.entry.type ?? "not understood"}`;
+    case "handled": {
+      const { id, type, reportId } = event.entry;
+      return `${id} ${type ?? ""}${reportId === null ? "" : `, report ${reportId}`}`;
+    }
     case "failed": {
-      const wait = nextAttemptAt === null ? 0 : nextAttemptAt.getTime() - Date.now();
+      const { id, attempts: made, lastError, nextAttemptAt } = event.entry;
+      const wait = Number(nextAttemptAt) - Date.now();
       const again = nextAttemptAt === null ? "" : `; retry in ${inWords(wait)}`;
-      return `attempt ${entry.attempts} of ${attempts}: ${lastError?.split("\n", 1) ?? ""}${again}`;
+      return `${id} attempt ${made} of ${attempts}: ${lastError?.split("\n", 1) ?? ""}${again}`;
     }
     case "parked":
     case "rejected":
-      return `${entry.state}: ${reason?.message ?? ""}`;
-    case "verified":
-      return `${type ?? "not understood"}`;
-    case "handled":
-      return `${type ?? ""}${reportId === null ? "" : `, report ${reportId}`}`;
+      return `${event.entry.id} ${event.entry.state}: ${event.entry.reason?.message ?? ""}`;
+    case "sent":
+      return sentText(event.sent, terminal);
+    case "asked":
+      return `${nameOf(event)}the service says ${event.verdict}${next(event.verdict)}`;
+    case "unasked":
+      return `${nameOf(event)}the app did not ask this service within ${askMs / 1_000} s; start it with REPORTS_URL as above`;
+    case "refused": {
+      const wanted = apiKey === publicKey ? `=${apiKey}` : " as it is here";
+      return `${nameOf(event)}an app's API key (401): start the app with REPORTS_API_KEY${wanted}`;
+    }
+    case "warning":
+      return event.message;
   }
-}
-
-function refusedText({ name, id }: Partial<About>, apiKey: string): string {
-  const about = name === undefined ? "" : `${nameOf({ name, id: id ?? null })}: `;
-  const wanted = apiKey === publicKey ? `=${apiKey}` : " as it is here";
-  return `${about}an app's API key (401): start the app with REPORTS_API_KEY${wanted}`;
 }
 
 /** The app's next step after a verdict; the service does not see more. */
@@ -107,6 +154,55 @@ function sentText(sent: ForwardedNotification, terminal: Terminal): string {
   return `${about}: ${status}${word} in ${milliseconds(durationMs)}${stored}`;
 }
 
-function nameOf({ name, id }: About): string {
-  return id === null ? name : `${id} ${name}`;
+function nameOf({ name, id }: Partial<About>): string {
+  if (name === undefined) return "";
+  return id ? `${id} ${name}: ` : `${name}: `;
+}
+
+const maxShown = 2_000;
+
+/** The details of a notification: how an app answered it, and its delivery where the inbox is at hand. */
+export async function detailLines(
+  sent: SentNotification,
+  playground: Playground,
+  terminal: Terminal,
+): Promise<string[]> {
+  const { name, id, request, answer, verdict } = sent;
+  const title = terminal.paint("bold", terminal.clean(id === null ? name : `${name} ${id}`));
+  const facts: [string, string][] = [
+    ["sent to", truncate(request?.url ?? "", maxShown)],
+    ["answer", answerText(answer)],
+    ["asked", verdict === undefined ? "the app has not asked the service" : `yes: ${verdict}`],
+  ];
+  const lines = [title, ...(request === null ? [] : pairs(facts, terminal))];
+  let problem: readonly string[] = [];
+  try {
+    const details = await playground.find(sent);
+    if (details !== null) return [...lines, ...entryLines(details, terminal)];
+  } catch (error) {
+    problem = hang("", exitStatusOf(error).message, terminal);
+  }
+  const body = Buffer.from(request?.body ?? "").toString();
+  lines.push("", terminal.paint("bold", "Body"), terminal.clean(truncate(body, maxShown)));
+  if (id !== null) {
+    const look = `${program()} inbox show ${id}`;
+    lines.push("", "Only the app's inbox knows what became of it:", look);
+  }
+  return [...lines, ...problem];
+}
+
+/** The line below all others: the notification that the keys mean. */
+export function chosenLine({ history }: Playground): string {
+  const { chosen, index, all } = history;
+  if (chosen === undefined) return "No notification yet.  t test  n new report  ? keys  q quit";
+  const { name, id, step } = chosen;
+  const about = [`${index + 1}/${all.length}`, name, id?.slice(0, 10) ?? "", step];
+  return `${about.filter((part) => part !== "").join(" ")}  ↑↓  r again  d details  o page`;
+}
+
+function answerText(answer: Exchange | undefined): string {
+  if (answer === undefined) return "none yet";
+  if (answer.status === null) return answer.error;
+  const text = `${answer.status} in ${milliseconds(answer.ms)}`;
+  return isDelivered(answer) ? text : `${text}: ${truncate(answer.body, maxShown)}`;
 }

@@ -71,6 +71,7 @@ export async function timeAnswers(
   count: number,
   first: Exchange,
 ): Promise<{ readonly check: Check; readonly times: Times }> {
+  const name = "answer time";
   const answers: Exchange[] = [];
   for (let i = 0; i < count; i++) {
     const answer = await sendTest(to);
@@ -80,30 +81,21 @@ export async function timeAnswers(
   const sorted = answers.map(({ ms }) => ms).sort((one, other) => one - other);
   const at = (share: number): number => sorted[Math.ceil(share * count) - 1] ?? 0;
   const times = { count, p50Ms: at(0.5), p99Ms: at(0.99), maxMs: at(1) };
-  return { check: checkAnswers(to, answers, first, times), times };
-}
-
-function checkAnswers(
-  to: string,
-  answers: readonly Exchange[],
-  first: Exchange,
-  { count, p50Ms, p99Ms }: Times,
-): Check {
-  const name = "answer time";
   const undelivered = answers.filter((answer) => !isDelivered(answer));
   const lost = undelivered.filter((answer) => codeOf(answer) !== unsignedRefused);
   const [one] = lost;
   if (one !== undefined) {
     const why = one.status === null ? one.error : `answered ${one.status}`;
     const says = `${lost.length} of ${count} failed: ${why}`;
-    return { name, result: "fail", says, ...adviceFor(to, one) };
+    return { check: { name, result: "fail", says, ...adviceFor(to, one) }, times };
   }
   const limited = isDelivered(first) ? undelivered.length : 0;
   const refused = limited === 0 ? "" : `; ${limited} refused as too many unsigned ones`;
-  const measured = `p50 ${milliseconds(p50Ms)}, p99 ${milliseconds(p99Ms)} of ${count}`;
+  const measured = `p50 ${milliseconds(times.p50Ms)}, p99 ${milliseconds(times.p99Ms)} of ${count}`;
   const says = `${measured}; the service waits 5 s${refused}`;
-  if (p99Ms < slowMs) return pass(name, says);
-  return { name, result: "warn", says, fix: "Answer first and work later, in handlers." };
+  if (times.p99Ms < slowMs) return { check: pass(name, says), times };
+  const fix = "Answer first and work later, in handlers.";
+  return { check: { name, result: "warn", says, fix }, times };
 }
 
 /** Checks the answer to another method. */
@@ -111,11 +103,10 @@ export async function checkMethods(to: string): Promise<Check> {
   const name = "methods";
   const answer = await exchange(to, { method: "GET" });
   const says = `GET is answered ${statusOf(answer)}`;
-  if (isBroken(answer)) {
-    return { name, result: "warn", says, fix: "Accept POST only, and refuse other methods." };
-  }
-  if (Number(answer.status) >= 400) return pass(name, says);
-  const fix = "Check that POST at this address reaches the receiver, and not that page.";
+  if (!isBroken(answer) && Number(answer.status) >= 400) return pass(name, says);
+  const fix = isBroken(answer)
+    ? "Accept POST only, and refuse other methods."
+    : "Check that POST at this address reaches the receiver, and not that page.";
   return { name, result: "warn", says, fix };
 }
 

@@ -3,23 +3,21 @@ import { type Act, type ActQuery, type Entry, type Inbox, ReporthookError } from
 import { actOn } from "@reporthook/core/store";
 import type { Command } from "commander";
 import { CommandFailed, UsageError } from "../lib/errors.ts";
-import { choiceOption, type Example, receiverOption, usualReceiver } from "../lib/options.ts";
+import { type Examples, receiverOption, usualReceiver } from "../lib/options.ts";
 import type { Terminal } from "../lib/terminal.ts";
 import {
   type FilterOptions,
-  isFiltered,
+  findEntry,
   queryOf,
   reasonOption,
   stateOption,
   withFilters,
-} from "./filters.ts";
-import { findEntry } from "./find.ts";
-import { actOnMany, type Verb } from "./many.ts";
+} from "./find.ts";
+import { actOnMany } from "./many.ts";
 import {
   addInboxCommand,
   type InboxSource,
   livedTimeOf,
-  theirs,
   warnOfOthers,
   withInbox,
 } from "./source.ts";
@@ -29,113 +27,111 @@ interface ActingOptions extends InboxSource, FilterOptions {
   readonly yes?: true;
 }
 
-const verbs: Readonly<Record<Act, Verb>> = {
-  release: { act: "release", doing: "Releasing", done: "released" },
-  retry: { act: "retry", doing: "Retrying", done: "retried" },
-  discard: {
-    act: "discard",
-    doing: "Discarding",
-    done: "discarded",
-    note: "They are deleted for good.",
-  },
-};
-
 const parkedStates = ["held", "dead", "parked"] as const;
 
 /** The states of deliveries that `retry` is for, not `release`. */
 export const retriedStates = ["received", "verified", "rejected"] as const;
 
 /** The example for all parked deliveries of a kind. */
-export const releaseAll: Example = [
-  "run all that failed",
-  "reporthook inbox release --reason attempts_used_up",
-];
+export const releaseAll: Examples = {
+  "run all that failed": "reporthook inbox release --reason attempts_used_up",
+};
 
-/** Adds `inbox release`, which runs deliveries again. */
-export function addRelease(group: Command, terminal: Terminal): void {
-  const what = "Run held, dead or handled deliveries again; attempts start from zero.";
-  const command = addInboxCommand(group, "release [ids...]", what, [
-    ["two of them", "reporthook inbox release 01m7qk2v 01m8 --db inbox.db"],
-    releaseAll,
-    [
-      "in a script, without a question",
-      "reporthook inbox release --reason schema_mismatch --yes --db inbox.db",
+const theirs = "the receiver of the deliveries";
+const parkedReason = "all deliveries parked for this reason";
+const parkedState = "all in this state (default: parked)";
+
+/** The texts of the command for each act, and the options that are its own. */
+const commands = {
+  release: {
+    doing: "Releasing",
+    done: "released",
+    what: "Run held, dead or handled deliveries again; attempts start from zero.",
+    examples: {
+      "two of them": "reporthook inbox release 01m7qk2v 01m8 --db inbox.db",
+      ...releaseAll,
+      "in a script, without a question":
+        "reporthook inbox release --reason schema_mismatch --yes --db inbox.db",
+    },
+    options: [
+      reasonOption(parkedReason),
+      stateOption(parkedState, [...parkedStates, "handled"]),
+      receiverOption(theirs, usualReceiver),
     ],
-  ])
-    .addOption(reasonOption("all deliveries"))
-    .addOption(stateOption("all in this state (default: parked)", [...parkedStates, "handled"]));
-  forMany(
-    command,
-    terminal,
-    "release",
-    "every parked delivery that somebody vouches for",
-  ).addOption(receiverOption(theirs, usualReceiver));
-}
+    all: "every parked delivery that somebody vouches for",
+  },
+  retry: {
+    doing: "Retrying",
+    done: "retried",
+    what: "Retry waiting deliveries immediately, or ask again about rejected ones.",
+    examples: {
+      "the service is back": "reporthook inbox retry --all",
+      "one of them": "reporthook inbox retry 01m7qk2v --db inbox.db",
+      "the key was wrong, and is right": "reporthook inbox retry --state rejected",
+    },
+    options: [
+      reasonOption("all rejected for this reason", ["invalid_signature", "expired"]),
+      stateOption("all in this state", retriedStates),
+      receiverOption(theirs, usualReceiver),
+    ],
+    all: "every waiting delivery",
+  },
+  discard: {
+    doing: "Discarding",
+    done: "discarded",
+    note: "They are deleted for good.",
+    what: "Delete held or dead deliveries.",
+    examples: {
+      "a useless one": "reporthook inbox discard 01m7qk2v",
+      "all of a kind": "reporthook inbox discard --reason unsigned",
+    },
+    options: [
+      reasonOption(parkedReason),
+      stateOption(parkedState, parkedStates),
+      receiverOption(`${theirs} (default: ${usualReceiver}; of an id: any)`),
+    ],
+    all: "every parked delivery",
+  },
+};
 
-/** Adds `inbox retry`, which has deliveries tried or asked about at once. */
-export function addRetry(group: Command, terminal: Terminal): void {
-  const what = "Retry waiting deliveries immediately, or ask again about rejected ones.";
-  const reasons = ["invalid_signature", "expired"];
-  const command = addInboxCommand(group, "retry [ids...]", what, [
-    ["the service is back", "reporthook inbox retry --all"],
-    ["one of them", "reporthook inbox retry 01m7qk2v --db inbox.db"],
-    ["the key was wrong, and is right", "reporthook inbox retry --state rejected"],
-  ])
-    .addOption(choiceOption("--reason <code>", "all rejected for this reason", reasons))
-    .addOption(stateOption("all in this state", retriedStates));
-  forMany(command, terminal, "retry", "every waiting delivery").addOption(
-    receiverOption(theirs, usualReceiver),
-  );
-}
-
-/** Adds `inbox discard`, which deletes deliveries. */
-export function addDiscard(group: Command, terminal: Terminal): void {
-  const command = addInboxCommand(group, "discard [ids...]", "Delete held or dead deliveries.", [
-    ["a useless one", "reporthook inbox discard 01m7qk2v"],
-    ["all of a kind", "reporthook inbox discard --reason unsigned"],
-  ])
-    .addOption(reasonOption("all deliveries"))
-    .addOption(stateOption("all in this state (default: parked)", parkedStates));
-  forMany(command, terminal, "discard", "every parked delivery").addOption(
-    receiverOption(`${theirs} (default: ${usualReceiver}; of an id: any)`),
-  );
-}
-
-/** Adds the options that choose many deliveries, and the act. */
-function forMany(command: Command, terminal: Terminal, act: Act, all: string): Command {
-  return withFilters(command, "all deliveries")
+/** Adds `inbox release`, `inbox retry` or `inbox discard`, for named deliveries or all that the filters find. */
+export function addAct(group: Command, terminal: Terminal, act: Act): void {
+  const { what, examples, options, all } = commands[act];
+  const command = addInboxCommand(group, `${act} [ids...]`, what, examples);
+  for (const option of options) command.addOption(option);
+  withFilters(command, "all deliveries")
     .option("--all", all)
     .option("--yes", "do not ask")
-    .action((ids: string[], options: ActingOptions) => runAct(terminal, act, ids, options));
+    .action((ids: string[], given: ActingOptions) => runAct(terminal, act, ids, given));
 }
 
-/** Acts on the named deliveries, or on all that the filters find. */
 async function runAct(
   terminal: Terminal,
   act: Act,
   ids: readonly string[],
   options: ActingOptions,
 ): Promise<void> {
-  const isKind = isFiltered(options) || options.all === true;
+  const filters = queryOf(options);
+  const isKind = options.all || Object.values(filters).some((value) => value !== undefined);
   if (isKind === ids.length > 0) {
     const kinds = act === "retry" ? "--state, --since" : "--reason, --type, --since";
     throw new UsageError(`Name the deliveries to ${act}, or choose a kind with ${kinds} or --all`);
   }
   const { receiver, yes = false } = options;
-  const verb = verbs[act];
-  const work = async (inbox: Inbox, source: InboxSource): Promise<void> => {
-    const { clock } = await livedTimeOf(inbox);
-    const { wallOffset } = clock;
-    const query = { act, receiver, by: nameOfUser(), now: clock.now(), wallOffset };
+  const verb = { act, ...commands[act] };
+  await withInbox(terminal, options, isKind ? null : verb.doing, async (inbox, source) => {
+    const query = { act, receiver, ...(await actorOn(inbox)) };
     if (!isKind) return actOnEach(terminal, inbox, { ids, query, done: verb.done }, source);
-    const ofKind = { ...query, ...queryOf(options), receiver: receiver ?? usualReceiver };
+    const ofKind = { ...query, ...filters, receiver: receiver ?? usualReceiver };
     const found = await actOnMany(terminal, inbox, verb, { query: ofKind, yes });
     if (found > 0 || terminal.json) return;
     const others = await actOn(inbox, { ...ofKind, receiver: undefined, dryRun: true });
-    if (others.total === 0) return warnOfOthers(terminal, inbox, source, ofKind.receiver);
-    terminal.tell(`Of other receivers: ${others.total}; name one with --receiver.`);
-  };
-  await withInbox(terminal, options, isKind ? null : verb.doing, work);
+    if (others.total > 0) {
+      terminal.tell(`Of other receivers: ${others.total}; name one with --receiver.`);
+    } else {
+      await warnOfOthers(terminal, inbox, { ...source, receiver: ofKind.receiver });
+    }
+  });
 }
 
 /** Acts once on each of the named deliveries, prints each result, and fails at the end if one failed. */
@@ -183,11 +179,14 @@ function refusalOf(error: Error, entry: Entry, { act, receiver }: ActQuery): str
   return `${message}; inbox retry retries a waiting delivery`;
 }
 
-/** The name of the user and of the host, for the history of deliveries; null where the system knows none. */
-export function nameOfUser(): string | null {
+/** The person who acts on an inbox, and the moment, by the time that it has lived through. */
+export async function actorOn(inbox: Inbox): Promise<Pick<ActQuery, "by" | "now" | "wallOffset">> {
+  const { clock } = await livedTimeOf(inbox);
+  let by: string | null = null;
   try {
-    return `${userInfo().username}@${hostname()}`;
+    by = `${userInfo().username}@${hostname()}`;
   } catch {
-    return null;
+    // The system knows no name.
   }
+  return { by, now: clock.now(), wallOffset: clock.wallOffset };
 }

@@ -1,7 +1,71 @@
-import type { EntryDetails, Inbox } from "@reporthook/core";
-import { getEntry } from "@reporthook/core/store";
+import type {
+  EntryDetails,
+  EventType,
+  Inbox,
+  InboxQuery,
+  ReasonCode,
+  State,
+} from "@reporthook/core";
+import { eventNames, getEntry, parkedReasons, states } from "@reporthook/core/store";
+import { type Command, InvalidArgumentError, type Option } from "commander";
 import { CommandFailed } from "../lib/errors.ts";
+import { choiceOption } from "../lib/options.ts";
 import { type InboxSource, nameOf } from "./source.ts";
+
+/** Filters for deliveries, as the options have them. */
+export interface FilterOptions
+  extends Pick<
+    InboxQuery,
+    "state" | "reason" | "type" | "reportId" | "requestId" | "error" | "until"
+  > {
+  readonly since?: Date;
+}
+
+const types = eventNames.filter((name): name is EventType => name !== "report" && name !== "*");
+const unitsMs = { s: 1_000, m: 60_000, min: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** Adds the filter options; `only` begins the description of each. */
+export function withFilters(command: Command, only: string): Command {
+  return command
+    .addOption(choiceOption("--type <event>", `${only} of this event`, types))
+    .option("--report-id <id>", `${only} of this report`)
+    .option("--request-id <id>", `${only} of this request`)
+    .option("--error <key>", `${only} with this key of an error, from inbox errors`)
+    .option("--since <when>", `${only} received since: 30min, 2h, 7d or a date`, moment)
+    .option("--until <when>", `${only} received before: a time span ago, or a date`, moment);
+}
+
+/** The option for a reason of deliveries. */
+export function reasonOption(what: string, of: readonly ReasonCode[] = parkedReasons): Option {
+  return choiceOption("--reason <code>", what, of);
+}
+
+/** The option for a state of deliveries. */
+export function stateOption(
+  what: string,
+  of: readonly (State | "parked")[] = [...states, "parked"],
+): Option {
+  return choiceOption("--state <state>", what, of);
+}
+
+/** The query of an inbox for filters. */
+export function queryOf(filters: FilterOptions): InboxQuery {
+  const { since, until, state, reason, type, reportId, requestId, error } = filters;
+  return { state, reason, type, reportId, requestId, error, from: since, until };
+}
+
+/** Parses a time span before now, or a date: without a zone it is UTC. */
+function moment(given: string): Date {
+  const [, count, unit = ""] = /^(\d{1,6})(s|m|min|h|d)$/.exec(given) ?? [];
+  const isLocal = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?$/.test(given);
+  const date = /^\d{4}-\d\d-\d\d/.test(given)
+    ? new Date(isLocal ? `${given}Z` : given)
+    : new Date(Date.now() - Number(count) * unitsMs[unit as keyof typeof unitsMs]);
+  if (!Number.isNaN(date.getTime()) && date.getTime() >= 0) return date;
+  throw new InvalidArgumentError(
+    "It must be a span like 30min, 2h or 7d, or a date like 2026-11-25 or 2026-11-25T14:00, in UTC.",
+  );
+}
 
 const idLength = 26;
 const maxNamed = 5;
@@ -20,8 +84,7 @@ export async function wholeId(
   const found = idPrefix === "" ? [] : await look(idPrefix, maxNamed + 1);
   if (found.length < 2) return found[0]?.id ?? null;
   const named = found.slice(0, maxNamed).map(({ id }) => id);
-  const more = found.length > maxNamed ? " and others" : "";
-  const ids = named.join(", ") + more;
+  const ids = named.join(", ") + (found.length > maxNamed ? " and others" : "");
   const message = `Several ids begin with ${given}: ${ids}; type more of the one you mean`;
   throw new CommandFailed("ambiguous_id", message);
 }
@@ -55,8 +118,6 @@ export async function findEntry(
 }
 
 function noSuch(id: string, source: InboxSource): CommandFailed {
-  return new CommandFailed(
-    "not_found",
-    `${nameOf(source)} has no delivery ${id}: inbox list shows the deliveries`,
-  );
+  const message = `${nameOf(source)} has no delivery ${id}: inbox list shows the deliveries`;
+  return new CommandFailed("not_found", message);
 }

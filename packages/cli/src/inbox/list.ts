@@ -1,23 +1,30 @@
-import type { LoggedAct } from "@reporthook/core";
+import type { Inbox, LoggedAct } from "@reporthook/core";
+import { parkedReasons } from "@reporthook/core/store";
 import { dashboard, ofInbox } from "@reporthook/dashboard";
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import { CommandFailed } from "../lib/errors.ts";
-import { fixtureText } from "../lib/fixture.ts";
+import { type Fixture, fixtureText } from "../lib/fixture.ts";
 import { type Column, table } from "../lib/layout.ts";
-import { type Example, limitOption, receiverOption } from "../lib/options.ts";
+import { choiceOption, type Examples, limitOption, receiverOption } from "../lib/options.ts";
 import type { Terminal } from "../lib/terminal.ts";
-import { type FilterOptions, queryOf, reasonOption, stateOption, withFilters } from "./filters.ts";
-import { findEntry, findId } from "./find.ts";
+import {
+  type FilterOptions,
+  findEntry,
+  findId,
+  queryOf,
+  reasonOption,
+  stateOption,
+  withFilters,
+} from "./find.ts";
 import {
   addInboxCommand,
   emitPage,
   type InboxSource,
   namesIn,
-  ofReceiver,
   warnOfOthers,
   withInbox,
 } from "./source.ts";
-import { entryLines, entryTable } from "./view.ts";
+import { entryColumns, entryLines } from "./view.ts";
 
 interface ListOptions extends InboxSource, FilterOptions {
   readonly limit: number;
@@ -26,45 +33,43 @@ interface ListOptions extends InboxSource, FilterOptions {
 }
 
 /** The example for parked deliveries. */
-export const listParked: Example = [
-  "deliveries that need a decision",
-  "reporthook inbox list --state parked",
-];
+export const listParked: Examples = {
+  "deliveries that need a decision": "reporthook inbox list --state parked",
+};
 /** The example for one delivery. */
-export const showOne: Example = ["the reason, and the body", "reporthook inbox show 01m7qk2v"];
+export const showOne: Examples = { "the reason, and the body": "reporthook inbox show 01m7qk2v" };
 
 /** Adds `inbox list`, which prints a line for each delivery, and why some are parked. */
 export function addList(group: Command, terminal: Terminal): void {
-  const command = addInboxCommand(group, "list", "List deliveries, oldest first.", [
-    listParked,
-    ["the latest, and why they are stuck", "reporthook inbox list --since 2h --newest-first"],
-    ["the next page of all", "reporthook inbox list --limit 500 --after 01m7qk2v --db inbox.db"],
-  ])
+  const reasons = [...parkedReasons, "invalid_signature"] as const;
+  const command = addInboxCommand(group, "list", "List deliveries, oldest first.", {
+    ...listParked,
+    "the latest, and why they are stuck": "reporthook inbox list --since 2h --newest-first",
+    "the next page of all": "reporthook inbox list --limit 500 --after 01m7qk2v --db inbox.db",
+  })
     .addOption(stateOption("only this state; parked is held or dead"))
-    .addOption(reasonOption("only deliveries", "invalid_signature"));
+    .addOption(reasonOption("only deliveries parked for this reason", reasons));
   withFilters(command, "only deliveries")
-    .addOption(receiverOption(ofReceiver))
+    .addOption(receiverOption())
     .option("--newest-first", "the newest first")
     .addOption(limitOption(10_000))
     .option("--after <id>", "only deliveries after this one")
-    .action((options: ListOptions) => list(terminal, options));
-}
-
-async function list(terminal: Terminal, given: ListOptions): Promise<void> {
-  await withInbox(terminal, given, "Reading the inbox", async (inbox, options) => {
-    const { limit, receiver, newestFirst } = options;
-    const after = options.after && (await findId(inbox, options.after, options));
-    const query = { ...queryOf(options), receiver, newestFirst, after, limit: limit + 1 };
-    const found = await inbox.list(query);
-    emitPage(terminal, "entries", found, limit, entryTable);
-    if (found.length === 0) await warnOfOthers(terminal, inbox, options, receiver);
-  });
+    .action((given: ListOptions) =>
+      withInbox(terminal, given, "Reading the inbox", async (inbox, options) => {
+        const { limit, receiver, newestFirst } = options;
+        const after = options.after && (await findId(inbox, options.after, options));
+        const query = { ...queryOf(options), receiver, newestFirst, after, limit: limit + 1 };
+        const found = await inbox.list(query);
+        emitPage(terminal, "entries", found, limit, entryColumns);
+        if (found.length === 0) await warnOfOthers(terminal, inbox, options);
+      }),
+    );
 }
 
 /** Adds `inbox show`, which prints a delivery in full. */
 export function addShow(group: Command, terminal: Terminal): void {
   const what = "Show a delivery in full: body, headers, attempts.";
-  addInboxCommand(group, "show <id>", what, [showOne]).action((id: string, given: InboxSource) =>
+  addInboxCommand(group, "show <id>", what, showOne).action((id: string, given: InboxSource) =>
     withInbox(terminal, given, "Reading the inbox", async (inbox, source) => {
       const details = await findEntry(inbox, id, source);
       terminal.emit(details, entryLines(details, terminal));
@@ -76,41 +81,47 @@ export function addShow(group: Command, terminal: Terminal): void {
 export function addExport(group: Command, terminal: Terminal): void {
   const to = "http://127.0.0.1:3000/hook";
   const what = "Print a delivery as a fixture for trigger --from, without secrets.";
-  addInboxCommand(group, "export <id>", what, [
-    ["for a test of your app", "reporthook inbox export 01m7qk2v > fixture.json"],
-    ["send it to your app", `reporthook trigger --from fixture.json --to ${to}`],
-  ])
-    .addOption(new Option("--as <format>", "the format").choices(["fixture"]).default("fixture"))
-    .addOption(receiverOption(ofReceiver))
-    .action((id: string, options: InboxSource) => exportEntry(terminal, id, options));
+  addInboxCommand(group, "export <id>", what, {
+    "for a test of your app": "reporthook inbox export 01m7qk2v > fixture.json",
+    "send it to your app": `reporthook trigger --from fixture.json --to ${to}`,
+  })
+    .addOption(choiceOption("--as <format>", "the format", ["fixture"]).default("fixture"))
+    .addOption(receiverOption())
+    .action((id: string, given: InboxSource) =>
+      withInbox(terminal, given, "Reading the inbox", async (inbox, source) => {
+        const details = await findEntry(inbox, id, source, source.receiver);
+        const shown = await shownIn(inbox, details.id, source.receiver);
+        if (details.body === null || shown === null) {
+          const message = `The body of ${details.id} is no longer kept: export a newer delivery`;
+          throw new CommandFailed("no_body", message);
+        }
+        const { type, headers } = details;
+        const text = fixtureText({ type, contentType: headers["content-type"], ...shown });
+        terminal.emit(JSON.parse(text), terminal.clean(text));
+      }),
+    );
 }
 
-async function exportEntry(terminal: Terminal, id: string, options: InboxSource): Promise<void> {
-  await withInbox(terminal, options, "Reading the inbox", async (inbox, source) => {
-    const details = await findEntry(inbox, id, source, source.receiver);
-    const address = `http://127.0.0.1/api/deliveries/${details.id}`;
-    let shown: readonly Response[] = [];
-    for (const name of await namesIn(inbox, source.receiver)) {
-      // The dashboard knows which parts look secret, and only the deliveries of one receiver.
-      const page = dashboard(ofInbox(inbox, { receiver: name }), { logger: false });
-      const ask = (of: string) => page(new Request(of), { peer: "127.0.0.1" });
-      shown = await Promise.all([ask(`${address}/body`), ask(address)]);
-      if (shown[0]?.ok) break;
-    }
-    const [whole, one] = shown;
-    if (details.body === null || !whole?.ok || one === undefined) {
-      throw new CommandFailed(
-        "no_body",
-        `The body of ${details.id} is no longer kept: export a newer delivery`,
-      );
-    }
-    const { type, headers } = details;
-    const contentType = headers["content-type"];
-    const { delivery } = (await one.json()) as { readonly delivery: { context: string | null } };
-    const context = delivery.context === null ? undefined : JSON.parse(delivery.context);
-    const text = fixtureText({ type, contentType, context, body: await whole.text() });
-    terminal.emit(JSON.parse(text), terminal.clean(text));
-  });
+/** The body and context as the dashboard shows them, which knows what looks secret; null without a body. */
+async function shownIn(
+  inbox: Inbox,
+  id: string,
+  receiver: string | undefined,
+): Promise<Pick<Fixture, "body" | "context"> | null> {
+  const address = `http://127.0.0.1/api/deliveries/${id}`;
+  // A dashboard has the deliveries of one receiver.
+  for (const name of await namesIn(inbox, receiver)) {
+    const page = dashboard(ofInbox(inbox, { receiver: name }), { logger: false });
+    const ask = (of: string) => page(new Request(of), { peer: "127.0.0.1" });
+    const body = await ask(`${address}/body`);
+    if (!body.ok) continue;
+    const { delivery } = (await (await ask(address)).json()) as {
+      delivery: { context: string | null };
+    };
+    const { context } = delivery;
+    return { body: await body.text(), context: context === null ? undefined : JSON.parse(context) };
+  }
+  return null;
 }
 
 const actColumns: readonly Column<LoggedAct>[] = [
@@ -124,11 +135,11 @@ const actColumns: readonly Column<LoggedAct>[] = [
 /** Adds `inbox acts`, which prints a line for each act, newest first. */
 export function addActs(group: Command, terminal: Terminal): void {
   const what = "Show who released, retried or discarded deliveries, newest first.";
-  addInboxCommand(group, "acts", what, [
-    ["the last ten", "reporthook inbox acts --limit 10 --db inbox.db"],
-  ])
+  addInboxCommand(group, "acts", what, {
+    "the last ten": "reporthook inbox acts --limit 10 --db inbox.db",
+  })
     .addOption(limitOption(1_000))
-    .addOption(receiverOption(ofReceiver))
+    .addOption(receiverOption())
     .action((options: InboxSource & { readonly limit: number }) =>
       withInbox(terminal, options, "Reading the inbox", async (inbox, { limit, receiver }) => {
         const acts = await inbox.acts({ limit, receiver });
@@ -139,9 +150,8 @@ export function addActs(group: Command, terminal: Terminal): void {
 
 /** The selection as the options of the command line have it. */
 function selectionText({ selection: { id, unchangedSince: _, ...filters } }: LoggedAct): string {
-  const given = Object.entries(filters).map(([name, value]) => {
-    const text = value instanceof Date ? value.toISOString() : String(value);
-    return `${name} ${text}`;
-  });
+  const given = Object.entries(filters).map(
+    ([name, value]) => `${name} ${value instanceof Date ? value.toISOString() : value}`,
+  );
   return id ?? (given.length === 0 ? "all" : given.join(", "));
 }

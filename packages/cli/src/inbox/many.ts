@@ -14,8 +14,6 @@ import { capital } from "../lib/layout.ts";
 import { endOfCommand } from "../lib/listen.ts";
 import type { Terminal } from "../lib/terminal.ts";
 
-const unvouched: ReadonlySet<string> = new Set(unvouchedReasons);
-
 /** An act on deliveries, in the words of messages. */
 export interface Verb extends AskedAct {
   readonly doing: string;
@@ -97,8 +95,8 @@ async function leftOutOf(inbox: Inbox, query: ActQuery): Promise<ReasonCounts> {
   const { act, reason } = query;
   if (act !== "release" || reason !== undefined || !statesOf(query).some(isParked)) return {};
   const { counts } = await actOn(inbox, { ...query, act: "discard", dryRun: true });
-  const entries = Object.entries(counts);
-  return Object.fromEntries(entries.filter(([code]) => unvouched.has(code)));
+  const left = unvouchedReasons.filter((code) => counts[code] !== undefined);
+  return Object.fromEntries(left.map((code) => [code, counts[code]]));
 }
 
 /** A number of deliveries and their kinds: 3 deliveries (2 poison, 1 expired) */

@@ -5,14 +5,16 @@ import { sqliteInbox } from "@reporthook/sqlite";
 import type { Command } from "commander";
 import { playgroundFile, program } from "../lib/environment.ts";
 import { CommandFailed, UsageError } from "../lib/errors.ts";
-import { quoted } from "../lib/layout.ts";
-import { type Example, usualReceiver, withExamples } from "../lib/options.ts";
+import { type Column, quoted, table } from "../lib/layout.ts";
+import { type Examples, file, usualReceiver, withExamples } from "../lib/options.ts";
 import type { Terminal } from "../lib/terminal.ts";
 
 /** The inbox of a command: a file, or the queues at a URL; and the receiver that is named. */
 export interface InboxSource {
   readonly db?: string;
   readonly inbox?: string;
+  /** Of the queues, as `--inbox` or REPORTS_INBOX has it. */
+  readonly url?: string;
   readonly prefix?: string;
   readonly receiver?: string;
 }
@@ -20,23 +22,17 @@ export interface InboxSource {
 /** The default files, in this folder. */
 const usualFiles = ["inbox.db", playgroundFile];
 
-/** The meaning of `--receiver` where it chooses deliveries. */
-export const ofReceiver = "only deliveries of this receiver";
-
-/** The meaning of `--receiver` where a command is about deliveries of one. */
-export const theirs = "the receiver of the deliveries";
-
 /** Adds a command on an inbox to a group. */
 export function addInboxCommand(
   group: Command,
   usage: string,
   what: string,
-  examples: readonly Example[],
+  examples: Examples,
 ): Command {
   const command = group
     .command(usage)
     .description(what)
-    .option("--db <file>", `the app's inbox file (default: ${usualFiles.join(", else ")})`)
+    .option("--db <file>", `the app's inbox file (default: ${usualFiles.join(", else ")})`, file)
     .option(
       "--inbox <url>",
       "the app's queues: redis://…, rediss://…, postgres://… or postgresql://…; REPORTS_INBOX names either",
@@ -46,9 +42,8 @@ export function addInboxCommand(
 }
 
 /** The inbox's name in messages, without password. */
-export function nameOf(source: InboxSource): string {
-  const url = urlOf(source);
-  if (url === undefined) return source.db ?? "";
+export function nameOf({ db = "", url }: InboxSource): string {
+  if (url === undefined) return db;
   const { protocol, host, pathname } = new URL(url);
   return `${protocol}//${host}${pathname}`;
 }
@@ -74,31 +69,29 @@ export function commandLine(
 }
 
 /**
- * Completes the source with the first default file that exists, and prints its name, if no inbox is named.
+ * Completes the source, if no option names the inbox, by REPORTS_INBOX or the first default file that exists, and prints which
+ * file that is.
  *
  * @throws UsageError if none or two are named
  */
 function resolved<Source extends InboxSource>(terminal: Terminal, source: Source): Source {
-  const isUrl = urlOf(source) !== undefined;
-  if (isUrl && source.db !== undefined) {
+  const { db, inbox } = source;
+  if (db !== undefined && inbox !== undefined) {
     throw new UsageError("Name the inbox: either --db <file> or --inbox <url>");
   }
-  if (isUrl || source.db !== undefined) return source;
-  const db = process.env["REPORTS_INBOX"] || usualFiles.find((file) => fileSize(file) > 0);
-  if (db === undefined) {
+  if (db !== undefined) return source;
+  // An empty variable counts as missing.
+  const named =
+    inbox ?? (process.env["REPORTS_INBOX"] || usualFiles.find((file) => fileSize(file) > 0));
+  if (named === undefined) {
     const looked = usualFiles.join(" nor ");
     throw new UsageError(
       `Name the inbox, either --db <file> or --inbox <url>: there is neither ${looked} here`,
     );
   }
-  terminal.tell(`The inbox is ${db}.`);
-  return { ...source, db };
-}
-
-/** The URL of the queues, if the source is no file; an empty variable counts as missing, one that is no URL is a file. */
-function urlOf({ db, inbox }: InboxSource): string | undefined {
-  const named = db === undefined ? process.env["REPORTS_INBOX"] : undefined;
-  return inbox ?? (named?.includes("://") ? named : undefined);
+  if (inbox !== undefined || named.includes("://")) return { ...source, url: named };
+  terminal.tell(`The inbox is ${named}.`);
+  return { ...source, db: named };
 }
 
 /** Opens an existing inbox, runs work on it, and closes it; `progress` is shown meanwhile, null if the work shows its own. */
@@ -125,8 +118,8 @@ export async function withInbox<Source extends InboxSource>(
  * ReporthookError `inbox_failed` if it can't be opened
  */
 export async function openInbox(source: InboxSource): Promise<Inbox> {
-  const url = urlOf(source);
-  const inbox = url === undefined ? inboxIn(source.db ?? "") : await inboxAt(url, source);
+  const { db = "", url } = source;
+  const inbox = url === undefined ? inboxIn(db) : await inboxAt(url, source);
   try {
     // open() would refuse a full server, which can still be read and pruned.
     if (inbox.guarantees.durability === "server") await inbox.counts();
@@ -139,11 +132,9 @@ export async function openInbox(source: InboxSource): Promise<Inbox> {
 }
 
 function inboxIn(db: string): Inbox {
-  if (db !== "" && fileSize(db) > 0) return sqliteInbox(db, { migrate: false });
-  throw new CommandFailed(
-    "no_inbox",
-    `${db === "" ? "--db names no file" : `There is no inbox ${db}`}: name the file that the app opens with sqliteInbox`,
-  );
+  if (fileSize(db) > 0) return sqliteInbox(db, { migrate: false });
+  const message = `There is no inbox ${db}: name the file that the app opens with sqliteInbox`;
+  throw new CommandFailed("no_inbox", message);
 }
 
 async function inboxAt(url: string, { inbox, prefix }: InboxSource): Promise<Inbox> {
@@ -153,7 +144,12 @@ async function inboxAt(url: string, { inbox, prefix }: InboxSource): Promise<Inb
       `${inbox === undefined ? "REPORTS_INBOX" : "--inbox"} must be a URL that begins with redis://, rediss://, postgres:// or postgresql://`,
     );
   }
-  const bullmqInbox = await loadBullmq();
+  const { bullmqInbox } = await import("@reporthook/bullmq").catch((error) => {
+    if (error.code !== "ERR_MODULE_NOT_FOUND") throw error;
+    const message =
+      "--inbox needs packages: npm install @reporthook/bullmq bullmq, and ioredis for Redis or pg for PostgreSQL";
+    throw new CommandFailed("not_installed", message);
+  });
   const connection = url.startsWith("redis") ? url : { connectionString: url, migrate: false };
   try {
     return bullmqInbox({ connection, logger: false, ...(prefix !== undefined && { prefix }) });
@@ -163,29 +159,17 @@ async function inboxAt(url: string, { inbox, prefix }: InboxSource): Promise<Inb
   }
 }
 
-async function loadBullmq(): Promise<typeof import("@reporthook/bullmq").bullmqInbox> {
-  try {
-    return (await import("@reporthook/bullmq")).bullmqInbox;
-  } catch (error) {
-    if ((error as { readonly code?: unknown }).code !== "ERR_MODULE_NOT_FOUND") throw error;
-    throw new CommandFailed(
-      "not_installed",
-      "--inbox needs packages: npm install @reporthook/bullmq bullmq, and ioredis for Redis or pg for PostgreSQL",
-    );
-  }
-}
-
 /** Prints a page of a list that was asked for one more than `limit`, and the id after which the next one begins. */
 export function emitPage<Row extends { readonly id: string }>(
   terminal: Terminal,
   name: "entries" | "requests",
   found: readonly Row[],
   limit: number,
-  linesOf: (page: readonly Row[], terminal: Terminal) => string[],
+  columns: readonly Column<Row>[],
 ): void {
   const page = found.slice(0, limit);
   const next = found.length > limit ? (page.at(-1)?.id ?? null) : null;
-  terminal.emit({ [name]: page, next }, linesOf(page, terminal));
+  terminal.emit({ [name]: page, next }, table(columns, page, terminal));
   if (next !== null) terminal.tell(`More: --after ${next}`);
 }
 
@@ -211,8 +195,8 @@ export async function warnOfOthers(
   terminal: Terminal,
   inbox: Inbox,
   source: InboxSource,
-  receiver: string | undefined,
 ): Promise<void> {
+  const { receiver } = source;
   if (terminal.json || receiver === undefined) return;
   if (sumOf(await inbox.counts(receiver)) > 0 || sumOf(await inbox.counts()) === 0) return;
   const text = `${nameOf(source)} has no deliveries of receiver ${receiver}: name the app's receiver with --receiver`;
@@ -229,9 +213,7 @@ export function fileSize(file: string): number {
     return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    throw new CommandFailed(
-      "no_inbox",
-      `${file} can't be accessed (${code}): name another file, or run this as a user who can read and write it`,
-    );
+    const message = `${file} can't be accessed (${code}): name another file, or run this as a user who can read and write it`;
+    throw new CommandFailed("no_inbox", message);
   }
 }

@@ -1,9 +1,14 @@
-import type { Attempt, EntryDetails } from "@reporthook/core";
+import type { Attempt, Entry, EntryDetails } from "@reporthook/core";
 import { expect, it } from "vitest";
-import { createTerminal } from "../lib/terminal.ts";
-import { entryLines, entryTable } from "./view.ts";
+import { table } from "../lib/layout.ts";
+import { createTerminal, type Terminal } from "../lib/terminal.ts";
+import { entryColumns, entryLines } from "./view.ts";
 
 const at = new Date(0);
+
+function entryTable(entries: readonly Entry[], terminal: Terminal): string[] {
+  return table(entryColumns, entries, terminal);
+}
 
 function attemptsShown(...history: readonly Attempt[]): string[] {
   const details: EntryDetails = {

@@ -1,7 +1,7 @@
 import type { Attempt, Entry, EntryDetails } from "@reporthook/core";
 import { inWords, isAttempt, isKeyRefused } from "@reporthook/core/store";
 import { parsed } from "../lib/exchange.ts";
-import { type Column, hang, milliseconds, pairs, type Style, table } from "../lib/layout.ts";
+import { type Column, hang, milliseconds, pairs, type Style } from "../lib/layout.ts";
 import type { Terminal } from "../lib/terminal.ts";
 
 const styles: Readonly<Record<Entry["state"], Style>> = {
@@ -13,20 +13,16 @@ const styles: Readonly<Record<Entry["state"], Style>> = {
   dead: "red",
 };
 
-/** Formats entries, one a line. */
-export function entryTable(entries: readonly Entry[], terminal: Terminal): string[] {
-  const now = Date.now();
-  const columns: Column<Entry>[] = [
-    { title: "ID", of: ({ id }) => id },
-    { title: "AGE", of: ({ receivedAt }) => inWords(now - receivedAt.getTime()) },
-    { title: "STATE", of: ({ state }) => state, style: ({ state }) => styles[state] },
-    { title: "EVENT", of: ({ type }) => type ?? "", shrinks: true },
-    { title: "REPORT", of: ({ reportId }) => reportId ?? "", shrinks: true },
-    { title: "REQUEST", of: ({ requestId }) => requestId ?? "", shrinks: true },
-    { title: "WHY", of: (entry) => whyOf(entry, now), shrinks: true },
-  ];
-  return table(columns, entries, terminal);
-}
+/** The columns of a list of entries. */
+export const entryColumns: readonly Column<Entry>[] = [
+  { title: "ID", of: ({ id }) => id },
+  { title: "AGE", of: ({ receivedAt }) => inWords(Date.now() - receivedAt.getTime()) },
+  { title: "STATE", of: ({ state }) => state, style: ({ state }) => styles[state] },
+  { title: "EVENT", of: ({ type }) => type ?? "", shrinks: true },
+  { title: "REPORT", of: ({ reportId }) => reportId ?? "", shrinks: true },
+  { title: "REQUEST", of: ({ requestId }) => requestId ?? "", shrinks: true },
+  { title: "WHY", of: whyOf, shrinks: true },
+];
 
 /** Formats one entry in full. */
 export function entryLines(details: EntryDetails, terminal: Terminal): string[] {
@@ -49,34 +45,34 @@ export function entryLines(details: EntryDetails, terminal: Terminal): string[] 
   ];
   const attempts = attemptLines(history, terminal);
   const heading = (text: string): string[] => ["", terminal.paint("bold", text)];
-  const trace = details.lastError?.includes("\n") ? details.lastError : null;
+  const trace = details.lastError?.split("\n") ?? [];
+  // Indented as it was; other white space may steer the terminal.
+  const traceLines = trace.flatMap((line) =>
+    hang(" ".repeat(line.search(/[^ ]|$/)), line.trim(), terminal),
+  );
+  // Formatted, if that changes only white space.
+  const value = parsed(body ?? "");
+  const pretty = JSON.stringify(value) === body ? JSON.stringify(value, null, 2) : body;
   return [
     ...pairs(facts, terminal),
-    ...(trace === null ? [] : [...heading("Last error"), ...traceLines(trace, terminal)]),
+    ...(trace.length > 1 ? [...heading("Last error"), ...traceLines] : []),
     ...(attempts.length > 0 ? [...heading("Attempts"), ...attempts] : []),
     ...heading("Body"),
-    ...(body === null ? ["no longer kept"] : [terminal.clean(pretty(body))]),
+    pretty === null ? "no longer kept" : terminal.clean(pretty),
   ];
-}
-
-/** A stack trace, with each of its lines indented as it was. */
-function traceLines(trace: string, terminal: Terminal): string[] {
-  return trace.split("\n").flatMap((line) => {
-    // Other white space may steer the terminal.
-    const [indent = ""] = /^ */.exec(line) ?? [];
-    return hang(indent, line.trim(), terminal);
-  });
 }
 
 /** The attempts and the acts of people, with attempts alike in a row on one line: an outage may leave twenty. */
 function attemptLines(history: EntryDetails["history"], terminal: Terminal): string[] {
-  const runs: { readonly first: Item; last: Item; count: number }[] = [];
-  for (const attempt of history) {
+  const runs: { readonly first: Item; readonly kind: string | null; last: Item; count: number }[] =
+    [];
+  for (const item of history) {
+    const kind = isAttempt(item) ? `${item.stage} ${item.outcome} ${headlineOf(item.error)}` : null;
     const run = runs.at(-1);
-    if (run === undefined || !isAlike(run.first, attempt)) {
-      runs.push({ first: attempt, last: attempt, count: 1 });
+    if (run === undefined || kind === null || run.kind !== kind) {
+      runs.push({ first: item, kind, last: item, count: 1 });
     } else {
-      run.last = attempt;
+      run.last = item;
       run.count++;
     }
   }
@@ -90,12 +86,6 @@ function attemptLines(history: EntryDetails["history"], terminal: Terminal): str
 
 type Item = EntryDetails["history"][number];
 
-function isAlike(one: Item, other: Item): boolean {
-  if (!isAttempt(one) || !isAttempt(other)) return false;
-  const what = ({ stage, outcome, error }: Attempt) => `${stage} ${outcome} ${headlineOf(error)}`;
-  return what(one) === what(other);
-}
-
 function attemptText({ stage, ms, outcome, error }: Attempt): string {
   const took = milliseconds(ms);
   const failed = stage === "verify" ? "no verdict after" : "failed in";
@@ -104,12 +94,12 @@ function attemptText({ stage, ms, outcome, error }: Attempt): string {
 }
 
 /** The explanation of an entry's state, with the error first. */
-function whyOf(entry: Entry, now: number): string {
+function whyOf(entry: Entry): string {
   const { reason, state, attempts, nextAttemptAt } = entry;
   const error = headlineOf(entry.lastError);
   if (reason !== null) return error === null ? reason.code : `${error} (${reason.code})`;
   if (state === "handled") return error ?? "";
-  const ms = nextAttemptAt === null ? null : nextAttemptAt.getTime() - now;
+  const ms = nextAttemptAt === null ? null : nextAttemptAt.getTime() - Date.now();
   const next = ms === null ? "" : ms > 0 ? `in ${inWords(ms)}` : `due for ${inWords(-ms)}`;
   const again = next.startsWith("in") ? "asked again " : "";
   if (isKeyRefused(entry)) return `API key refused${next && `, ${again}${next}`}`;
@@ -121,10 +111,4 @@ function whyOf(entry: Entry, now: number): string {
 /** The first line of an error, without a meaningless name. */
 function headlineOf(error: string | null): string | null {
   return error?.replace(/^(Error|DoNotRetry): /, "").split("\n")[0] ?? null;
-}
-
-/** Formats JSON, if that changes only white space. */
-function pretty(body: string): string {
-  const value = parsed(body);
-  return JSON.stringify(value) === body ? JSON.stringify(value, null, 2) : body;
 }

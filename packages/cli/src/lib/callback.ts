@@ -24,13 +24,9 @@ export function withCallback(command: Command): Command {
       throw new InvalidArgumentError(`It must be JSON, like '{"customer":"c-1"}'.`);
     }
   };
+  const what = `sign the URL with this context; needs ${secretVariable}`;
   return command
-    .addOption(
-      new Option(
-        "--context <json>",
-        `sign the URL with this context; needs ${secretVariable}`,
-      ).argParser(json),
-    )
+    .addOption(new Option("--context <json>", what).argParser(json))
     .addOption(receiverOption("the receiver that the URL is signed for", usualReceiver));
 }
 
@@ -64,19 +60,13 @@ export async function signUrl(url: string, choice: CallbackChoice): Promise<stri
       autostart: false,
       logger: false,
     });
-    try {
-      const signed = context ?? recorded;
-      return await signer.callbackUrl(url, signed === undefined ? undefined : { context: signed });
-    } finally {
-      await signer.close();
-    }
+    const signed = context ?? recorded;
+    const signing = signer.callbackUrl(url, signed === undefined ? undefined : { context: signed });
+    return await signing.finally(() => signer.close());
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
-    throw new UsageError(
-      error.message
-        .replace(/^callbackUrl: /, "")
-        .replace(/\S*callback\.secrets\[0\]/, secretVariable),
-    );
+    const message = error.message.replace(/^callbackUrl: /, "");
+    throw new UsageError(message.replace(/\S*callback\.secrets\[0\]/, secretVariable));
   }
 }
 

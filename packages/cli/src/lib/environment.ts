@@ -7,17 +7,14 @@ export const publicKey = "test-api-key";
 /** Default port of the playground. */
 export const playgroundPort = 4747;
 
+/** Its address, if it listens there. */
+export const playgroundUrl: string = `http://127.0.0.1:${playgroundPort}`;
+
 /** Path of the playground's webhook. */
 export const webhookPath = "/webhooks/reports";
 
-/** Path of the playground's dashboard. */
-export const dashboardPath = "/dashboard/";
-
-/** Folder of the playground's inbox. */
-export const playgroundFolder = ".reporthook";
-
 /** File of the playground's inbox. */
-export const playgroundFile: string = `${playgroundFolder}/dev.db`;
+export const playgroundFile = ".reporthook/dev.db";
 
 /** The command that runs this program: in a clone of the repository a script of the workspace, else npx. */
 export function program(): string {
@@ -27,8 +24,7 @@ export function program(): string {
 
 /** Creates a client from `REPORTS_URL` and `REPORTS_API_KEY`, the only source of the key. */
 export function clientFromEnvironment(rest: Pick<ClientOptions, "reportAuth"> = {}): Client {
-  const baseUrl = process.env["REPORTS_URL"] ?? "";
-  const apiKey = process.env["REPORTS_API_KEY"] ?? "";
+  const { REPORTS_URL: baseUrl = "", REPORTS_API_KEY: apiKey = "" } = process.env;
   const missing = ["REPORTS_URL", "REPORTS_API_KEY"].filter((name) => !process.env[name]);
   if (missing.length > 0) {
     throw new UsageError(
@@ -47,7 +43,7 @@ export interface Service {
 
 /** The service of the environment: the playground's, but for the variables that are set. */
 export function serviceFromEnvironment(): Service {
-  const baseUrl = process.env["REPORTS_URL"] || `http://127.0.0.1:${playgroundPort}`;
+  const baseUrl = process.env["REPORTS_URL"] || playgroundUrl;
   const apiKey = emulatorKey();
   return { client: clientOf({ baseUrl, apiKey }), baseUrl, apiKey };
 }
@@ -58,10 +54,9 @@ export function serviceFromEnvironment(): Service {
  * @throws UsageError if it is not a valid key
  */
 export function emulatorKey(): string {
-  const key = process.env["REPORTS_API_KEY"] ?? "";
-  if (key === "") return publicKey;
-  clientOf({ baseUrl: "http://127.0.0.1", apiKey: key });
-  return key;
+  const apiKey = process.env["REPORTS_API_KEY"] || publicKey;
+  clientOf({ baseUrl: playgroundUrl, apiKey });
+  return apiKey;
 }
 
 function clientOf(options: ClientOptions): Client {

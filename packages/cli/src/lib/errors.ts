@@ -1,12 +1,23 @@
 import { ReporthookError, ServiceError } from "@reporthook/core";
 import { CommanderError } from "commander";
 
+/** The exit code and error of a command that did not succeed. */
+export interface ExitStatus {
+  /** 1 failed, 2 usage; 0 if only help or the version was requested. */
+  readonly exitCode: number;
+  readonly code: string;
+  /** The problem and the way out; empty if it was printed already. */
+  readonly message: string;
+  /** The service's answer, if there was one. */
+  readonly answer?: { readonly status: number; readonly body?: unknown };
+  /** Partial results, shown beside the error with `--json`. */
+  readonly done?: Readonly<Record<string, unknown>>;
+}
+
 /** The command failed. */
-export class CommandFailed extends Error {
-  override readonly name: string = "Failure";
+export class CommandFailed extends Error implements ExitStatus {
   readonly exitCode: number = 1;
   readonly code: string;
-  /** Partial results, shown beside the error with `--json`. */
   readonly done: Readonly<Record<string, unknown>>;
 
   constructor(code: string, message: string, done: Readonly<Record<string, unknown>> = {}) {
@@ -18,25 +29,11 @@ export class CommandFailed extends Error {
 
 /** Wrong usage. The message is one sentence with the way out. */
 export class UsageError extends CommandFailed {
-  override readonly name: string = "UsageError";
   override readonly exitCode: number = 2;
 
   constructor(message: string) {
     super("usage", message);
   }
-}
-
-/** The exit code and error of a command that did not succeed. */
-export interface ExitStatus {
-  /** 1 failed, 2 usage; 0 if only help or the version was requested. */
-  readonly exitCode: number;
-  readonly code: string;
-  /** The problem and the way out; empty if it was printed already. */
-  readonly message: string;
-  /** The service's answer, if there was one. */
-  readonly answer?: { readonly status: number; readonly body?: unknown };
-  /** Partial results. */
-  readonly done?: Readonly<Record<string, unknown>>;
 }
 
 /** Converts a thrown value to an exit code and a message, never with a stack trace. */
@@ -49,11 +46,11 @@ export function exitStatusOf(thrown: unknown): ExitStatus {
     return { exitCode: 1, code, message: withVariables(thrown.message), ...answer };
   }
   if (thrown instanceof ReporthookError) {
-    const exitCode = thrown.code === "invalid_report_request" ? 2 : 1;
-    return { exitCode, code: thrown.code, message: thrown.message };
+    const { code, message } = thrown;
+    return { exitCode: code === "invalid_report_request" ? 2 : 1, code, message };
   }
-  const text = thrown instanceof Error ? thrown.message : String(thrown);
-  return { exitCode: 1, code: "unexpected", message: text };
+  const message = thrown instanceof Error ? thrown.message : String(thrown);
+  return { exitCode: 1, code: "unexpected", message };
 }
 
 /** Replaces option names in a message of the client by names of environment variables. */
@@ -65,10 +62,8 @@ export function withVariables(message: string): string {
 
 function usage({ exitCode, code, message }: CommanderError): ExitStatus {
   if (exitCode === 0) return { exitCode, code, message: "" };
-  if (code === "commander.help") {
-    return { exitCode: 2, code: "usage", message: "Name a command; --help lists them" };
-  }
+  if (code === "commander.help") return new UsageError("Name a command; --help lists them");
   const [text, hint] = message.replace(/^error: /, "").split("\n");
   const sentence = `${text?.replace(/\.$/, "")}${hint === undefined ? "" : ` ${hint}`}`;
-  return { exitCode: 2, code: "usage", message: `${sentence}; --help lists the options` };
+  return new UsageError(`${sentence}; --help lists the options`);
 }

@@ -49,10 +49,21 @@ export async function exchange(
     const body = await textOf(response);
     return { status: response.status, headers: response.headers, body, ms: passed() };
   } catch (error) {
-    const cause = innermost(error);
-    const isRefused = cause.code === "ECONNREFUSED";
-    const isLate = cause.name === "TimeoutError";
-    return { status: null, error: reasonOf(cause), isRefused, isLate, ms: passed() };
+    const { name, code = "", message } = innermost(error as NetworkError);
+    const isLate = name === "TimeoutError";
+    const isUntrusted = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY/.test(code);
+    const reason = isLate
+      ? `no answer within ${answerTimeMs / 1_000} seconds`
+      : isUntrusted
+        ? `its certificate is not trusted (${code}): the service would refuse it too`
+        : (known[code] ?? `unreachable (${code || message})`);
+    return {
+      status: null,
+      error: reason,
+      isRefused: code === "ECONNREFUSED",
+      isLate,
+      ms: passed(),
+    };
   }
 }
 
@@ -111,21 +122,9 @@ const known: Readonly<Record<string, string>> = {
 
 type NetworkError = Error & { readonly code?: string; readonly errors?: readonly unknown[] };
 
-function innermost(error: unknown): NetworkError {
-  const { name, cause, errors } = error as NetworkError;
+function innermost(error: NetworkError): NetworkError {
   // A host with several addresses gives one error for each.
-  const inner = cause ?? errors?.[0];
-  return name === "TimeoutError" || inner === undefined
-    ? (error as NetworkError)
-    : innermost(inner);
-}
-
-function reasonOf({ name, code, message }: NetworkError): string {
-  if (name === "TimeoutError") {
-    return `no answer within ${answerTimeMs / 1_000} seconds`;
-  }
-  const certificate = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY/.test(code ?? "");
-  if (certificate)
-    return `its certificate is not trusted (${code}): the service would refuse it too`;
-  return known[code ?? ""] ?? `unreachable (${code ?? message})`;
+  const inner = error.cause ?? error.errors?.[0];
+  const isLast = error.name === "TimeoutError" || inner === undefined;
+  return isLast ? error : innermost(inner as NetworkError);
 }

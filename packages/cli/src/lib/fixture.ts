@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { CommandFailed, UsageError } from "./errors.ts";
+import { CommandFailed } from "./errors.ts";
 import { objectIn } from "./exchange.ts";
 
 /** A recorded notification. */
@@ -23,7 +23,14 @@ export function fixtureText(fixture: Fixture): string {
  * @throws CommandFailed `no_file` if the file can't be read
  */
 export function fixtureIn(file: string): Fixture {
-  const text = textOf(file);
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const problem = `${file} can't be read (${code})`;
+    throw new CommandFailed("no_file", `${problem}: name the file of a notification`);
+  }
   const { type, headers, body, context } = objectIn(text) ?? {};
   const isFixture = typeof headers === "object" && headers !== null && body !== undefined;
   if (!isFixture) return { type: null, contentType: undefined, body: text };
@@ -34,24 +41,4 @@ export function fixtureIn(file: string): Fixture {
     body: typeof body === "string" ? body : JSON.stringify(body),
     context,
   };
-}
-
-/** @throws UsageError if a body is not a JSON object */
-export function assertNotification(body: string): void {
-  if (objectIn(body) !== null) return;
-  throw new UsageError(
-    'The body is not a notification, because it is not a JSON object: use one like \'{"event_type":"report_status_changed","payload":{"report_id":"r-1","status":"complete"}}\', or add --force',
-  );
-}
-
-function textOf(file: string): string {
-  try {
-    return readFileSync(file, "utf8");
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw new CommandFailed(
-      "no_file",
-      `${file} can't be read (${code}): name the file of a notification`,
-    );
-  }
 }

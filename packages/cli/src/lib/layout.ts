@@ -78,7 +78,9 @@ export function hang(
     if (last !== undefined && last.length + 1 + word.length <= room) {
       lines[lines.length - 1] = `${last} ${word}`;
     } else {
-      lines.push(...pieces(word, room));
+      for (let at = 0; at === 0 || at < word.length; at += room) {
+        lines.push(word.slice(at, at + room));
+      }
     }
   }
   return lines.map((line, index) =>
@@ -94,11 +96,6 @@ export function capital(text: string): string {
 /** Formats milliseconds, with one decimal below 10. */
 export function milliseconds(ms: number): string {
   return `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`;
-}
-
-function pieces(word: string, room: number): string[] {
-  const count = Math.max(1, Math.ceil(word.length / room));
-  return Array.from({ length: count }, (_, index) => word.slice(index * room, (index + 1) * room));
 }
 
 function longest(texts: readonly string[]): number {

@@ -3,8 +3,6 @@ import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { CommandFailed } from "./errors.ts";
 
-const elsewhere = new Set(["EADDRNOTAVAIL", "ENOTFOUND", "EAI_AGAIN"]);
-
 /**
  * Starts a server, and resolves to its URL without a path. Port 0 takes a free one.
  *
@@ -15,18 +13,14 @@ export async function startListening(server: Server, port: number, host: string)
     server.listen(port, host);
     await once(server, "listening");
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (elsewhere.has(code ?? "")) {
-      throw new CommandFailed(
-        "host_unavailable",
-        `${host} is not an address of this machine (${code}): choose another with --host`,
-      );
+    const { code = "" } = error as NodeJS.ErrnoException;
+    if (["EADDRNOTAVAIL", "ENOTFOUND", "EAI_AGAIN"].includes(code)) {
+      const problem = `${host} is not an address of this machine (${code})`;
+      throw new CommandFailed("host_unavailable", `${problem}: choose another with --host`);
     }
     const problem = code === "EADDRINUSE" ? "is in use" : `on ${host} is unavailable (${code})`;
-    throw new CommandFailed(
-      "port_unavailable",
-      `Port ${port} ${problem}: choose another with --port`,
-    );
+    const message = `Port ${port} ${problem}: choose another with --port`;
+    throw new CommandFailed("port_unavailable", message);
   }
   const named = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
   const shown = named.includes(":") ? `[${named}]` : named;

@@ -41,7 +41,10 @@ export function integer(least: number, most: number): (given: string) => number 
 export const usualReceiver = "reports";
 
 /** The option for a receiver's name. */
-export function receiverOption(what: string, usual?: string): Option {
+export function receiverOption(
+  what: string = "only deliveries of this receiver",
+  usual?: string,
+): Option {
   const name = (given: string): string => {
     if (/^[\w.-]{1,64}$/.test(given)) return given;
     throw new InvalidArgumentError(
@@ -84,12 +87,12 @@ export function assertValues(command: Command): void {
   }
 }
 
-/** A description and a command line. */
-export type Example = readonly [what: string, line: string];
+/** Command lines, by what they are for. */
+export type Examples = Readonly<Record<string, string>>;
 
 /** Shows examples below a command's help. */
-export function withExamples(command: Command, examples: readonly Example[]): Command {
-  const lines = examples.map(([what, line]) => `  # ${what}\n  $ ${line}`);
+export function withExamples(command: Command, examples: Examples): Command {
+  const lines = Object.entries(examples).map(([what, line]) => `  # ${what}\n  $ ${line}`);
   return command.addHelpText("after", `\nExamples:\n${lines.join("\n")}`);
 }
 
@@ -111,6 +114,10 @@ export function oneOf<Word extends string>(words: readonly Word[]): (given: stri
 
 /** The most similar word, if one is similar: by the pairs of letters that both have. */
 function nearest(given: string, words: readonly string[]): string | undefined {
+  const pairsIn = (text: string): ReadonlySet<string> => {
+    const letters = text.toLowerCase().replaceAll(/[^a-z]+/g, "");
+    return new Set(Array.from(letters, (_, at) => letters.slice(at, at + 2)));
+  };
   const asked = pairsIn(given.slice(0, 100));
   const rated = words.map((word) => {
     const pairs = pairsIn(word);
@@ -119,9 +126,4 @@ function nearest(given: string, words: readonly string[]): string | undefined {
   });
   const [best] = rated.sort((one, other) => other.share - one.share);
   return best !== undefined && best.share >= 0.4 ? best.word : undefined;
-}
-
-function pairsIn(text: string): ReadonlySet<string> {
-  const letters = text.toLowerCase().replaceAll(/[^a-z]+/g, "");
-  return new Set(Array.from(letters, (_, at) => letters.slice(at, at + 2)));
 }

@@ -47,7 +47,7 @@ export function createTerminal(
   const apiKey = env["REPORTS_API_KEY"];
   const redact = createTextRedactor(apiKey === publicKey ? "" : apiKey);
   const colours = (stream: NodeJS.WriteStream): boolean => stream.isTTY && stream.hasColors();
-  const footer = new Footer(redact, colours(stdout));
+  const footer = createFooter(redact, colours(stdout));
   const write = (stream: NodeJS.WriteStream, text: string | readonly string[]): void => {
     footer.clear();
     for (const part of [text].flat()) stream.write(`${redact(part)}\n`);
@@ -60,7 +60,7 @@ export function createTerminal(
       [process.stdin, stdout, stderr].every(({ isTTY }) => isTTY) &&
       stdout.columns > 0 &&
       env["TERM"] !== "dumb",
-    footer: (line) => footer.set(line),
+    footer: footer.set,
     columns: Math.max(
       minColumns,
       (stdout.isTTY && stdout.columns) || Number(env["COLUMNS"]) || Infinity,
@@ -78,12 +78,12 @@ export function createTerminal(
       colours(beside ? stderr : stdout) ? styleText(style, text) : text,
     async during(text, work) {
       if (json) return work(() => {});
-      const shown = redact(text);
       // On a terminal with width 0 ora would clear lines endlessly.
-      const spinner =
-        stderr.isTTY && stderr.columns > 0
-          ? ora({ text: shown, stream: stderr, color: colours(stderr) ? "cyan" : false }).start()
-          : null;
+      const hasSpinner = stderr.isTTY && stderr.columns > 0;
+      const color = colours(stderr) ? "cyan" : false;
+      const spinner = hasSpinner
+        ? ora({ text: redact(text), stream: stderr, color }).start()
+        : null;
       let latest: string | null = text;
       const tellLatest = (): void => {
         if (latest !== null) terminal.tell(`${latest} …`);
@@ -112,36 +112,28 @@ function redacted(value: unknown, redact: (text: string) => string): unknown {
 }
 
 /** A line of a terminal that stays below all others. */
-class Footer {
-  readonly #redact: (text: string) => string;
-  readonly #isPainted: boolean;
-  #line: (() => string) | null = null;
-  readonly #redraw = (): void => {
-    this.clear();
-    this.draw();
+function createFooter(redact: (text: string) => string, isPainted: boolean) {
+  const { stdout } = process;
+  let line: (() => string) | null = null;
+  const clear = (): void => {
+    if (line !== null) stdout.write("\r\u001b[K");
   };
-
-  constructor(redact: (text: string) => string, isPainted: boolean) {
-    this.#redact = redact;
-    this.#isPainted = isPainted;
-  }
-
-  set(line: (() => string) | null): void {
-    this.clear();
-    process.stdout.off("resize", this.#redraw);
-    this.#line = line;
-    if (line !== null) process.stdout.on("resize", this.#redraw);
-    this.draw();
-  }
-
-  clear(): void {
-    if (this.#line !== null) process.stdout.write("\r\u001b[K");
-  }
-
-  draw(): void {
-    if (this.#line === null) return;
+  const draw = (): void => {
+    if (line === null) return;
     // One less than the width: a full line would begin the next one.
-    const text = truncate(printable(this.#redact(this.#line())), process.stdout.columns - 1);
-    process.stdout.write(this.#isPainted ? styleText("inverse", text) : text);
-  }
+    const text = truncate(printable(redact(line())), stdout.columns - 1);
+    stdout.write(isPainted ? styleText("inverse", text) : text);
+  };
+  const redraw = (): void => {
+    clear();
+    draw();
+  };
+  const set = (next: (() => string) | null): void => {
+    clear();
+    stdout.off("resize", redraw);
+    line = next;
+    if (next !== null) stdout.on("resize", redraw);
+    draw();
+  };
+  return { clear, draw, set };
 }
