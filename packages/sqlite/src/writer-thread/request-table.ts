@@ -1,6 +1,6 @@
 import type { RequestQuery, RequestStore, StoredRequest } from "@reporthook/core";
 import { type Retention, requestStates, unsettledKeptMs } from "@reporthook/core/store";
-import type { Database, Row, Statement, Value } from "../database/driver.ts";
+import type { Row, Value } from "../database/driver.ts";
 import { overdueKind, requestKinds } from "../protocol/counts.ts";
 import type { RequestCall } from "../protocol/protocol.ts";
 import type { Tables } from "./deliveries.ts";
@@ -18,7 +18,6 @@ type Called = {
 /** The requests for reports in the file; it counts each change. */
 export class RequestTable implements Called {
   readonly #tables: Tables;
-  readonly #statements = new Map<string, Statement>();
 
   constructor(tables: Tables) {
     this.#tables = tables;
@@ -105,16 +104,18 @@ export class RequestTable implements Called {
   #insert(receiver: number, request: StoredRequest): void {
     const { receiver: _, id, idempotencyKey, state, dueAt, settledAt, ...more } = request;
     const { isTold, version, ...data } = more;
-    this.#prepare(`INSERT INTO request (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`).run(
-      ...[receiver, id, idempotencyKey, requestStates.indexOf(state), dueAt, settledAt],
-      ...[isTold ? 1 : 0, version, JSON.stringify(data)],
-    );
+    this.#tables
+      .statement(`INSERT INTO request (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+      .run(
+        ...[receiver, id, idempotencyKey, requestStates.indexOf(state), dueAt, settledAt],
+        ...[isTold ? 1 : 0, version, JSON.stringify(data)],
+      );
     this.#count(receiver, request, 1);
   }
 
   #delete(row: Row): void {
     const [receiver, id] = [Number(row["receiver"]), String(row["id"])];
-    this.#prepare("DELETE FROM request WHERE receiver = ? AND id = ?").run(receiver, id);
+    this.#tables.statement("DELETE FROM request WHERE receiver = ? AND id = ?").run(receiver, id);
     this.#count(receiver, this.#requestOf(row), -1);
   }
 
@@ -140,14 +141,7 @@ export class RequestTable implements Called {
   }
 
   #all(sql: string, ...values: readonly Value[]): Row[] {
-    return this.#prepare(sql).all(...values);
-  }
-
-  #prepare(sql: string): Statement {
-    const database: Database = this.#tables.database;
-    const statement = this.#statements.get(sql) ?? database.prepare(sql);
-    this.#statements.set(sql, statement);
-    return statement;
+    return this.#tables.statement(sql).all(...values);
   }
 }
 

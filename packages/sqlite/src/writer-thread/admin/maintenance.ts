@@ -10,7 +10,7 @@ import {
   type Retention,
   states,
 } from "@reporthook/core/store";
-import type { Row, Statement, Value } from "../../database/driver.ts";
+import type { Row, Value } from "../../database/driver.ts";
 import { countsByState, sumOfCounts } from "../../protocol/counts.ts";
 import { queues } from "../../protocol/position.ts";
 import { type Reply, rowsPerStep } from "../../protocol/protocol.ts";
@@ -25,55 +25,30 @@ const maxRejected = 10_000;
 /** The number of starts without a recorded outcome after which a delivery is parked as poison. */
 const maxStarts = 5;
 
+const ended =
+  "SELECT seq, arrived_at, receiver, state, verification, reason, context FROM delivery WHERE kept_as";
+const overBefore = `${ended} = ? AND changed_at < ? ORDER BY changed_at LIMIT ?`;
+
 /** Periodic maintenance: deletes deliveries whose retention is over, and rescues those that dead workers had leased. */
 export class Maintenance {
   readonly #deliveries: Deliveries;
   readonly #requests: RequestTable;
-  readonly #retention: StoredRetention;
   readonly #rejected: RejectedBound;
-  readonly #over: Statement;
-  readonly #overAnnounced: Statement;
-  readonly #announce: Statement;
-  readonly #countByReason: Statement;
-  readonly #beyond: Statement;
-  readonly #leased: Statement;
-  readonly #deleteKeys: Statement;
+  /** How long entries are kept. */
+  readonly retention: StoredRetention;
 
   /** `retention` is written into the file; null keeps to the one that is there. */
   constructor(deliveries: Deliveries, requests: RequestTable, retention: Retention | null) {
     this.#deliveries = deliveries;
     this.#requests = requests;
-    this.#retention = new StoredRetention(deliveries.tables.database, retention);
     this.#rejected = new RejectedBound(deliveries);
-    const prepare = (sql: string): Statement => deliveries.tables.database.prepare(sql);
-    const ended =
-      "SELECT seq, arrived_at, receiver, state, verification, reason, context FROM delivery WHERE kept_as";
-    this.#over = prepare(`${ended} = ? AND changed_at < ? ORDER BY changed_at LIMIT ?`);
-    this.#overAnnounced = prepare(
-      `${ended} = ${retentionClass.announced} AND changed_at < ? AND announced_at <= ? ORDER BY changed_at LIMIT ?`,
-    );
-    this.#announce = prepare(
-      `UPDATE delivery SET kept_as = ${retentionClass.announced}, announced_at = ? WHERE seq = ?`,
-    );
-    this.#countByReason = prepare(
-      "SELECT state, reason, count(*) AS number FROM delivery WHERE kept_as = ? AND changed_at < ? AND ifnull(announced_at, 0) <= ? GROUP BY state, reason",
-    );
-    this.#beyond = prepare(`${ended} = ? ORDER BY changed_at DESC LIMIT ${rowsPerStep} OFFSET ?`);
-    this.#deleteKeys = prepare(
-      `DELETE FROM delivery WHERE seq IN (SELECT seq FROM delivery
-         WHERE kept_as = ${retentionClass.keyOnly} AND changed_at <= ? LIMIT ${rowsPerStep})`,
-    );
-    this.#leased = prepare("SELECT * FROM delivery WHERE receiver = ? AND queue = ? AND rank = ?");
-  }
-
-  /** How long entries are kept. */
-  get retention(): Retention {
-    return this.#retention.read();
+    this.retention = new StoredRetention(deliveries.tables.database, retention);
   }
 
   /** One step of pruning: deletes deliveries whose retention is over, and announces the end of parked ones. */
   prune(now: number): PruneStep {
-    const retention = this.#retention.read();
+    const { statement } = this.#deliveries.tables;
+    const retention = this.retention.read();
     const pruned = new PruneCount(retention);
     const { endedBefore, parkedBefore, announceBefore, announcedBefore } = momentsOf(
       retention,
@@ -84,42 +59,56 @@ export class Maintenance {
       for (const row of rows) change(row);
       left -= rows.length;
     };
+    const over = statement(overBefore);
     for (const [stored, before] of endedBefore) {
-      each(this.#over.all(stored, before, left), (row) => {
+      each(over.all(stored, before, left), (row) => {
         const keepsKey = stored === retentionClass.handled && isOfToday(row, now);
         this.#deliveries.remove(row, keepsKey);
         pruned.delete(countedOf(row), false);
       });
     }
-    each(this.#overAnnounced.all(parkedBefore, announcedBefore, left), (row) => {
+    const overAnnounced = statement(
+      `${ended} = ${retentionClass.announced} AND changed_at < ? AND announced_at <= ? ORDER BY changed_at LIMIT ?`,
+    );
+    each(overAnnounced.all(parkedBefore, announcedBefore, left), (row) => {
       this.#deliveries.remove(row);
       pruned.delete(countedOf(row), true);
     });
-    each(this.#over.all(retentionClass.parked, announceBefore, left), (row) => {
-      this.#announce.run(now, Number(row["seq"]));
+    const announce = statement(
+      `UPDATE delivery SET kept_as = ${retentionClass.announced}, announced_at = ? WHERE seq = ?`,
+    );
+    each(over.all(retentionClass.parked, announceBefore, left), (row) => {
+      announce.run(now, Number(row["seq"]));
       pruned.announce(countedOf(row));
     });
     left -= this.#requests.prune(retention, now, Math.max(0, left));
-    left -= Number(this.#deleteKeys.run(now - dayMs).changes);
+    const deleteKeys = statement(
+      `DELETE FROM delivery WHERE seq IN (SELECT seq FROM delivery
+         WHERE kept_as = ${retentionClass.keyOnly} AND changed_at <= ? LIMIT ${rowsPerStep})`,
+    );
+    left -= Number(deleteKeys.run(now - dayMs).changes);
     return { pruned, more: left <= 0 };
   }
 
   /** Counts what all steps of pruning would do. */
   foresee(now: number): Pruned {
-    const retention = this.#retention.read();
+    const countByReason = this.#deliveries.tables.statement(
+      "SELECT state, reason, count(*) AS number FROM delivery WHERE kept_as = ? AND changed_at < ? AND ifnull(announced_at, 0) <= ? GROUP BY state, reason",
+    );
+    const retention = this.retention.read();
     const pruned = new PruneCount(retention);
     const { endedBefore, parkedBefore, announceBefore, announcedBefore } = momentsOf(
       retention,
       now,
     );
-    for (const row of endedBefore.flatMap((moment) => this.#countByReason.all(...moment, now))) {
+    for (const row of endedBefore.flatMap((moment) => countByReason.all(...moment, now))) {
       pruned.delete(countedOf(row), false, Number(row["number"]));
     }
     const { announced, parked } = retentionClass;
-    for (const row of this.#countByReason.all(announced, parkedBefore, announcedBefore)) {
+    for (const row of countByReason.all(announced, parkedBefore, announcedBefore)) {
       pruned.delete(countedOf(row), true, Number(row["number"]));
     }
-    for (const row of this.#countByReason.all(parked, announceBefore, now)) {
+    for (const row of countByReason.all(parked, announceBefore, now)) {
       pruned.announce(countedOf(row), Number(row["number"]));
     }
     return pruned;
@@ -132,16 +121,19 @@ export class Maintenance {
       this.#boundRejected();
     }
     if (stored !== retentionClass.unsignedHandled && stored !== retentionClass.unsignedDead) return;
-    for (const row of this.#beyond.all(stored, maxUnsigned)) this.#deliveries.remove(row);
+    const beyond = this.#deliveries.tables.statement(
+      `${ended} = ? ORDER BY changed_at DESC LIMIT ${rowsPerStep} OFFSET ?`,
+    );
+    for (const row of beyond.all(stored, maxUnsigned)) this.#deliveries.remove(row);
   }
 
   #boundRejected(): void {
-    const { rejected } = countsByState(
-      sumOfCounts(this.#deliveries.tables.counters.counts.values()),
-    );
+    const { counters, statement } = this.#deliveries.tables;
+    const { rejected } = countsByState(sumOfCounts(counters.counts.values()));
     if (rejected <= maxRejected) return;
     const limit = Math.min(rejected - maxRejected, rowsPerStep);
-    for (const row of this.#over.all(retentionClass.rejected, Number.MAX_SAFE_INTEGER, limit)) {
+    const oldest = statement(overBefore);
+    for (const row of oldest.all(retentionClass.rejected, Number.MAX_SAFE_INTEGER, limit)) {
       this.#deliveries.remove(row);
     }
   }
@@ -177,11 +169,16 @@ export class Maintenance {
   }
 
   #leasedTo(workerId: number): Row[] {
-    const leased = [queues.verify.leased, queues.handle.leased];
-    return this.#deliveries.tables.receivers
+    const { receivers, statement } = this.#deliveries.tables;
+    const leased = statement(
+      "SELECT * FROM delivery WHERE receiver = ? AND queue = ? AND rank = ?",
+    );
+    return receivers
       .select(undefined)
       .flatMap((receiver) =>
-        leased.flatMap((queue) => this.#leased.all(receiver, queue, workerId)),
+        [queues.verify.leased, queues.handle.leased].flatMap((queue) =>
+          leased.all(receiver, queue, workerId),
+        ),
       );
   }
 
