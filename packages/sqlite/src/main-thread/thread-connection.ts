@@ -111,9 +111,9 @@ export class ThreadConnection {
   }
 
   /** Makes a call. Rejects with the error of the thread. */
-  async call(call: ThreadCall): Promise<unknown> {
+  async call<Answer>(call: ThreadCall): Promise<Answer> {
     this.#message.call(call);
-    return this.#promise(this.#calling, null);
+    return this.#promise(this.#calling, null) as Promise<Answer>;
   }
 
   /** Whether leases are still held; asks the thread if this process may have been blocked. */

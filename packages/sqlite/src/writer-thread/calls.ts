@@ -83,7 +83,7 @@ export class Calls {
       case "keepTime":
         return this.#lived.keep(call.mark);
       case "requests":
-        return this.#requests.answer(call.call);
+        return this.#requests.answer(call);
       case "health":
         return this.#probe();
       case "close":
