@@ -57,14 +57,14 @@ const zeroCountsByKind: CountsByKind = new Array<number>(
   firstParked + parkedKinds.length * parkedReasons.length,
 ).fill(0);
 
-/** The counts under a key, which are added if needed. */
-export function countsIn<Key>(map: Map<Key, number[]>, key: Key): number[] {
-  let counts = map.get(key);
+/** Adds to the count of a kind under a key. */
+export function countIn<Key>(all: Map<Key, number[]>, key: Key, kind: number, by: number): void {
+  let counts = all.get(key);
   if (counts === undefined) {
     counts = [...zeroCountsByKind];
-    map.set(key, counts);
+    all.set(key, counts);
   }
-  return counts;
+  counts[kind] = (counts[kind] ?? 0) + by;
 }
 
 /** The parts of a delivery that decide its kind. */

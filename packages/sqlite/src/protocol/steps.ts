@@ -1,4 +1,4 @@
-import type { ActStep, Pruned } from "@reporthook/core";
+import type { ActStep, InboxNotice, Pruned } from "@reporthook/core";
 import type { SomeOfGroup } from "@reporthook/core/store";
 
 /** The result of one step of pruning. */
@@ -47,12 +47,7 @@ export interface StepOfErase extends CallStep<ErasePosition> {
 }
 
 /** Leases that were taken over from another process. */
-export interface Takeover {
-  /** Its number and its host. */
-  readonly process: string;
-  readonly deliveries: number;
-  readonly silentMs: number;
-}
+export type Takeover = Omit<Extract<InboxNotice, { readonly what: "took_over" }>, "what">;
 
 /** Texts to keep, by key; null deletes one. */
 export type KeptNotes = Readonly<Record<string, string | null>>;

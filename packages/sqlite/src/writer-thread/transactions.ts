@@ -1,5 +1,6 @@
 import { rollBack, type Statement } from "../database/driver.ts";
 import type { FileGuard } from "../database/file-guard.ts";
+import type { Consumers } from "./claim/consumers.ts";
 import { type Leases, noLeases } from "./claim/leases.ts";
 import type { Deliveries } from "./deliveries.ts";
 
@@ -8,16 +9,15 @@ export class Transactions {
   readonly #file: FileGuard;
   readonly #deliveries: Deliveries;
   readonly #leases: Leases;
-  /** Called when other processes have changed the file. */
-  readonly #onForeign: () => void;
+  readonly #consumers: Consumers;
   readonly #version: Statement;
   #seenVersion: number;
 
-  constructor(deliveries: Deliveries, leases: Leases, file: FileGuard, onForeign: () => void) {
+  constructor(deliveries: Deliveries, leases: Leases, file: FileGuard, consumers: Consumers) {
     this.#deliveries = deliveries;
     this.#leases = leases;
     this.#file = file;
-    this.#onForeign = onForeign;
+    this.#consumers = consumers;
     this.#version = deliveries.tables.database.prepare("PRAGMA data_version");
     this.#seenVersion = this.#currentVersion();
     // Again: others may have committed since it was read.
@@ -79,7 +79,7 @@ export class Transactions {
     this.#reload();
     this.#deliveries.tables.window.catchUp();
     this.#seenVersion = version;
-    this.#onForeign();
+    this.#consumers.invalidate();
   }
 
   #reload(): void {

@@ -2,7 +2,6 @@ import type { Parked, Pruned, ReasonCode, State } from "@reporthook/core";
 import {
   applyOutcome,
   dayMs,
-  type LivedMoment,
   maxUnsigned,
   noticeMsOf,
   PruneCount,
@@ -16,6 +15,7 @@ import { queues } from "../../protocol/position.ts";
 import { type Reply, rowsPerStep } from "../../protocol/protocol.ts";
 import { retentionClass } from "../../protocol/row.ts";
 import type { PruneStep } from "../../protocol/steps.ts";
+import type { Consumers } from "../claim/consumers.ts";
 import type { Deliveries } from "../deliveries.ts";
 import type { RequestTable } from "../request-table.ts";
 import { RejectedBound } from "./rejected.ts";
@@ -50,17 +50,14 @@ export class Maintenance {
     const { statement } = this.#deliveries.tables;
     const retention = this.retention.read();
     const pruned = new PruneCount(retention);
-    const { endedBefore, parkedBefore, announceBefore, announcedBefore } = momentsOf(
-      retention,
-      now,
-    );
+    const moments = momentsOf(retention, now);
     let left = rowsPerStep;
     const each = (rows: readonly Row[], change: (row: Row) => void): void => {
       for (const row of rows) change(row);
       left -= rows.length;
     };
     const over = statement(overBefore);
-    for (const [stored, before] of endedBefore) {
+    for (const [stored, before] of moments.endedBefore) {
       each(over.all(stored, before, left), (row) => {
         const keepsKey = stored === retentionClass.handled && isOfToday(row, now);
         this.#deliveries.remove(row, keepsKey);
@@ -70,14 +67,14 @@ export class Maintenance {
     const overAnnounced = statement(
       `${ended} = ${retentionClass.announced} AND changed_at < ? AND announced_at <= ? ORDER BY changed_at LIMIT ?`,
     );
-    each(overAnnounced.all(parkedBefore, announcedBefore, left), (row) => {
+    each(overAnnounced.all(moments.parkedBefore, moments.announcedBefore, left), (row) => {
       this.#deliveries.remove(row);
       pruned.delete(countedOf(row), true);
     });
     const announce = statement(
       `UPDATE delivery SET kept_as = ${retentionClass.announced}, announced_at = ? WHERE seq = ?`,
     );
-    each(over.all(retentionClass.parked, announceBefore, left), (row) => {
+    each(over.all(retentionClass.parked, moments.announceBefore, left), (row) => {
       announce.run(now, Number(row["seq"]));
       pruned.announce(countedOf(row));
     });
@@ -97,18 +94,15 @@ export class Maintenance {
     );
     const retention = this.retention.read();
     const pruned = new PruneCount(retention);
-    const { endedBefore, parkedBefore, announceBefore, announcedBefore } = momentsOf(
-      retention,
-      now,
-    );
-    for (const row of endedBefore.flatMap((moment) => countByReason.all(...moment, now))) {
+    const moments = momentsOf(retention, now);
+    for (const row of moments.endedBefore.flatMap((moment) => countByReason.all(...moment, now))) {
       pruned.delete(countedOf(row), false, Number(row["number"]));
     }
     const { announced, parked } = retentionClass;
-    for (const row of countByReason.all(announced, parkedBefore, announcedBefore)) {
+    for (const row of countByReason.all(announced, moments.parkedBefore, moments.announcedBefore)) {
       pruned.delete(countedOf(row), true, Number(row["number"]));
     }
-    for (const row of countByReason.all(parked, announceBefore, now)) {
+    for (const row of countByReason.all(parked, moments.announceBefore, now)) {
       pruned.announce(countedOf(row), Number(row["number"]));
     }
     return pruned;
@@ -141,11 +135,11 @@ export class Maintenance {
   /** Requeues the deliveries of a dead worker; returns how many, and those that are parked instead. */
   rescue(
     workerId: number,
-    momentOf: (receiver: string) => LivedMoment,
+    consumers: Consumers,
   ): { readonly deliveries: number; readonly poisoned: Reply["poisoned"] } {
     const rows = this.#leasedTo(workerId);
     const poisoned = rows.flatMap((row) => {
-      const moment = momentOf(this.#receiverOf(row));
+      const moment = consumers.momentOf(this.#receiverOf(row));
       const { now } = moment;
       const starts = Number(row["starts"]);
       const isPoison = starts >= maxStarts;
@@ -160,9 +154,9 @@ export class Maintenance {
   }
 
   /** Requeues the deliveries of a worker that ends regularly, as if their work had not begun. */
-  requeue(workerId: number, momentOf: (receiver: string) => LivedMoment): void {
+  requeue(workerId: number, consumers: Consumers): void {
     for (const row of this.#leasedTo(workerId)) {
-      const { now } = momentOf(this.#receiverOf(row));
+      const { now } = consumers.momentOf(this.#receiverOf(row));
       this.#deliveries.edit(row, now, () => {});
       this.#deliveries.forgetStarts(row);
     }

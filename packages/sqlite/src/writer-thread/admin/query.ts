@@ -72,9 +72,10 @@ export class Query {
     const asked: InboxQuery = { ...(id === undefined ? query : { idPrefix: id }), after };
     const rows = this.#deliveries.tables.receivers.select(receiver).flatMap((number) =>
       statesOf(query).flatMap((state) => {
-        const ranges = rangesOf({ ...asked, state });
         const ofState = { ...asked, state };
-        return ranges.flatMap((one) => this.#rows(number, one, ofState, rowsPerStep, acted));
+        return rangesOf(ofState).flatMap((one) =>
+          this.#rows(number, one, ofState, rowsPerStep, acted),
+        );
       }),
     );
     rows.sort((one, other) => (String(one["id"]) < String(other["id"]) ? -1 : 1));
