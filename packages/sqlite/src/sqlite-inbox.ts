@@ -28,7 +28,7 @@ import type {
   SummaryQuery,
   TimeMark,
 } from "@reporthook/core";
-import { describe, ErrorGroups, PruneCount } from "@reporthook/core/store";
+import { describe, ErrorGroups, PruneCount, type SomeOfGroup } from "@reporthook/core/store";
 import { copyDatabase } from "./database/backup.ts";
 import { loadFound } from "./database/driver.ts";
 import { type SqliteInboxOptions, storeOptionsOf } from "./main-thread/options.ts";
@@ -42,9 +42,6 @@ import type {
   ErrorsPosition,
   KeptNotes,
   PruneStep,
-  StepOfAct,
-  StepOfErase,
-  StepOfErrors,
 } from "./protocol/steps.ts";
 
 /**
@@ -143,12 +140,12 @@ class SqliteInbox implements Inbox {
 
   act(given: ActQuery): AsyncGenerator<ActStep> {
     const query = { ...given, now: this.#client.shown.after(given.now) };
-    return this.#steps<ActPosition, StepOfAct>((from) => ({ ask: "act", query, from }));
+    return this.#steps<ActStep, ActPosition>((from) => ({ ask: "act", query, from }));
   }
 
   async errors(query: ErrorsQuery = {}): Promise<ErrorGroup[]> {
     const all = new ErrorGroups();
-    const steps = this.#steps<ErrorsPosition, StepOfErrors>((from) => ({
+    const steps = this.#steps<{ groups: SomeOfGroup[] }, ErrorsPosition>((from) => ({
       ask: "errors",
       query,
       from,
@@ -162,7 +159,7 @@ class SqliteInbox implements Inbox {
 
   async erase(given: EraseQuery): Promise<number> {
     const query = { ...given, now: this.#client.shown.after(given.now) };
-    const steps = this.#steps<ErasePosition, StepOfErase>((from) => ({
+    const steps = this.#steps<{ count: number }, ErasePosition>((from) => ({
       ask: "erase",
       query,
       from,
@@ -210,14 +207,14 @@ class SqliteInbox implements Inbox {
   }
 
   /** The steps of a call, each from where the last one ended. */
-  async *#steps<Position, Result extends CallStep<Position>>(
+  async *#steps<Result, Position>(
     callFrom: (from: Position | null) => ThreadCall,
-  ): AsyncGenerator<Result> {
+  ): AsyncGenerator<CallStep<Result, Position>> {
     // A connection that is closed meanwhile is not opened again for the rest.
     const connection = this.#client.connect();
     let from: Position | null = null;
     do {
-      const step: Result = await connection.call(callFrom(from));
+      const step: CallStep<Result, Position> = await connection.call(callFrom(from));
       yield step;
       from = step.next;
     } while (from !== null);

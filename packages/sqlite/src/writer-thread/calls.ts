@@ -1,12 +1,11 @@
 import { ReporthookError } from "@reporthook/core";
 import type { CallResult, ThreadCall } from "../protocol/protocol.ts";
-import { actStep } from "./admin/acts.ts";
+import { actStep, listActs } from "./admin/acts.ts";
 import { eraseStep } from "./admin/erase.ts";
 import { errorStep } from "./admin/error-steps.ts";
 import { storedFacts } from "./admin/facts.ts";
 import type { Maintenance } from "./admin/maintenance.ts";
 import { Query } from "./admin/query.ts";
-import { listActs } from "./admin/stored-acts.ts";
 import type { Consumers } from "./claim/consumers.ts";
 import type { Deliveries } from "./deliveries.ts";
 import { failureOf } from "./failures.ts";

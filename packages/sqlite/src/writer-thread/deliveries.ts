@@ -1,4 +1,4 @@
-import type { ReasonCode, Stage, State } from "@reporthook/core";
+import type { Stage } from "@reporthook/core";
 import { type StoredDelivery, states } from "@reporthook/core/store";
 import type { Database, Row, Statement } from "../database/driver.ts";
 import {
@@ -16,7 +16,9 @@ import {
   changesOf,
   dropsBody,
   leasedTo,
+  reasonOf,
   retentionClass,
+  stateOf,
   storedDeliveryOf,
 } from "../protocol/row.ts";
 import { ChangeWriter } from "./change-writer.ts";
@@ -185,11 +187,8 @@ export class Deliveries {
    */
   remove(row: Row, keepsKey = false): void {
     const seq = Number(row["seq"]);
-    const state = states[Number(row["state"])] as State;
     this.tables.statement(keepsKey ? clearing : "DELETE FROM delivery WHERE seq = ?").run(seq);
-    const { reason: code = null } = row;
-    const reason = code === null ? null : { code: code as ReasonCode, message: "" };
-    const rest = { state, reason, lastTurnAt: null, attempts: 0 };
+    const rest = { state: stateOf(row), reason: reasonOf(row), lastTurnAt: null, attempts: 0 };
     const kind = kindOf({ ...(row as unknown as Countable), ...rest });
     this.tables.counters.add(Number(row["receiver"]), kind, -1);
   }

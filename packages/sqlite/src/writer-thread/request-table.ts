@@ -1,7 +1,7 @@
 import type { RequestQuery, RequestStore, StoredRequest } from "@reporthook/core";
 import { type Retention, requestStates, unsettledKeptMs } from "@reporthook/core/store";
 import type { Row, Value } from "../database/driver.ts";
-import { overdueKind, requestKinds } from "../protocol/counts.ts";
+import { requestKinds } from "../protocol/counts.ts";
 import type { RequestCall } from "../protocol/protocol.ts";
 import type { Tables } from "./deliveries.ts";
 
@@ -121,8 +121,8 @@ export class RequestTable implements Called {
 
   #count(receiver: number, { state, isTold, settledAt }: StoredRequest, by: 1 | -1): void {
     const { counters } = this.#tables;
-    counters.add(receiver, requestKinds[requestStates.indexOf(state)] ?? 0, by);
-    if (isTold && settledAt === null) counters.add(receiver, overdueKind, by);
+    counters.add(receiver, requestKinds[state], by);
+    if (isTold && settledAt === null) counters.add(receiver, requestKinds.overdue, by);
   }
 
   #requestOf(row: Row): StoredRequest {

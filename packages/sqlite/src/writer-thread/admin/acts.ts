@@ -1,12 +1,18 @@
-import type { ActQuery } from "@reporthook/core";
-import { ActCount, changeFor, selectorOf } from "@reporthook/core/store";
-import type { Row } from "../../database/driver.ts";
+import type { ActQuery, ActStep, ActsQuery, LoggedAct } from "@reporthook/core";
+import {
+  ActCount,
+  changeFor,
+  loggedActOf,
+  maxActs,
+  selectionFrom,
+  selectorOf,
+} from "@reporthook/core/store";
+import type { Row, Statement } from "../../database/driver.ts";
 import { isLeased } from "../../protocol/position.ts";
 import { rowsPerStep } from "../../protocol/protocol.ts";
-import type { ActPosition, StepOfAct } from "../../protocol/steps.ts";
-import type { Deliveries } from "../deliveries.ts";
+import type { ActPosition, CallStep } from "../../protocol/steps.ts";
+import type { Deliveries, Tables } from "../deliveries.ts";
 import type { Query } from "./query.ts";
-import { logAct } from "./stored-acts.ts";
 
 /** One step of an act, from a position on, null at first. It acts on each entry once, even if that is parked again meanwhile. */
 export function actStep(
@@ -14,7 +20,7 @@ export function actStep(
   query: Query,
   asked: ActQuery,
   from: ActPosition | null,
-): StepOfAct {
+): CallStep<ActStep, ActPosition> {
   const { id, number } = from ?? { id: "", number: null };
   const isDry = asked.dryRun === true;
   const rows = query.candidates(asked, id);
@@ -39,4 +45,52 @@ function act(deliveries: Deliveries, asked: ActQuery, row: Row): void {
   }
   deliveries.edit(row, asked.now, (stored) => changeFor(asked, stored));
   if (asked.act === "release") deliveries.forgetStarts(row);
+}
+
+/** Logs a step of an act that changed so many deliveries; returns the number of the act, which the next step gives again. */
+export function logAct(
+  { statement, receivers }: Tables,
+  query: Parameters<typeof loggedActOf>[0],
+  count: number,
+  number: number | null,
+): number | null {
+  if (count === 0) return number;
+  if (number !== null) {
+    statement("UPDATE act SET count = count + ? WHERE number = ?").run(count, number);
+    return number;
+  }
+  const { at, by, act, selection } = loggedActOf(query, count);
+  const { receiver } = query;
+  const of = receiver === undefined ? null : receivers.idOf(receiver);
+  const last = statement("SELECT max(number) AS number FROM act").get()?.["number"];
+  const added = Number(last ?? 0) + 1;
+  statement(
+    "INSERT INTO act (number, receiver, at, act, by, selection, count) VALUES (?, ?, ?, ?, ?, ?, ?)",
+  ).run(added, of, at.getTime(), act, by, JSON.stringify(selection), count);
+  statement("DELETE FROM act WHERE number <= ?").run(added - maxActs);
+  return added;
+}
+
+/** The last acts, newest first. */
+export function listActs(
+  { statement, receivers }: Tables,
+  { receiver, limit = 100 }: ActsQuery,
+): LoggedAct[] {
+  const most = Math.min(limit, maxActs);
+  const select = (where: string): Statement =>
+    statement(
+      `SELECT at, act, by, selection, count FROM act ${where} ORDER BY number DESC LIMIT ?`,
+    );
+  const ofOne = "WHERE receiver IS NULL OR receiver = ?";
+  const rows =
+    receiver === undefined
+      ? select("").all(most)
+      : receivers.select(receiver).flatMap((of) => select(ofOne).all(of, most));
+  return rows.map(({ at, by, act, selection, count }) => ({
+    at: new Date(Number(at)),
+    by: by as string | null,
+    act: act as LoggedAct["act"],
+    selection: selectionFrom(String(selection)),
+    count: Number(count),
+  }));
 }

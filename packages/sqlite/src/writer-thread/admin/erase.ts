@@ -8,9 +8,9 @@ import {
   states,
 } from "@reporthook/core/store";
 import type { Row, Value } from "../../database/driver.ts";
-import type { ErasePosition, StepOfErase } from "../../protocol/steps.ts";
+import type { CallStep, ErasePosition } from "../../protocol/steps.ts";
 import type { Deliveries, Tables } from "../deliveries.ts";
-import { logAct } from "./stored-acts.ts";
+import { logAct } from "./acts.ts";
 
 /** Their bodies are read. */
 const rowsPerEraseStep = 50;
@@ -31,7 +31,7 @@ export function eraseStep(
   deliveries: Deliveries,
   query: EraseQuery,
   from: ErasePosition | null,
-): StepOfErase {
+): CallStep<{ readonly count: number }, ErasePosition> {
   const { tables } = deliveries;
   const { reportId, now, dryRun = false } = query;
   const ranges = rangesOf(query, tables.receivers.select(query.receiver));

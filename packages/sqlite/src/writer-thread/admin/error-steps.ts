@@ -1,6 +1,7 @@
-import type { ErrorsQuery, ReasonCode, State } from "@reporthook/core";
-import { isChosen, type SomeOfGroup, states, timeOf } from "@reporthook/core/store";
-import type { ErrorsPosition, StepOfErrors } from "../../protocol/steps.ts";
+import type { ErrorsQuery } from "@reporthook/core";
+import { isChosen, type SomeOfGroup, timeOf } from "@reporthook/core/store";
+import { reasonOf, stateOf } from "../../protocol/row.ts";
+import type { CallStep, ErrorsPosition } from "../../protocol/steps.ts";
 import type { Tables } from "../deliveries.ts";
 
 /** Few enough for some milliseconds: the thread stores between two steps. */
@@ -11,7 +12,7 @@ export function errorStep(
   { statement, receivers }: Tables,
   { receiver, state = "parked" }: ErrorsQuery,
   from: ErrorsPosition | null,
-): StepOfErrors {
+): CallStep<{ readonly groups: SomeOfGroup[] }, ErrorsPosition> {
   const selected = receivers.select(receiver).sort((one, other) => one - other);
   const of = from?.receiver ?? selected[0];
   if (of === undefined) return { groups: [], next: null };
@@ -32,14 +33,14 @@ export function errorStep(
     const error = String(row["error"]);
     const newest = String(row["newest"]);
     const count = Number(row["number"]);
-    const found = states[Number(row["state"])] as State;
+    const found = stateOf(row);
     looked += count;
     if (error > last.error || newest > last.id) last = { receiver: of, error, id: newest };
     if (!isChosen(found, state)) continue;
     const text = textOf.get(of, error, newest)?.["last_error"];
     groups.push({
       error,
-      reason: (row["reason"] as ReasonCode | null) ?? found,
+      reason: reasonOf(row)?.code ?? found,
       count,
       oldest: timeOf(String(row["oldest"])),
       newest: timeOf(newest),

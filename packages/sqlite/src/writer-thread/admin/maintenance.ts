@@ -1,4 +1,4 @@
-import type { Parked, Pruned, ReasonCode, State } from "@reporthook/core";
+import type { Parked, Pruned } from "@reporthook/core";
 import {
   applyOutcome,
   dayMs,
@@ -7,13 +7,12 @@ import {
   PruneCount,
   park,
   type Retention,
-  states,
 } from "@reporthook/core/store";
 import type { Row, Value } from "../../database/driver.ts";
 import { countsByState, sumOfCounts } from "../../protocol/counts.ts";
 import { queues } from "../../protocol/position.ts";
 import { type Reply, rowsPerStep } from "../../protocol/protocol.ts";
-import { retentionClass } from "../../protocol/row.ts";
+import { reasonOf, retentionClass, stateOf } from "../../protocol/row.ts";
 import type { PruneStep } from "../../protocol/steps.ts";
 import type { Consumers } from "../claim/consumers.ts";
 import type { Deliveries } from "../deliveries.ts";
@@ -210,11 +209,8 @@ function isOfToday({ arrived_at }: Row, now: number): boolean {
 }
 
 /** The parts of a row by which it is counted. */
-function countedOf({ state, reason = null }: Row): Parameters<PruneCount["announce"]>[0] {
-  return {
-    state: states[Number(state)] as State,
-    reason: reason === null ? null : { code: reason as ReasonCode },
-  };
+function countedOf(row: Row): Parameters<PruneCount["announce"]>[0] {
+  return { state: stateOf(row), reason: reasonOf(row) };
 }
 
 function poison(starts: number): Parked {
