@@ -99,7 +99,6 @@ export class ThreadConnection {
     return this.#promise(this.#adding, adding);
   }
 
-  /** Records a completion and resolves it with the result. */
   complete(recording: Recording): void {
     if (this.#over) {
       recording.reject(this.#whyOver());

@@ -1,4 +1,4 @@
-import { rollBack, type Statement } from "../database/driver.ts";
+import { rollBack } from "../database/driver.ts";
 import type { FileGuard } from "../database/file-guard.ts";
 import type { Consumers } from "./claim/consumers.ts";
 import { type Leases, noLeases } from "./claim/leases.ts";
@@ -10,7 +10,6 @@ export class Transactions {
   readonly #deliveries: Deliveries;
   readonly #leases: Leases;
   readonly #consumers: Consumers;
-  readonly #version: Statement;
   #seenVersion: number;
 
   constructor(deliveries: Deliveries, leases: Leases, file: FileGuard, consumers: Consumers) {
@@ -18,7 +17,6 @@ export class Transactions {
     this.#leases = leases;
     this.#file = file;
     this.#consumers = consumers;
-    this.#version = deliveries.tables.database.prepare("PRAGMA data_version");
     this.#seenVersion = this.#currentVersion();
     // Again: others may have committed since it was read.
     this.#reload();
@@ -91,6 +89,7 @@ export class Transactions {
   }
 
   #currentVersion(): number {
-    return Number(this.#version.get()?.["data_version"]);
+    const { statement } = this.#deliveries.tables;
+    return Number(statement("PRAGMA data_version").get()?.["data_version"]);
   }
 }
