@@ -1,41 +1,42 @@
 import { ReporthookError } from "@reporthook/core";
+import type { Retention } from "@reporthook/core/store";
 import type { CallResult, ThreadCall } from "../protocol/protocol.ts";
 import { actStep, listActs } from "./admin/acts.ts";
 import { eraseStep } from "./admin/erase.ts";
 import { errorStep } from "./admin/error-steps.ts";
 import { storedFacts } from "./admin/facts.ts";
-import type { Maintenance } from "./admin/maintenance.ts";
+import { foreseePruning, pruneStep } from "./admin/prune.ts";
 import { Query } from "./admin/query.ts";
+import { StoredRetention } from "./admin/stored-retention.ts";
 import type { Consumers } from "./claim/consumers.ts";
 import type { Deliveries } from "./deliveries.ts";
 import { failureOf } from "./failures.ts";
 import { Lived } from "./lived.ts";
 import { findNotes, keepNotes } from "./notes.ts";
-import type { RequestTable } from "./request-table.ts";
+import { RequestTable } from "./request-table.ts";
 
 /** Carries out calls, each by the part of the writer that it is for. */
 export class Calls {
   readonly #deliveries: Deliveries;
-  readonly #maintenance: Maintenance;
-  readonly #requests: RequestTable;
   readonly #consumers: Consumers;
   readonly #probe: () => void;
+  readonly #requests: RequestTable;
+  readonly #retention: StoredRetention;
   readonly #lived: Lived;
   readonly #query: Query;
 
-  /** `probe` checks that the file can be written. */
+  /** `retention` is written into the file; null keeps to the one that is there. `probe` checks that the file can be written. */
   constructor(
     deliveries: Deliveries,
-    maintenance: Maintenance,
-    requests: RequestTable,
     consumers: Consumers,
+    retention: Retention | null,
     probe: () => void,
   ) {
     this.#deliveries = deliveries;
-    this.#maintenance = maintenance;
-    this.#requests = requests;
     this.#consumers = consumers;
     this.#probe = probe;
+    this.#requests = new RequestTable(deliveries.tables);
+    this.#retention = new StoredRetention(deliveries.tables.database, retention);
     this.#lived = new Lived(deliveries.tables.database);
     this.#query = new Query(deliveries, this.#lived);
   }
@@ -60,7 +61,7 @@ export class Calls {
       case "summary":
         return this.#query.summary(call.query);
       case "facts":
-        return storedFacts(tables, this.#maintenance.retention, call.receiver);
+        return storedFacts(tables, this.#retention, call.receiver);
       case "notes":
         return findNotes(tables, call.receiver, call.prefix);
       case "keepNotes":
@@ -76,9 +77,9 @@ export class Calls {
         this.#consumers.invalidate();
         return eraseStep(this.#deliveries, call.query, call.from);
       case "prune":
-        return this.#maintenance.prune(call.now);
+        return pruneStep(this.#deliveries, this.#requests, this.#retention.read(), call.now);
       case "foresee":
-        return this.#maintenance.foresee(call.now);
+        return foreseePruning(tables, this.#retention.read(), call.now);
       case "keepTime":
         return this.#lived.keep(call.mark);
       case "requests":

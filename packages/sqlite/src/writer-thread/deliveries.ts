@@ -54,6 +54,9 @@ const insertOf = (rows: string): string => `
     0, ifnull(worker, arrived_at), worker IS NOT NULL
   FROM own CROSS JOIN shared`;
 
+/** The columns that {@link Deliveries.remove} needs. */
+export const removedColumns = "seq, receiver, state, verification, reason, context";
+
 /** Leaves of a handled delivery what its key needs. */
 const clearing = `
   UPDATE delivery SET state = ${states.length}, kept_as = ${retentionClass.keyOnly},
@@ -181,10 +184,7 @@ export class Deliveries {
     this.tables.statement("UPDATE delivery SET starts = 0 WHERE seq = ?").run(seq);
   }
 
-  /**
-   * Deletes a delivery, so that a copy of it is new; all but its key, if told so. Of its row, the columns seq, receiver, state,
-   * verification, reason and context are needed.
-   */
+  /** Deletes the delivery of a row with {@link removedColumns}, so that a copy of it is new; all but its key, if told so. */
   remove(row: Row, keepsKey = false): void {
     const seq = Number(row["seq"]);
     this.tables.statement(keepsKey ? clearing : "DELETE FROM delivery WHERE seq = ?").run(seq);

@@ -25,7 +25,6 @@ import { Queue } from "./claim/queue.ts";
 import { nothingRescued, rescue } from "./claim/rescue.ts";
 import { Deliveries } from "./deliveries.ts";
 import { assertRoom, failureOf, failureOfAll } from "./failures.ts";
-import { RequestTable } from "./request-table.ts";
 import { Transactions } from "./transactions.ts";
 
 const newlyQueued: Queued = { stage: "verify", dueAt: null };
@@ -67,15 +66,14 @@ export class Writer {
     this.#leases = new Leases(database, this.#pulse, monotonic);
     const { tables } = this.#deliveries;
     this.#claimer = new Claimer(new Queue(database), this.#leases, tables.receivers);
-    const requests = new RequestTable(tables);
-    this.#maintenance = new Maintenance(this.#deliveries, requests, migrate ? retention : null);
+    this.#maintenance = new Maintenance(this.#deliveries);
     const probe = (): void => {
       if (this.#failing) this.#leases.probe();
       // A tool writes nothing to find that out.
       else if (!migrate) assertRoom(path);
     };
     const { consumers } = this.#claimer;
-    this.#calls = new Calls(this.#deliveries, this.#maintenance, requests, consumers, probe);
+    this.#calls = new Calls(this.#deliveries, consumers, migrate ? retention : null, probe);
     this.#transactions = new Transactions(this.#deliveries, this.#leases, file, consumers);
   }
 
