@@ -27,7 +27,8 @@ export function pruneStep(
   const over = statement(`${select} = ? AND changed_at < ? ORDER BY changed_at LIMIT ?`);
   for (const [stored, before] of moments.endedBefore) {
     each(over.all(stored, before, left), (row) => {
-      const keepsKey = stored === retentionClass.handled && isOfToday(row, now);
+      // Copies of it may still come, as duplicates.
+      const keepsKey = stored === retentionClass.handled && now - Number(row["arrived_at"]) < dayMs;
       deliveries.remove(row, keepsKey);
       pruned.delete(countedOf(row), false);
     });
@@ -96,11 +97,6 @@ function momentsOf(retention: Retention, now: number) {
     announceBefore: now - parkedMs + noticeMs,
     announcedBefore: now - noticeMs,
   };
-}
-
-/** Whether copies of a delivery may still be duplicates. */
-function isOfToday({ arrived_at }: Row, now: number): boolean {
-  return now - Number(arrived_at) < dayMs;
 }
 
 /** The parts of a row by which it is counted. */
