@@ -1,2 +1,3 @@
 export { type SqliteEngine, sqliteEngine } from "./database/engine.ts";
-export { type SqliteInboxOptions, sqliteInbox } from "./sqlite-inbox.ts";
+export type { SqliteInboxOptions } from "./main-thread/options.ts";
+export { sqliteInbox } from "./sqlite-inbox.ts";

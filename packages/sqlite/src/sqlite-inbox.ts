@@ -28,13 +28,13 @@ import type {
   SummaryQuery,
   TimeMark,
 } from "@reporthook/core";
-import { describe, ErrorGroups, PruneCount } from "@reporthook/core/store";
+import { describe, ErrorGroups, PruneCount, type SomeOfGroup } from "@reporthook/core/store";
 import { copyDatabase } from "./database/backup.ts";
 import { loadFound } from "./database/driver.ts";
 import { checkPath, type SqliteInboxOptions, storeOptionsOf } from "./main-thread/options.ts";
 import { ThreadClient } from "./main-thread/thread-client.ts";
 import { type CountsByKind, countsByState, requestCounts, sumOfCounts } from "./protocol/counts.ts";
-import type { RequestCall, StoreOptions, ThreadCall } from "./protocol/protocol.ts";
+import type { StoreOptions, ThreadCall } from "./protocol/protocol.ts";
 import type {
   ActPosition,
   CallStep,
@@ -42,12 +42,7 @@ import type {
   ErrorsPosition,
   KeptNotes,
   PruneStep,
-  StepOfAct,
-  StepOfErase,
-  StepOfErrors,
 } from "./protocol/steps.ts";
-
-export type { SqliteInboxOptions } from "./main-thread/options.ts";
 
 /**
  * An inbox in one SQLite file: acknowledged deliveries are on the disk. It writes in a separate thread, so that requests do not
@@ -72,11 +67,11 @@ class SqliteInbox implements Inbox {
   };
   readonly #store: StoreOptions;
   readonly requests: RequestStore = {
-    add: (...given) => this.#ask({ method: "add", given }),
-    get: (...given) => this.#ask({ method: "get", given }),
-    replace: (...given) => this.#ask({ method: "replace", given }),
-    list: (...given) => this.#ask({ method: "list", given }),
-    due: (...given) => this.#ask({ method: "due", given }),
+    add: (...given) => this.#ask({ ask: "requests", method: "add", given }),
+    get: (...given) => this.#ask({ ask: "requests", method: "get", given }),
+    replace: (...given) => this.#ask({ ask: "requests", method: "replace", given }),
+    list: (...given) => this.#ask({ ask: "requests", method: "list", given }),
+    due: (...given) => this.#ask({ ask: "requests", method: "due", given }),
     counts: async (receiver) => requestCounts(await this.#countsOf(receiver)),
   };
   readonly #client: ThreadClient;
@@ -105,17 +100,17 @@ class SqliteInbox implements Inbox {
   }
 
   async get(id: string, receiver?: string): Promise<EntryDetails | null> {
-    const found = await this.#client.connect().call({ ask: "get", id, receiver });
-    return this.#client.shown.show(found as EntryDetails | null);
+    const found = await this.#ask<EntryDetails | null>({ ask: "get", id, receiver });
+    return this.#client.shown.show(found);
   }
 
   async list(query: InboxQuery = {}): Promise<Entry[]> {
-    const found = (await this.#client.connect().call({ ask: "list", query })) as Entry[];
+    const found = await this.#ask<Entry[]>({ ask: "list", query });
     return found.map((entry) => this.#client.shown.show(entry));
   }
 
-  async summary(query: SummaryQuery): Promise<Summary> {
-    return (await this.#client.connect().call({ ask: "summary", query })) as Summary;
+  summary(query: SummaryQuery): Promise<Summary> {
+    return this.#ask({ ask: "summary", query });
   }
 
   async counts(receiver?: string): Promise<Counts> {
@@ -131,26 +126,26 @@ class SqliteInbox implements Inbox {
     return this.#client.backlog(receiver);
   }
 
-  async facts(receiver: string): Promise<Facts> {
-    return (await this.#client.connect().call({ ask: "facts", receiver })) as Facts;
+  facts(receiver: string): Promise<Facts> {
+    return this.#ask({ ask: "facts", receiver });
   }
 
-  async notes(receiver: string, prefix: string): Promise<Notes> {
-    return (await this.#client.connect().call({ ask: "notes", receiver, prefix })) as Notes;
+  notes(receiver: string, prefix: string): Promise<Notes> {
+    return this.#ask({ ask: "notes", receiver, prefix });
   }
 
-  async keepNotes(receiver: string, notes: KeptNotes): Promise<void> {
-    await this.#client.connect().call({ ask: "keepNotes", receiver, notes });
+  keepNotes(receiver: string, notes: KeptNotes): Promise<void> {
+    return this.#ask({ ask: "keepNotes", receiver, notes });
   }
 
   act(given: ActQuery): AsyncGenerator<ActStep> {
     const query = { ...given, now: this.#client.shown.after(given.now) };
-    return this.#steps<ActPosition, StepOfAct>((from) => ({ ask: "act", query, from }));
+    return this.#steps<ActStep, ActPosition>((from) => ({ ask: "act", query, from }));
   }
 
   async errors(query: ErrorsQuery = {}): Promise<ErrorGroup[]> {
     const all = new ErrorGroups();
-    const steps = this.#steps<ErrorsPosition, StepOfErrors>((from) => ({
+    const steps = this.#steps<{ groups: SomeOfGroup[] }, ErrorsPosition>((from) => ({
       ask: "errors",
       query,
       from,
@@ -164,7 +159,7 @@ class SqliteInbox implements Inbox {
 
   async erase(given: EraseQuery): Promise<number> {
     const query = { ...given, now: this.#client.shown.after(given.now) };
-    const steps = this.#steps<ErasePosition, StepOfErase>((from) => ({
+    const steps = this.#steps<{ count: number }, ErasePosition>((from) => ({
       ask: "erase",
       query,
       from,
@@ -179,29 +174,29 @@ class SqliteInbox implements Inbox {
     copyDatabase(loadFound(this.#store.driver), this.#store.path, file, overwrite);
   }
 
-  async acts(query: ActsQuery = {}): Promise<LoggedAct[]> {
-    return (await this.#client.connect().call({ ask: "acts", query })) as LoggedAct[];
+  acts(query: ActsQuery = {}): Promise<LoggedAct[]> {
+    return this.#ask({ ask: "acts", query });
   }
 
   async prune(date: Date, { dryRun = false }: { readonly dryRun?: boolean } = {}): Promise<Pruned> {
     const now = date.getTime();
     const connection = this.#client.connect();
-    if (dryRun) return (await connection.call({ ask: "foresee", now })) as Pruned;
+    if (dryRun) return connection.call({ ask: "foresee", now });
     const all = new PruneCount(this.#store.retention);
     for (;;) {
-      const { pruned, more } = (await connection.call({ ask: "prune", now })) as PruneStep;
+      const { pruned, more } = await connection.call<PruneStep>({ ask: "prune", now });
       all.addStep(pruned);
       if (!more) return all;
     }
   }
 
-  async keepTime(mark: TimeMark): Promise<TimeMark> {
-    return (await this.#client.connect().call({ ask: "keepTime", mark })) as TimeMark;
+  keepTime(mark: TimeMark): Promise<TimeMark> {
+    return this.#ask({ ask: "keepTime", mark });
   }
 
   async health(): Promise<InboxHealth> {
     try {
-      await this.#client.connect().call({ ask: "health" });
+      await this.#ask({ ask: "health" });
       return { ok: true };
     } catch (error) {
       return { ok: false, error: describe(error) };
@@ -213,26 +208,26 @@ class SqliteInbox implements Inbox {
   }
 
   /** The steps of a call, each from where the last one ended. */
-  async *#steps<Position, Result extends CallStep<Position>>(
+  async *#steps<Result, Position>(
     callFrom: (from: Position | null) => ThreadCall,
-  ): AsyncGenerator<Result> {
+  ): AsyncGenerator<CallStep<Result, Position>> {
     // A connection that is closed meanwhile is not opened again for the rest.
     const connection = this.#client.connect();
     let from: Position | null = null;
     do {
-      const step = (await connection.call(callFrom(from))) as Result;
+      const step: CallStep<Result, Position> = await connection.call(callFrom(from));
       yield step;
       from = step.next;
     } while (from !== null);
   }
 
-  async #ask<T>(call: RequestCall): Promise<T> {
-    return (await this.#client.connect().call({ ask: "requests", call })) as T;
+  async #ask<Answer>(call: ThreadCall): Promise<Answer> {
+    return this.#client.connect().call(call);
   }
 
   async #countsOf(receiver: string | undefined): Promise<CountsByKind | undefined> {
     // The answer includes changes of other processes.
-    await this.#client.connect().call({ ask: "counts" });
+    await this.#ask({ ask: "counts" });
     const { counts } = this.#client;
     return receiver === undefined ? sumOfCounts(counts.values()) : counts.get(receiver);
   }

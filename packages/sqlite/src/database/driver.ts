@@ -42,8 +42,6 @@ export function inboxFailed(message: string, cause?: unknown): ReporthookError {
   return new ReporthookError("inbox_failed", message, cause === undefined ? {} : { cause });
 }
 
-type Bound = string | number | bigint | null | Uint8Array;
-
 interface ForeignStatement {
   run(...values: unknown[]): { readonly changes: number | bigint };
   get(...values: unknown[]): unknown;
@@ -182,7 +180,7 @@ export function rollBack(database: Pick<Database, "exec">): void {
   }
 }
 
-function bind(value: Value): Bound {
+function bind(value: Value): Value | bigint {
   switch (typeof value) {
     case "number":
       // All drivers bind a number as REAL, which matters in a column without a type.

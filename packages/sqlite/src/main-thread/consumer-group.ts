@@ -60,14 +60,15 @@ export class ConsumerGroup {
     }
   }
 
-  /** Tells of an event between the processes. */
   notice(notice: InboxNotice): void {
     for (const { options } of this.#active()) options.onNotice?.(notice);
   }
 
   /** Another process has taken the leases; `isTold` if the reason is told otherwise. */
   loseLeases(isTold: boolean): void {
-    const error = new Error(leasesLost);
+    const error = new Error(
+      "Lease lost: this process missed its heartbeat, or its file was moved, and its deliveries are handed out again",
+    );
     for (const consumer of this.#consumers.values()) {
       if (consumer.running > 0 && !isTold) consumer.failed(error);
       consumer.loseLeases(error, false);
@@ -100,6 +101,3 @@ export class ConsumerGroup {
     return [...this.#consumers.values()].filter(({ stopped }) => !stopped);
   }
 }
-
-const leasesLost =
-  "Lease lost: this process missed its heartbeat, or its file was moved, and its deliveries are handed out again";

@@ -1,5 +1,5 @@
 import { ReporthookError } from "@reporthook/core";
-import { type CountsByKind, countsIn } from "../protocol/counts.ts";
+import { type CountsByKind, countIn } from "../protocol/counts.ts";
 
 const maxDeliveries = 10_000;
 const maxBytes = 64 * 1_024 * 1_024;
@@ -42,8 +42,7 @@ export class Pending {
   }
 
   #change({ receiver, kind, bytes }: PendingDelivery, by: 1 | -1): void {
-    const counts = countsIn(this.#counts, receiver);
-    counts[kind] = (counts[kind] ?? 0) + by;
+    countIn(this.#counts, receiver, kind, by);
     this.#deliveries += by;
     this.#bytes += by * bytes;
   }

@@ -1,14 +1,12 @@
 import { clearTimeout, setTimeout } from "node:timers";
 import type { Clock } from "@reporthook/core";
 import { Pace, type StoredDelivery, setUnrefTimeout } from "@reporthook/core/store";
+import type { Claimed } from "../protocol/protocol.ts";
 
 /** A delivery in memory that is leased to a consumer of this process. */
-export interface Leased {
-  readonly seq: number;
+export interface Leased extends Pick<Claimed, "seq" | "isFirstStart"> {
   readonly workerId: number;
   readonly stored: StoredDelivery;
-  /** Whether no process has ended since work on it began for the first time. */
-  readonly isFirstStart: boolean;
 }
 
 interface Waiting {
@@ -58,7 +56,6 @@ export class PrefetchBuffer {
     );
   }
 
-  /** Notes the duration of one job. */
   noteDuration(ms: number): void {
     this.#pace.note(ms);
   }
@@ -69,7 +66,6 @@ export class PrefetchBuffer {
     this.#watch();
   }
 
-  /** Takes the first one out. */
   shift(): Leased | undefined {
     const leased = this.#waiting.shift()?.leased;
     if (leased !== undefined) this.#bytes -= bytesOf(leased);

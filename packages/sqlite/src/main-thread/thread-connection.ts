@@ -99,7 +99,6 @@ export class ThreadConnection {
     return this.#promise(this.#adding, adding);
   }
 
-  /** Records a completion and resolves it with the result. */
   complete(recording: Recording): void {
     if (this.#over) {
       recording.reject(this.#whyOver());
@@ -111,9 +110,9 @@ export class ThreadConnection {
   }
 
   /** Makes a call. Rejects with the error of the thread. */
-  async call(call: ThreadCall): Promise<unknown> {
+  async call<Answer>(call: ThreadCall): Promise<Answer> {
     this.#message.call(call);
-    return this.#promise(this.#calling, null);
+    return this.#promise(this.#calling, null) as Promise<Answer>;
   }
 
   /** Whether leases are still held; asks the thread if this process may have been blocked. */

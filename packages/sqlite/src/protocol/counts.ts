@@ -10,14 +10,17 @@ import {
   isFailing,
   parkedReasons,
   type StoredDelivery,
-  states,
   withoutToken,
 } from "@reporthook/core/store";
 
-/** The counted kinds of deliveries: the six states, and subsets with separate counts. */
+/** The counted kinds of deliveries: the six states, and subsets with separate counts. A part of the file's format. */
 const kinds = {
-  received: states.indexOf("received"),
-  verified: states.indexOf("verified"),
+  received: 0,
+  verified: 1,
+  handled: 2,
+  held: 3,
+  rejected: 4,
+  dead: 5,
   deprioritized: 6,
   unsignedVerified: 7,
   unsignedHeld: 8,
@@ -29,11 +32,11 @@ const kinds = {
 
 /** The first kind of those that are parked: each reason has one for each of these. */
 const firstParked = 20;
-const parkedKinds = [
-  states.indexOf("held"),
+const parkedKinds: readonly number[] = [
+  kinds.held,
   kinds.unsignedHeld,
   kinds.withoutTokenHeld,
-  states.indexOf("dead"),
+  kinds.dead,
 ];
 
 /** The kind of all deliveries ever stored: its sum over all receivers is the last number. */
@@ -41,10 +44,14 @@ export const everKind = 9;
 /** The id of the receiver with which they are counted, whosever they are: the first in the file. */
 export const everReceiver = 1;
 
-/** The kinds of requests, in the order of their states. */
-export const requestKinds: readonly number[] = [12, 13, 14, 15];
-/** The kind of requests that are overdue. */
-export const overdueKind = 16;
+/** The kinds of requests: their states, and those that are overdue. */
+export const requestKinds: Readonly<Record<keyof RequestCounts, number>> = {
+  unconfirmed: 12,
+  open: 13,
+  complete: 14,
+  internal_error: 15,
+  overdue: 16,
+};
 
 /** Counts of deliveries and requests, at the index of their kind. */
 export type CountsByKind = readonly number[];
@@ -57,14 +64,14 @@ const zeroCountsByKind: CountsByKind = new Array<number>(
   firstParked + parkedKinds.length * parkedReasons.length,
 ).fill(0);
 
-/** The counts under a key, which are added if needed. */
-export function countsIn<Key>(map: Map<Key, number[]>, key: Key): number[] {
-  let counts = map.get(key);
+/** Adds to the count of a kind under a key. */
+export function countIn<Key>(all: Map<Key, number[]>, key: Key, kind: number, by: number): void {
+  let counts = all.get(key);
   if (counts === undefined) {
     counts = [...zeroCountsByKind];
-    map.set(key, counts);
+    all.set(key, counts);
   }
-  return counts;
+  counts[kind] = (counts[kind] ?? 0) + by;
 }
 
 /** The parts of a delivery that decide its kind. */
@@ -81,10 +88,10 @@ export function kindOf(stored: Countable): number {
   if (state === "received" && context === withoutToken) return kinds.withoutToken;
   if (isFailing(stored)) return unsigned ? kinds.unsignedFailing : kinds.failing;
   if (state === "verified" && unsigned) return kinds.unsignedVerified;
-  if (state !== "held" && state !== "dead") return states.indexOf(state);
+  if (state !== "held" && state !== "dead") return kinds[state];
   const lacksToken = context === withoutToken;
-  const held = lacksToken ? kinds.withoutTokenHeld : unsigned ? kinds.unsignedHeld : null;
-  const parked = (state === "held" ? held : null) ?? states.indexOf(state);
+  const held = lacksToken ? kinds.withoutTokenHeld : unsigned ? kinds.unsignedHeld : kinds.held;
+  const parked = state === "held" ? held : kinds.dead;
   const number = reason === null ? -1 : reasonNumber(reason.code);
   if (number < 0) return parked;
   return firstParked + number * parkedKinds.length + parkedKinds.indexOf(parked);
@@ -130,29 +137,27 @@ export function sumOfCounts(all: Iterable<CountsByKind>): CountsByKind {
 
 /** Counts by state, as the inbox gives them. */
 export function countsByState(counts: CountsByKind = zeroCountsByKind): Counts {
-  const of = (kind = 0): number => counts[kind] ?? 0;
-  const parked = (kind = 0): number => parkedIn(counts, kind);
-  const [received, verified, handled, held, rejected, dead] = states.keys();
+  const of = (kind: number): number => counts[kind] ?? 0;
+  const parked = (kind: number): number => parkedIn(counts, kind);
   return {
-    received: of(received) + of(kinds.deprioritized) + of(kinds.withoutToken),
-    verified: of(verified) + of(kinds.unsignedVerified) + failingIn(counts),
-    handled: of(handled),
-    held: parked(held) + parked(kinds.unsignedHeld) + parked(kinds.withoutTokenHeld),
-    rejected: of(rejected),
-    dead: parked(dead),
+    received: of(kinds.received) + of(kinds.deprioritized) + of(kinds.withoutToken),
+    verified: of(kinds.verified) + of(kinds.unsignedVerified) + failingIn(counts),
+    handled: of(kinds.handled),
+    held: parked(kinds.held) + parked(kinds.unsignedHeld) + parked(kinds.withoutTokenHeld),
+    rejected: of(kinds.rejected),
+    dead: parked(kinds.dead),
   };
 }
 
 /** Counts of requests, as the inbox gives them. */
 export function requestCounts(counts: CountsByKind = zeroCountsByKind): RequestCounts {
-  const of = (kind = 0): number => counts[kind] ?? 0;
-  const [unconfirmed, open, complete, internal_error] = requestKinds;
+  const of = (kind: number): number => counts[kind] ?? 0;
   return {
-    unconfirmed: of(unconfirmed),
-    open: of(open),
-    complete: of(complete),
-    internal_error: of(internal_error),
-    overdue: of(overdueKind),
+    unconfirmed: of(requestKinds.unconfirmed),
+    open: of(requestKinds.open),
+    complete: of(requestKinds.complete),
+    internal_error: of(requestKinds.internal_error),
+    overdue: of(requestKinds.overdue),
   };
 }
 

@@ -119,11 +119,12 @@ export type ThreadCall =
   | { readonly ask: "foresee"; readonly now: number }
   | { readonly ask: "acts"; readonly query: ActsQuery }
   | { readonly ask: "keepTime"; readonly mark: TimeMark }
-  | { readonly ask: "requests"; readonly call: RequestCall };
+  | RequestCall;
 
 /** A call of the part of the inbox that keeps requests; counts come with each reply. */
 export type RequestCall = {
   [Name in Exclude<keyof RequestStore, "counts">]: {
+    readonly ask: "requests";
     readonly method: Name;
     readonly given: Parameters<RequestStore[Name]>;
   };

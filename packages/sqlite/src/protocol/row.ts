@@ -142,7 +142,7 @@ export function headersText(headers: KeptHeaders): string {
 /** The delivery in a row. */
 export function storedDeliveryOf(row: Row, receiver: string): StoredDelivery {
   const text = (name: string): string | null => (row[name] ?? null) as string | null;
-  const state = states[Number(row["state"])] as State;
+  const state = stateOf(row);
   const id = String(row["id"]);
   // Written out, in the order of newStoredDelivery: objects of one shape cost a tenth.
   return {
@@ -177,9 +177,14 @@ export function storedDeliveryOf(row: Row, receiver: string): StoredDelivery {
   };
 }
 
-function reasonOf(row: Row): Reason | null {
-  const code = row["reason"] as Reason["code"] | null;
-  return code === null ? null : { code, message: String(row["reason_message"]) };
+/** The state in a row. */
+export function stateOf({ state }: Row): State {
+  return states[Number(state)] as State;
+}
+
+/** The reason in a row. */
+export function reasonOf({ reason = null, reason_message: message = "" }: Row): Reason | null {
+  return reason === null ? null : { code: reason as Reason["code"], message: String(message) };
 }
 
 function historyOf(json: string | null): StoredHistory {

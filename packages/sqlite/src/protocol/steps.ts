@@ -1,5 +1,4 @@
-import type { ActStep, Pruned } from "@reporthook/core";
-import type { SomeOfGroup } from "@reporthook/core/store";
+import type { InboxNotice, Pruned } from "@reporthook/core";
 
 /** The result of one step of pruning. */
 export interface PruneStep {
@@ -8,9 +7,7 @@ export interface PruneStep {
 }
 
 /** The result of one step of a call that takes several, and where the next one begins; null at the end. */
-export interface CallStep<Position> {
-  readonly next: Position | null;
-}
+export type CallStep<Result, Position> = Result & { readonly next: Position | null };
 
 /** A position among the deliveries that an act may concern: the last id, and the number of the act in the log. */
 export interface ActPosition {
@@ -19,9 +16,6 @@ export interface ActPosition {
   readonly number: number | null;
 }
 
-/** The result of one step of an act. */
-export interface StepOfAct extends ActStep, CallStep<ActPosition> {}
-
 /** A position among the deliveries with an error. */
 export interface ErrorsPosition {
   readonly receiver: number;
@@ -29,30 +23,13 @@ export interface ErrorsPosition {
   readonly id: string;
 }
 
-/** The result of one step of grouping errors. */
-export interface StepOfErrors extends CallStep<ErrorsPosition> {
-  readonly groups: readonly SomeOfGroup[];
-}
-
 /** A position among the deliveries that may be erased: the range that is looked at, the last id, and the number in the log. */
-export interface ErasePosition {
+export interface ErasePosition extends ActPosition {
   readonly range: number;
-  readonly id: string;
-  readonly number: number | null;
-}
-
-/** The result of one step of erasing. */
-export interface StepOfErase extends CallStep<ErasePosition> {
-  readonly count: number;
 }
 
 /** Leases that were taken over from another process. */
-export interface Takeover {
-  /** Its number and its host. */
-  readonly process: string;
-  readonly deliveries: number;
-  readonly silentMs: number;
-}
+export type Takeover = Omit<Extract<InboxNotice, { readonly what: "took_over" }>, "what">;
 
 /** Texts to keep, by key; null deletes one. */
 export type KeptNotes = Readonly<Record<string, string | null>>;

@@ -1,55 +1,44 @@
 import { ReporthookError } from "@reporthook/core";
+import type { Retention } from "@reporthook/core/store";
 import type { CallResult, ThreadCall } from "../protocol/protocol.ts";
-import { Acts } from "./admin/acts.ts";
-import { Eraser } from "./admin/erase.ts";
-import { ErrorSteps } from "./admin/error-steps.ts";
-import { StoredFacts } from "./admin/facts.ts";
-import type { Maintenance } from "./admin/maintenance.ts";
+import { actStep, listActs } from "./admin/acts.ts";
+import { eraseStep } from "./admin/erase.ts";
+import { errorStep } from "./admin/error-steps.ts";
+import { storedFacts } from "./admin/facts.ts";
+import { foreseePruning, pruneStep } from "./admin/prune.ts";
 import { Query } from "./admin/query.ts";
-import { StoredActs } from "./admin/stored-acts.ts";
+import { StoredRetention } from "./admin/stored-retention.ts";
 import type { Consumers } from "./claim/consumers.ts";
 import type { Deliveries } from "./deliveries.ts";
 import { failureOf } from "./failures.ts";
 import { Lived } from "./lived.ts";
-import { StoredNotes } from "./notes.ts";
-import type { RequestTable } from "./request-table.ts";
+import { findNotes, keepNotes } from "./notes.ts";
+import { RequestTable } from "./request-table.ts";
 
 /** Carries out calls, each by the part of the writer that it is for. */
 export class Calls {
-  readonly #maintenance: Maintenance;
-  readonly #requests: RequestTable;
+  readonly #deliveries: Deliveries;
   readonly #consumers: Consumers;
   readonly #probe: () => void;
+  readonly #requests: RequestTable;
+  readonly #retention: StoredRetention;
   readonly #lived: Lived;
   readonly #query: Query;
-  readonly #storedActs: StoredActs;
-  readonly #acts: Acts;
-  readonly #eraser: Eraser;
-  readonly #errors: ErrorSteps;
-  readonly #facts: StoredFacts;
-  readonly #notes: StoredNotes;
 
-  /** `probe` checks that the file can be written. */
+  /** `retention` is written into the file; null keeps to the one that is there. `probe` checks that the file can be written. */
   constructor(
     deliveries: Deliveries,
-    maintenance: Maintenance,
-    requests: RequestTable,
     consumers: Consumers,
+    retention: Retention | null,
     probe: () => void,
   ) {
-    const { tables } = deliveries;
-    this.#maintenance = maintenance;
-    this.#requests = requests;
+    this.#deliveries = deliveries;
     this.#consumers = consumers;
     this.#probe = probe;
-    this.#lived = new Lived(tables.database);
+    this.#requests = new RequestTable(deliveries.tables);
+    this.#retention = new StoredRetention(deliveries.tables.database, retention);
+    this.#lived = new Lived(deliveries.tables.database);
     this.#query = new Query(deliveries, this.#lived);
-    this.#storedActs = new StoredActs(tables);
-    this.#acts = new Acts(deliveries, this.#query, this.#storedActs);
-    this.#eraser = new Eraser(deliveries, this.#storedActs);
-    this.#errors = new ErrorSteps(tables);
-    this.#facts = new StoredFacts(deliveries, maintenance);
-    this.#notes = new StoredNotes(tables.database);
   }
 
   /** Carries out a call; returns its value, or its failure: a wrong request must not undo others. */
@@ -63,6 +52,7 @@ export class Calls {
   }
 
   #carryOut(call: ThreadCall): unknown {
+    const { tables } = this.#deliveries;
     switch (call.ask) {
       case "get":
         return this.#query.get(call.id, call.receiver);
@@ -71,29 +61,29 @@ export class Calls {
       case "summary":
         return this.#query.summary(call.query);
       case "facts":
-        return this.#facts.of(call.receiver);
+        return storedFacts(tables, this.#retention, call.receiver);
       case "notes":
-        return this.#notes.find(call.receiver, call.prefix);
+        return findNotes(tables, call.receiver, call.prefix);
       case "keepNotes":
-        return this.#notes.keep(call.receiver, call.notes);
+        return keepNotes(tables, call.receiver, call.notes);
       case "act":
         this.#consumers.invalidate();
-        return this.#acts.next(call.query, call.from);
+        return actStep(this.#deliveries, this.#query, call.query, call.from);
       case "acts":
-        return this.#storedActs.list(call.query);
+        return listActs(tables, call.query);
       case "errors":
-        return this.#errors.next(call.query, call.from);
+        return errorStep(tables, call.query, call.from);
       case "erase":
         this.#consumers.invalidate();
-        return this.#eraser.next(call.query, call.from);
+        return eraseStep(this.#deliveries, call.query, call.from);
       case "prune":
-        return this.#maintenance.prune(call.now);
+        return pruneStep(this.#deliveries, this.#requests, this.#retention.read(), call.now);
       case "foresee":
-        return this.#maintenance.foresee(call.now);
+        return foreseePruning(tables, this.#retention.read(), call.now);
       case "keepTime":
         return this.#lived.keep(call.mark);
       case "requests":
-        return this.#requests.answer(call.call);
+        return this.#requests.answer(call);
       case "health":
         return this.#probe();
       case "close":

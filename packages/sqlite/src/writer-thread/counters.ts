@@ -1,5 +1,5 @@
 import type { Database, Statement } from "../database/driver.ts";
-import { type CountsByKind, countsIn, everKind } from "../protocol/counts.ts";
+import { type CountsByKind, countIn, everKind } from "../protocol/counts.ts";
 import { RowWriter } from "./row-writer.ts";
 
 /** The counts in the file, written once per transaction. */
@@ -33,7 +33,7 @@ export class Counters {
     this.#changes = new Map();
     this.#changed = new Set();
     for (const { receiver, kind, number } of this.#all.all()) {
-      countsIn(this.#counts, Number(receiver))[Number(kind)] = Number(number);
+      countIn(this.#counts, Number(receiver), Number(kind), Number(number));
       this.#changed.add(Number(receiver));
     }
   }
@@ -41,15 +41,14 @@ export class Counters {
   /** The counts that have changed since the last call, by the receiver's id. */
   take(): ReadonlyMap<number, CountsByKind> {
     const taken = new Map<number, CountsByKind>();
-    for (const id of this.#changed) taken.set(id, countsIn(this.#counts, id));
+    for (const id of this.#changed) taken.set(id, this.#counts.get(id) ?? []);
     this.#changed = new Set();
     return taken;
   }
 
   add(receiver: number, kind: number, by: 1 | -1): void {
-    const [counts, changes] = [countsIn(this.#counts, receiver), countsIn(this.#changes, receiver)];
-    counts[kind] = (counts[kind] ?? 0) + by;
-    changes[kind] = (changes[kind] ?? 0) + by;
+    countIn(this.#counts, receiver, kind, by);
+    countIn(this.#changes, receiver, kind, by);
   }
 
   /** Writes the changes of this transaction; returns whether there were any. */

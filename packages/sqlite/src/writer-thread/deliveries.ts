@@ -1,4 +1,4 @@
-import type { ReasonCode, Stage, State } from "@reporthook/core";
+import type { Stage } from "@reporthook/core";
 import { type StoredDelivery, states } from "@reporthook/core/store";
 import type { Database, Row, Statement } from "../database/driver.ts";
 import {
@@ -16,7 +16,9 @@ import {
   changesOf,
   dropsBody,
   leasedTo,
+  reasonOf,
   retentionClass,
+  stateOf,
   storedDeliveryOf,
 } from "../protocol/row.ts";
 import { ChangeWriter } from "./change-writer.ts";
@@ -25,24 +27,11 @@ import { DedupeWindow, nothingKnown } from "./dedupe.ts";
 import { ReceiverIds } from "./receiver-ids.ts";
 import { RowWriter } from "./row-writer.ts";
 
-/** The columns of a handled delivery that its key does not need. */
-const clearedColumns = [
-  ...["verification", "type", "report", "request", "reason", "reason_message", "retry_state"],
-  ...[
-    "last_error",
-    "error",
-    "announced_at",
-    "history",
-    "signature",
-    "same_signature_as",
-    "context",
-    "body",
-  ],
-];
-
 /** The tables that change together with deliveries. */
 export interface Tables {
   readonly database: Database;
+  /** The statement with this text, which is prepared once. */
+  readonly statement: (sql: string) => Statement;
   readonly receivers: ReceiverIds;
   readonly counters: Counters;
   readonly window: DedupeWindow;
@@ -65,18 +54,24 @@ const insertOf = (rows: string): string => `
     0, ifnull(worker, arrived_at), worker IS NOT NULL
   FROM own CROSS JOIN shared`;
 
+/** The columns that {@link Deliveries.remove} needs. */
+export const removedColumns = "seq, receiver, state, verification, reason, context";
+
+/** Leaves of a handled delivery what its key needs. */
+const clearing = `
+  UPDATE delivery SET state = ${states.length}, kept_as = ${retentionClass.keyOnly},
+    changed_at = arrived_at, url = '', headers = '', verification = NULL, type = NULL, report = NULL,
+    request = NULL, reason = NULL, reason_message = NULL, retry_state = NULL, last_error = NULL,
+    error = NULL, announced_at = NULL, history = NULL, signature = NULL, same_signature_as = NULL,
+    context = NULL, body = NULL
+  WHERE seq = ?`;
+
 /** The only writer of deliveries; it counts each change. */
 export class Deliveries {
   readonly tables: Tables;
   readonly #new: RowWriter;
   readonly #change: ChangeWriter;
   readonly #record: ChangeWriter;
-  readonly #drop: Statement;
-  readonly #empty: Statement;
-  readonly #erase: Statement;
-  readonly #forgetStarts: Statement;
-  readonly #delete: Statement;
-  readonly #clear: Statement;
   #nextSeq = 1;
   /** Changes of new deliveries that do not begin as received. */
   #changes: { readonly seq: number; readonly changes: Changes }[] = [];
@@ -84,6 +79,7 @@ export class Deliveries {
   constructor(database: Database) {
     this.tables = {
       database,
+      statement: preparedOnce(database),
       receivers: new ReceiverIds(database),
       counters: new Counters(database),
       window: new DedupeWindow(database, () => this.write()),
@@ -93,20 +89,6 @@ export class Deliveries {
     this.#record = new ChangeWriter(
       database,
       ", starts = ? WHERE seq = ? AND queue = ? AND rank = ?",
-    );
-    this.#drop = database.prepare("UPDATE delivery SET body = NULL, url = '' WHERE seq = ?");
-    this.#erase = database.prepare(
-      "UPDATE delivery SET body = NULL, url = '', context = NULL WHERE seq = ?",
-    );
-    this.#empty = database.prepare(
-      `UPDATE delivery SET body = NULL, url = '', signature = NULL, kept_as = ${retentionClass.rejected} WHERE seq = ?`,
-    );
-    this.#forgetStarts = database.prepare("UPDATE delivery SET starts = 0 WHERE seq = ?");
-    this.#delete = database.prepare("DELETE FROM delivery WHERE seq = ?");
-    const cleared = clearedColumns.map((column) => `${column} = NULL`).join(", ");
-    this.#clear = database.prepare(
-      `UPDATE delivery SET state = ${states.length}, kept_as = ${retentionClass.keyOnly}, changed_at = arrived_at,
-         url = '', headers = '', ${cleared} WHERE seq = ?`,
     );
     this.renumber();
   }
@@ -163,7 +145,9 @@ export class Deliveries {
     const written = next === null ? changes : leasedTo(workerId, next, changes);
     const starts = next === null ? 0 : 1;
     if (this.#record.run(written, starts, seq, queues[stage].leased, workerId) === 0) return false;
-    if (dropsBody(changes)) this.#drop.run(seq);
+    if (dropsBody(changes)) {
+      this.tables.statement("UPDATE delivery SET body = NULL, url = '' WHERE seq = ?").run(seq);
+    }
     this.#recount(this.tables.receivers.idOf(receiver), kindBefore, kindAfter);
     return true;
   }
@@ -180,30 +164,31 @@ export class Deliveries {
 
   /** Erases what {@link edit} does not write. */
   erase({ seq = 0 }: Row): void {
-    this.#erase.run(seq);
+    const sql = "UPDATE delivery SET body = NULL, url = '', context = NULL WHERE seq = ?";
+    this.tables.statement(sql).run(seq);
   }
 
   /** Drops body, path and signature of a rejected delivery. */
   empty({ seq = 0 }: Row): void {
-    this.#empty.run(seq);
+    const { rejected } = retentionClass;
+    this.tables
+      .statement(
+        `UPDATE delivery SET body = NULL, url = '', signature = NULL, kept_as = ${rejected} WHERE seq = ?`,
+      )
+      .run(seq);
   }
 
   /** Has a delivery count as one on which work has not begun. */
   forgetStarts({ seq = 0, starts }: Row): void {
-    if (starts !== 0) this.#forgetStarts.run(seq);
+    if (starts === 0) return;
+    this.tables.statement("UPDATE delivery SET starts = 0 WHERE seq = ?").run(seq);
   }
 
-  /**
-   * Deletes a delivery, so that a copy of it is new; all but its key, if told so. Of its row, the columns seq, receiver, state,
-   * verification, reason and context are needed.
-   */
+  /** Deletes the delivery of a row with {@link removedColumns}, so that a copy of it is new; all but its key, if told so. */
   remove(row: Row, keepsKey = false): void {
     const seq = Number(row["seq"]);
-    const state = states[Number(row["state"])] as State;
-    (keepsKey ? this.#clear : this.#delete).run(seq);
-    const { reason: code = null } = row;
-    const reason = code === null ? null : { code: code as ReasonCode, message: "" };
-    const rest = { state, reason, lastTurnAt: null, attempts: 0 };
+    this.tables.statement(keepsKey ? clearing : "DELETE FROM delivery WHERE seq = ?").run(seq);
+    const rest = { state: stateOf(row), reason: reasonOf(row), lastTurnAt: null, attempts: 0 };
     const kind = kindOf({ ...(row as unknown as Countable), ...rest });
     this.tables.counters.add(Number(row["receiver"]), kind, -1);
   }
@@ -217,4 +202,13 @@ export class Deliveries {
     this.tables.counters.add(receiver, kindBefore, -1);
     this.tables.counters.add(receiver, kindAfter, 1);
   }
+}
+
+function preparedOnce(database: Database): Tables["statement"] {
+  const statements = new Map<string, Statement>();
+  return (sql) => {
+    const statement = statements.get(sql) ?? database.prepare(sql);
+    statements.set(sql, statement);
+    return statement;
+  };
 }

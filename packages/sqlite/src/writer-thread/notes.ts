@@ -1,33 +1,21 @@
 import type { Notes } from "@reporthook/core";
-import type { Database, Statement } from "../database/driver.ts";
 import type { KeptNotes } from "../protocol/steps.ts";
+import type { Tables } from "./deliveries.ts";
 
-/** The notes of receivers. */
-export class StoredNotes {
-  readonly #find: Statement;
-  readonly #keep: Statement;
-  readonly #delete: Statement;
+/** The notes of a receiver whose keys begin with a prefix. */
+export function findNotes({ statement }: Tables, receiver: string, prefix: string): Notes {
+  const find = statement("SELECT key, text FROM note WHERE receiver = ? AND key >= ? AND key < ?");
+  // A tilde sorts after every character of a key.
+  const rows = find.all(receiver, prefix, `${prefix}~`);
+  return Object.fromEntries(rows.map(({ key, text }) => [String(key), String(text)]));
+}
 
-  constructor(database: Database) {
-    this.#find = database.prepare(
-      "SELECT key, text FROM note WHERE receiver = ? AND key >= ? AND key < ?",
-    );
-    this.#keep = database.prepare(
-      "INSERT OR REPLACE INTO note (receiver, key, text) VALUES (?, ?, ?)",
-    );
-    this.#delete = database.prepare("DELETE FROM note WHERE receiver = ? AND key = ?");
-  }
-
-  find(receiver: string, prefix: string): Notes {
-    // A tilde sorts after every character of a key.
-    const rows = this.#find.all(receiver, prefix, `${prefix}~`);
-    return Object.fromEntries(rows.map(({ key, text }) => [String(key), String(text)]));
-  }
-
-  keep(receiver: string, notes: KeptNotes): void {
-    for (const [key, text] of Object.entries(notes)) {
-      if (text === null) this.#delete.run(receiver, key);
-      else this.#keep.run(receiver, key, text);
-    }
+/** Keeps the notes of a receiver. */
+export function keepNotes({ statement }: Tables, receiver: string, notes: KeptNotes): void {
+  const keep = statement("INSERT OR REPLACE INTO note (receiver, key, text) VALUES (?, ?, ?)");
+  const remove = statement("DELETE FROM note WHERE receiver = ? AND key = ?");
+  for (const [key, text] of Object.entries(notes)) {
+    if (text === null) remove.run(receiver, key);
+    else keep.run(receiver, key, text);
   }
 }

@@ -1,11 +1,10 @@
 import type { RequestQuery, RequestStore, StoredRequest } from "@reporthook/core";
 import { type Retention, requestStates, unsettledKeptMs } from "@reporthook/core/store";
-import type { Database, Row, Statement, Value } from "../database/driver.ts";
-import { overdueKind, requestKinds } from "../protocol/counts.ts";
+import type { Row, Value } from "../database/driver.ts";
+import { requestKinds } from "../protocol/counts.ts";
 import type { RequestCall } from "../protocol/protocol.ts";
 import type { Tables } from "./deliveries.ts";
 
-const columns = "receiver, id, key, state, due_at, settled_at, is_told, version, data";
 const isOverdue = "settled_at IS NULL AND is_told = 1";
 
 /** The methods of {@link RequestStore} that the main thread calls, without its promises. */
@@ -18,7 +17,6 @@ type Called = {
 /** The requests for reports in the file; it counts each change. */
 export class RequestTable implements Called {
   readonly #tables: Tables;
-  readonly #statements = new Map<string, Statement>();
 
   constructor(tables: Tables) {
     this.#tables = tables;
@@ -32,10 +30,7 @@ export class RequestTable implements Called {
   add(request: StoredRequest): StoredRequest | null {
     const { receiver, idempotencyKey: key } = request;
     const number = this.#tables.receivers.idOf(receiver);
-    const [earlier] =
-      key === null
-        ? []
-        : this.#all(`SELECT ${columns} FROM request WHERE receiver = ? AND key = ?`, number, key);
+    const [earlier] = key === null ? [] : this.#where("receiver = ? AND key = ?", number, key);
     if (earlier !== undefined) return this.#requestOf(earlier);
     this.#insert(number, request);
     return null;
@@ -60,10 +55,9 @@ export class RequestTable implements Called {
     const { after = newestFirst ? "~" : "" } = query;
     const most = Math.min(limit, Number.MAX_SAFE_INTEGER);
     const rows = this.#tables.receivers.select(receiver).flatMap((number) => {
-      const sql = `SELECT ${columns} FROM request
-        WHERE receiver = ? AND id ${newestFirst ? "<" : ">"} ? AND ${conditionOf(state)}
+      const condition = `receiver = ? AND id ${newestFirst ? "<" : ">"} ? AND ${conditionOf(state)}
         ORDER BY id ${newestFirst ? "DESC" : "ASC"} LIMIT ?`;
-      return this.#all(sql, number, after, most);
+      return this.#where(condition, number, after, most);
     });
     const sign = newestFirst ? -1 : 1;
     rows.sort((one, other) => (String(one["id"]) < String(other["id"]) ? -sign : sign));
@@ -71,11 +65,11 @@ export class RequestTable implements Called {
   }
 
   due(receiver: string, until: number, limit: number): StoredRequest[] {
-    const due = `SELECT ${columns} FROM request
-      WHERE receiver = ? AND settled_at IS NULL AND is_told = 0 AND due_at <= ? ORDER BY due_at LIMIT ?`;
+    const due =
+      "receiver = ? AND settled_at IS NULL AND is_told = 0 AND due_at <= ? ORDER BY due_at LIMIT ?";
     return this.#tables.receivers
       .select(receiver)
-      .flatMap((number) => this.#all(due, number, until, limit))
+      .flatMap((number) => this.#where(due, number, until, limit))
       .map((row) => this.#requestOf(row));
   }
 
@@ -83,45 +77,42 @@ export class RequestTable implements Called {
   prune({ handledMs }: Retention, now: number, most: number): number {
     const unused =
       "NOT EXISTS (SELECT 1 FROM delivery WHERE receiver = request.receiver AND request = request.id)";
-    const settled = this.#all(
-      `SELECT ${columns} FROM request WHERE settled_at < ? AND ${unused} ORDER BY settled_at LIMIT ?`,
-      ...[now - handledMs, most],
-    );
-    const given = this.#all(
-      `SELECT ${columns} FROM request WHERE ${isOverdue} AND due_at < ? AND ${unused} LIMIT ?`,
-      ...[now - unsettledKeptMs, most - settled.length],
-    );
+    const isOver = `settled_at < ? AND ${unused} ORDER BY settled_at LIMIT ?`;
+    const settled = this.#where(isOver, now - handledMs, most);
+    const isGivenUp = `${isOverdue} AND due_at < ? AND ${unused} LIMIT ?`;
+    const given = this.#where(isGivenUp, now - unsettledKeptMs, most - settled.length);
     for (const row of [...settled, ...given]) this.#delete(row);
     return settled.length + given.length;
   }
 
   #find(id: string, receiver: string | undefined): Row | undefined {
-    const sql = `SELECT ${columns} FROM request WHERE receiver = ? AND id = ?`;
     return this.#tables.receivers
       .select(receiver)
-      .flatMap((number) => this.#all(sql, number, id))[0];
+      .flatMap((number) => this.#where("receiver = ? AND id = ?", number, id))[0];
   }
 
   #insert(receiver: number, request: StoredRequest): void {
-    const { receiver: _, id, idempotencyKey, state, dueAt, settledAt, ...more } = request;
+    const { receiver: _, id, idempotencyKey: key, state, dueAt, settledAt, ...more } = request;
     const { isTold, version, ...data } = more;
-    this.#prepare(`INSERT INTO request (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`).run(
-      ...[receiver, id, idempotencyKey, requestStates.indexOf(state), dueAt, settledAt],
-      ...[isTold ? 1 : 0, version, JSON.stringify(data)],
+    const insert = this.#tables.statement(
+      `INSERT INTO request (receiver, id, key, state, due_at, settled_at, is_told, version, data)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
+    const [stored, told] = [requestStates.indexOf(state), isTold ? 1 : 0];
+    insert.run(receiver, id, key, stored, dueAt, settledAt, told, version, JSON.stringify(data));
     this.#count(receiver, request, 1);
   }
 
   #delete(row: Row): void {
     const [receiver, id] = [Number(row["receiver"]), String(row["id"])];
-    this.#prepare("DELETE FROM request WHERE receiver = ? AND id = ?").run(receiver, id);
+    this.#tables.statement("DELETE FROM request WHERE receiver = ? AND id = ?").run(receiver, id);
     this.#count(receiver, this.#requestOf(row), -1);
   }
 
   #count(receiver: number, { state, isTold, settledAt }: StoredRequest, by: 1 | -1): void {
     const { counters } = this.#tables;
-    counters.add(receiver, requestKinds[requestStates.indexOf(state)] ?? 0, by);
-    if (isTold && settledAt === null) counters.add(receiver, overdueKind, by);
+    counters.add(receiver, requestKinds[state], by);
+    if (isTold && settledAt === null) counters.add(receiver, requestKinds.overdue, by);
   }
 
   #requestOf(row: Row): StoredRequest {
@@ -139,15 +130,8 @@ export class RequestTable implements Called {
     };
   }
 
-  #all(sql: string, ...values: readonly Value[]): Row[] {
-    return this.#prepare(sql).all(...values);
-  }
-
-  #prepare(sql: string): Statement {
-    const database: Database = this.#tables.database;
-    const statement = this.#statements.get(sql) ?? database.prepare(sql);
-    this.#statements.set(sql, statement);
-    return statement;
+  #where(condition: string, ...values: readonly Value[]): Row[] {
+    return this.#tables.statement(`SELECT * FROM request WHERE ${condition}`).all(...values);
   }
 }
 

@@ -1,5 +1,6 @@
-import { rollBack, type Statement } from "../database/driver.ts";
+import { rollBack } from "../database/driver.ts";
 import type { FileGuard } from "../database/file-guard.ts";
+import type { Consumers } from "./claim/consumers.ts";
 import { type Leases, noLeases } from "./claim/leases.ts";
 import type { Deliveries } from "./deliveries.ts";
 
@@ -8,17 +9,14 @@ export class Transactions {
   readonly #file: FileGuard;
   readonly #deliveries: Deliveries;
   readonly #leases: Leases;
-  /** Called when other processes have changed the file. */
-  readonly #onForeign: () => void;
-  readonly #version: Statement;
+  readonly #consumers: Consumers;
   #seenVersion: number;
 
-  constructor(deliveries: Deliveries, leases: Leases, file: FileGuard, onForeign: () => void) {
+  constructor(deliveries: Deliveries, leases: Leases, file: FileGuard, consumers: Consumers) {
     this.#deliveries = deliveries;
     this.#leases = leases;
     this.#file = file;
-    this.#onForeign = onForeign;
-    this.#version = deliveries.tables.database.prepare("PRAGMA data_version");
+    this.#consumers = consumers;
     this.#seenVersion = this.#currentVersion();
     // Again: others may have committed since it was read.
     this.#reload();
@@ -79,7 +77,7 @@ export class Transactions {
     this.#reload();
     this.#deliveries.tables.window.catchUp();
     this.#seenVersion = version;
-    this.#onForeign();
+    this.#consumers.invalidate();
   }
 
   #reload(): void {
@@ -91,6 +89,7 @@ export class Transactions {
   }
 
   #currentVersion(): number {
-    return Number(this.#version.get()?.["data_version"]);
+    const { statement } = this.#deliveries.tables;
+    return Number(statement("PRAGMA data_version").get()?.["data_version"]);
   }
 }

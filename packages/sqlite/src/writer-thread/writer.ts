@@ -25,7 +25,6 @@ import { Queue } from "./claim/queue.ts";
 import { nothingRescued, rescue } from "./claim/rescue.ts";
 import { Deliveries } from "./deliveries.ts";
 import { assertRoom, failureOf, failureOfAll } from "./failures.ts";
-import { RequestTable } from "./request-table.ts";
 import { Transactions } from "./transactions.ts";
 
 const newlyQueued: Queued = { stage: "verify", dueAt: null };
@@ -62,25 +61,20 @@ export class Writer {
     this.#database = database;
     this.#file = file;
     this.#path = path;
-    const deliveries = new Deliveries(database);
+    this.#deliveries = new Deliveries(database);
     this.#pulse = new MainThreadPulse(pulse);
-    const leases = new Leases(database, this.#pulse, monotonic);
-    const claimer = new Claimer(new Queue(database), leases, deliveries.tables.receivers);
-    const requests = new RequestTable(deliveries.tables);
-    const maintenance = new Maintenance(deliveries, requests, migrate ? retention : null);
-    this.#deliveries = deliveries;
-    this.#leases = leases;
-    this.#claimer = claimer;
-    this.#maintenance = maintenance;
+    this.#leases = new Leases(database, this.#pulse, monotonic);
+    const { tables } = this.#deliveries;
+    this.#claimer = new Claimer(new Queue(database), this.#leases, tables.receivers);
+    this.#maintenance = new Maintenance(this.#deliveries);
     const probe = (): void => {
-      if (this.#failing) leases.probe();
+      if (this.#failing) this.#leases.probe();
       // A tool writes nothing to find that out.
       else if (!migrate) assertRoom(path);
     };
-    this.#calls = new Calls(deliveries, maintenance, requests, claimer.consumers, probe);
-    this.#transactions = new Transactions(deliveries, leases, file, () =>
-      claimer.consumers.invalidate(),
-    );
+    const { consumers } = this.#claimer;
+    this.#calls = new Calls(this.#deliveries, consumers, migrate ? retention : null, probe);
+    this.#transactions = new Transactions(this.#deliveries, this.#leases, file, consumers);
   }
 
   /** The counts of the receivers of which they have changed since they were told; at first all. */
@@ -153,7 +147,7 @@ export class Writer {
       this.#transactions.run(() => {
         const { workerId } = this.#leases;
         if (workerId === null) return;
-        this.#maintenance.requeue(workerId, this.#claimer.consumers.momentOf);
+        this.#maintenance.requeue(workerId, this.#claimer.consumers);
         this.#leases.unregister(workerId);
       });
     } finally {

@@ -1,51 +1,96 @@
-import type { ActQuery } from "@reporthook/core";
-import { ActCount, changeFor, selectorOf } from "@reporthook/core/store";
-import type { Row } from "../../database/driver.ts";
+import type { ActQuery, ActStep, ActsQuery, LoggedAct } from "@reporthook/core";
+import {
+  ActCount,
+  changeFor,
+  loggedActOf,
+  maxActs,
+  selectionFrom,
+  selectorOf,
+} from "@reporthook/core/store";
+import type { Row, Statement } from "../../database/driver.ts";
 import { isLeased } from "../../protocol/position.ts";
 import { rowsPerStep } from "../../protocol/protocol.ts";
-import type { ActPosition, StepOfAct } from "../../protocol/steps.ts";
-import type { Deliveries } from "../deliveries.ts";
+import type { ActPosition, CallStep } from "../../protocol/steps.ts";
+import type { Deliveries, Tables } from "../deliveries.ts";
 import type { Query } from "./query.ts";
-import type { StoredActs } from "./stored-acts.ts";
 
-/** Carries out the acts of people, step by step. */
-export class Acts {
-  readonly #deliveries: Deliveries;
-  readonly #query: Query;
-  readonly #log: StoredActs;
-
-  constructor(deliveries: Deliveries, query: Query, log: StoredActs) {
-    this.#deliveries = deliveries;
-    this.#query = query;
-    this.#log = log;
+/** One step of an act, from a position on, null at first. It acts on each entry once, even if that is parked again meanwhile. */
+export function actStep(
+  deliveries: Deliveries,
+  query: Query,
+  asked: ActQuery,
+  from: ActPosition | null,
+): CallStep<ActStep, ActPosition> {
+  const { id, number } = from ?? { id: "", number: null };
+  const isDry = asked.dryRun === true;
+  const rows = query.candidates(asked, id);
+  const isSelected = selectorOf(asked);
+  const step = new ActCount();
+  for (const row of rows) {
+    const stored = deliveries.storedDeliveryOf(row);
+    if (!isSelected(stored) || (asked.act === "retry" && isLeased(row["queue"]))) continue;
+    step.add(stored);
+    if (!isDry) act(deliveries, asked, row);
   }
+  const logged = isDry ? null : logAct(deliveries.tables, asked, step.total, number);
+  const isEnd = rows.length < rowsPerStep;
+  const next = isEnd ? null : { id: String(rows.at(-1)?.["id"]), number: logged };
+  return { counts: step.counts, changedAt: step.changedAt, next };
+}
 
-  /** The next step from a position on, null at first. It acts on each entry once, even if that is parked again meanwhile. */
-  next(query: ActQuery, from: ActPosition | null): StepOfAct {
-    const { id, number } = from ?? { id: "", number: null };
-    const isDry = query.dryRun === true;
-    const rows = this.#query.candidates(query, id);
-    const isSelected = selectorOf(query);
-    const step = new ActCount();
-    for (const row of rows) {
-      const stored = this.#deliveries.storedDeliveryOf(row);
-      if (!isSelected(stored) || (query.act === "retry" && isLeased(row["queue"]))) continue;
-      step.add(stored);
-      if (!isDry) this.#change(row, query);
-    }
-    const logged = isDry ? null : this.#log.add(query, step.total, number);
-    const isEnd = rows.length < rowsPerStep;
-    const next = isEnd ? null : { id: String(rows.at(-1)?.["id"]), number: logged };
-    return { counts: step.counts, changedAt: step.changedAt, next };
+function act(deliveries: Deliveries, asked: ActQuery, row: Row): void {
+  if (asked.act === "discard") {
+    deliveries.remove(row);
+    return;
   }
+  deliveries.edit(row, asked.now, (stored) => changeFor(asked, stored));
+  if (asked.act === "release") deliveries.forgetStarts(row);
+}
 
-  #change(row: Row, query: ActQuery): void {
-    const { act, now } = query;
-    if (act === "discard") {
-      this.#deliveries.remove(row);
-      return;
-    }
-    this.#deliveries.edit(row, now, (stored) => changeFor(query, stored));
-    if (act === "release") this.#deliveries.forgetStarts(row);
+/** Logs a step of an act that changed so many deliveries; returns the number of the act, which the next step gives again. */
+export function logAct(
+  { statement, receivers }: Tables,
+  query: Parameters<typeof loggedActOf>[0],
+  count: number,
+  number: number | null,
+): number | null {
+  if (count === 0) return number;
+  if (number !== null) {
+    statement("UPDATE act SET count = count + ? WHERE number = ?").run(count, number);
+    return number;
   }
+  const { at, by, act, selection } = loggedActOf(query, count);
+  const { receiver } = query;
+  const of = receiver === undefined ? null : receivers.idOf(receiver);
+  const last = statement("SELECT max(number) AS number FROM act").get()?.["number"];
+  const added = Number(last ?? 0) + 1;
+  statement(
+    "INSERT INTO act (number, receiver, at, act, by, selection, count) VALUES (?, ?, ?, ?, ?, ?, ?)",
+  ).run(added, of, at.getTime(), act, by, JSON.stringify(selection), count);
+  statement("DELETE FROM act WHERE number <= ?").run(added - maxActs);
+  return added;
+}
+
+/** The last acts, newest first. */
+export function listActs(
+  { statement, receivers }: Tables,
+  { receiver, limit = 100 }: ActsQuery,
+): LoggedAct[] {
+  const most = Math.min(limit, maxActs);
+  const select = (where: string): Statement =>
+    statement(
+      `SELECT at, act, by, selection, count FROM act ${where} ORDER BY number DESC LIMIT ?`,
+    );
+  const ofOne = "WHERE receiver IS NULL OR receiver = ?";
+  const rows =
+    receiver === undefined
+      ? select("").all(most)
+      : receivers.select(receiver).flatMap((of) => select(ofOne).all(of, most));
+  return rows.map(({ at, by, act, selection, count }) => ({
+    at: new Date(Number(at)),
+    by: by as string | null,
+    act: act as LoggedAct["act"],
+    selection: selectionFrom(String(selection)),
+    count: Number(count),
+  }));
 }

@@ -7,79 +7,84 @@ import {
   type StoredDelivery,
   states,
 } from "@reporthook/core/store";
-import type { Row, Statement, Value } from "../../database/driver.ts";
-import type { ErasePosition, StepOfErase } from "../../protocol/steps.ts";
-import type { Deliveries } from "../deliveries.ts";
-import type { StoredActs } from "./stored-acts.ts";
+import type { Row, Value } from "../../database/driver.ts";
+import type { CallStep, ErasePosition } from "../../protocol/steps.ts";
+import type { Deliveries, Tables } from "../deliveries.ts";
+import { logAct } from "./acts.ts";
 
 /** Their bodies are read. */
 const rowsPerEraseStep = 50;
 
-/** Deliveries of a receiver with one value: all of them, those whose body names the report, or all others. */
-type Range = readonly [Statement, receiver: number, Value, how: "all" | "by body" | "others"];
+/** Deliveries of a receiver with one value in a column: all of them, those whose body names the report, or all others. */
+interface Range {
+  readonly receiver: number;
+  readonly column: "report" | "request" | "state";
+  readonly value: Value;
+  readonly how: "all" | "by body" | "others";
+}
 
 /** The states of deliveries whose report may be in their body alone. */
 const unread = ["received", "held", "rejected", "dead"] as const;
 
-/** Erases what deliveries of one report or request tell, step by step. */
-export class Eraser {
-  readonly #deliveries: Deliveries;
-  readonly #log: StoredActs;
-  readonly #byReport: Statement;
-  readonly #byRequest: Statement;
-  readonly #byState: Statement;
-
-  constructor(deliveries: Deliveries, log: StoredActs) {
-    this.#deliveries = deliveries;
-    this.#log = log;
-    const find = (column: string, rest = ""): Statement =>
-      deliveries.tables.database.prepare(
-        `SELECT * FROM delivery INDEXED BY delivery_${column}
-         WHERE receiver = ? AND ${column} = ? AND id > ? ${rest} ORDER BY id LIMIT ${rowsPerEraseStep}`,
-      );
-    this.#byReport = find("report");
-    this.#byRequest = find("request");
-    this.#byState = find("state", "AND report IS NULL");
+/** One step of erasing what deliveries of one report or request tell, from a position on; null at first. */
+export function eraseStep(
+  deliveries: Deliveries,
+  query: EraseQuery,
+  from: ErasePosition | null,
+): CallStep<{ readonly count: number }, ErasePosition> {
+  const { tables } = deliveries;
+  const { reportId, now, dryRun = false } = query;
+  const ranges = rangesOf(query, tables.receivers.select(query.receiver));
+  const { range: at, id, number } = from ?? { range: 0, id: "", number: null };
+  const range = ranges[at];
+  if (range === undefined) return { count: 0, next: null };
+  const rows = rowsIn(range, id, tables);
+  const step = new ActCount();
+  for (const row of rows) {
+    const stored = deliveries.storedDeliveryOf(row);
+    if (!isMeant(stored, range.how, reportId) || isErased(stored)) continue;
+    step.add(stored);
+    if (!dryRun) deliveries.edit(row, now, (one) => eraseContent(one, query));
+    if (!dryRun) deliveries.erase(row);
   }
+  const { requestIds: _, ...asked } = query;
+  const logged = dryRun ? null : logAct(tables, { ...asked, act: "erase" }, step.total, number);
+  const isOver = rows.length < rowsPerEraseStep;
+  const after = isOver ? "" : String((rows.at(-1) as Row)["id"]);
+  const next = { range: isOver ? at + 1 : at, id: after, number: logged };
+  return { count: step.total, next: next.range === ranges.length ? null : next };
+}
 
-  /** The next step from a position on; null at first. */
-  next(query: EraseQuery, from: ErasePosition | null): StepOfErase {
-    const { reportId, now, dryRun = false } = query;
-    const ranges = this.#rangesOf(query);
-    const { range, id, number } = from ?? { range: 0, id: "", number: null };
-    const [statement, receiver, value, how] = ranges[range] ?? [];
-    if (statement === undefined) return { count: 0, next: null };
-    const rows = statement.all(receiver as number, value as Value, id);
-    const step = new ActCount();
-    for (const row of rows) {
-      const stored = this.#deliveries.storedDeliveryOf(row);
-      if (!isMeant(stored, how, reportId) || isErased(stored)) continue;
-      step.add(stored);
-      if (!dryRun) this.#deliveries.edit(row, now, (one) => eraseContent(one, query));
-      if (!dryRun) this.#deliveries.erase(row);
-    }
-    const { requestIds: _, ...asked } = query;
-    const logged = dryRun ? null : this.#log.add({ ...asked, act: "erase" }, step.total, number);
-    const isOver = rows.length < rowsPerEraseStep;
-    const after = isOver ? "" : String((rows.at(-1) as Row)["id"]);
-    const position = { range: isOver ? range + 1 : range, id: after, number: logged };
-    return { count: step.total, next: position.range === ranges.length ? null : position };
-  }
-
-  #rangesOf({ receiver, reportId, requestId, requestIds = [] }: EraseQuery): Range[] {
-    return this.#deliveries.tables.receivers.select(receiver).flatMap((number): Range[] => {
-      if (requestId !== undefined) return [[this.#byRequest, number, requestId, "all"]];
-      const read = unread.map(
-        (state): Range => [this.#byState, number, states.indexOf(state), "by body"],
-      );
-      const others = requestIds.map((id): Range => [this.#byRequest, number, id, "others"]);
-      return [[this.#byReport, number, reportId ?? "", "all"], ...read, ...others];
+function rangesOf(
+  { reportId = "", requestId, requestIds = [] }: EraseQuery,
+  receivers: readonly number[],
+): Range[] {
+  return receivers.flatMap((receiver) => {
+    const range = (column: Range["column"], value: Value, how: Range["how"]): Range => ({
+      receiver,
+      column,
+      value,
+      how,
     });
-  }
+    if (requestId !== undefined) return [range("request", requestId, "all")];
+    return [
+      range("report", reportId, "all"),
+      ...unread.map((state) => range("state", states.indexOf(state), "by body")),
+      ...requestIds.map((id) => range("request", id, "others")),
+    ];
+  });
+}
+
+function rowsIn({ receiver, column, value, how }: Range, after: string, { statement }: Tables) {
+  return statement(
+    `SELECT * FROM delivery INDEXED BY delivery_${column}
+     WHERE receiver = ? AND ${column} = ? AND id > ? ${how === "by body" ? "AND report IS NULL" : ""}
+     ORDER BY id LIMIT ${rowsPerEraseStep}`,
+  ).all(receiver, value, after);
 }
 
 /** Whether a delivery of a range is meant, and in no range before it. */
-function isMeant(stored: StoredDelivery, how: Range[3] = "all", reportId = ""): boolean {
+function isMeant(stored: StoredDelivery, how: Range["how"], reportId = ""): boolean {
   if (how === "all") return true;
   const isUnread = stored.reportId === null && unread.some((state) => state === stored.state);
   const names = isUnread && isOfReport(stored.body, reportId);

@@ -1,63 +1,53 @@
-import type { ErrorsQuery, ReasonCode, State } from "@reporthook/core";
-import { isChosen, type SomeOfGroup, states, timeOf } from "@reporthook/core/store";
-import type { Statement } from "../../database/driver.ts";
-import type { ErrorsPosition, StepOfErrors } from "../../protocol/steps.ts";
+import type { ErrorsQuery } from "@reporthook/core";
+import { isChosen, type SomeOfGroup, timeOf } from "@reporthook/core/store";
+import { reasonOf, stateOf } from "../../protocol/row.ts";
+import type { CallStep, ErrorsPosition } from "../../protocol/steps.ts";
 import type { Tables } from "../deliveries.ts";
 
 /** Few enough for some milliseconds: the thread stores between two steps. */
 const rowsPerErrorStep = 1_000;
 
-/** Groups deliveries by their errors, step by step through an index that has all it needs. */
-export class ErrorSteps {
-  readonly #receivers: Tables["receivers"];
-  readonly #next: Statement;
-  readonly #text: Statement;
-
-  constructor({ database, receivers }: Pick<Tables, "database" | "receivers">) {
-    this.#receivers = receivers;
-    this.#next = database.prepare(
-      `SELECT error, state, reason, count(*) AS number, min(id) AS oldest, max(id) AS newest
-       FROM (SELECT error, state, reason, id FROM delivery INDEXED BY delivery_error
-         WHERE receiver = ? AND error IS NOT NULL AND (error, id) > (?, ?)
-         ORDER BY error, id LIMIT ${rowsPerErrorStep})
-       GROUP BY error, state, reason`,
-    );
-    this.#text = database.prepare(
-      "SELECT last_error FROM delivery INDEXED BY delivery_error WHERE receiver = ? AND error = ? AND id = ?",
-    );
+/** One step of grouping deliveries by their errors, from a position on, null at first; through an index that has all it needs. */
+export function errorStep(
+  { statement, receivers }: Tables,
+  { receiver, state = "parked" }: ErrorsQuery,
+  from: ErrorsPosition | null,
+): CallStep<{ readonly groups: SomeOfGroup[] }, ErrorsPosition> {
+  const selected = receivers.select(receiver).sort((one, other) => one - other);
+  const of = from?.receiver ?? selected[0];
+  if (of === undefined) return { groups: [], next: null };
+  const rows = statement(
+    `SELECT error, state, reason, count(*) AS number, min(id) AS oldest, max(id) AS newest
+     FROM (SELECT error, state, reason, id FROM delivery INDEXED BY delivery_error
+       WHERE receiver = ? AND error IS NOT NULL AND (error, id) > (?, ?)
+       ORDER BY error, id LIMIT ${rowsPerErrorStep})
+     GROUP BY error, state, reason`,
+  ).all(of, from?.error ?? "", from?.id ?? "");
+  const textOf = statement(
+    "SELECT last_error FROM delivery INDEXED BY delivery_error WHERE receiver = ? AND error = ? AND id = ?",
+  );
+  const groups: SomeOfGroup[] = [];
+  let looked = 0;
+  let last: ErrorsPosition = { receiver: of, error: "", id: "" };
+  for (const row of rows) {
+    const error = String(row["error"]);
+    const newest = String(row["newest"]);
+    const count = Number(row["number"]);
+    const found = stateOf(row);
+    looked += count;
+    if (error > last.error || newest > last.id) last = { receiver: of, error, id: newest };
+    if (!isChosen(found, state)) continue;
+    const text = textOf.get(of, error, newest)?.["last_error"];
+    groups.push({
+      error,
+      reason: reasonOf(row)?.code ?? found,
+      count,
+      oldest: timeOf(String(row["oldest"])),
+      newest: timeOf(newest),
+      text: text === undefined ? null : String(text),
+    });
   }
-
-  /** The next deliveries with an error, from a position on; null at first. */
-  next({ receiver, state = "parked" }: ErrorsQuery, from: ErrorsPosition | null): StepOfErrors {
-    const receivers = this.#receivers.select(receiver).sort((one, other) => one - other);
-    const of = from?.receiver ?? receivers[0];
-    if (of === undefined) return { groups: [], next: null };
-    const rows = this.#next.all(of, from?.error ?? "", from?.id ?? "");
-    const groups: SomeOfGroup[] = [];
-    let looked = 0;
-    let last: ErrorsPosition = { receiver: of, error: "", id: "" };
-    for (const row of rows) {
-      const [error, newest, count] = [
-        String(row["error"]),
-        String(row["newest"]),
-        Number(row["number"]),
-      ];
-      const found = states[Number(row["state"])] as State;
-      looked += count;
-      if (error > last.error || newest > last.id) last = { receiver: of, error, id: newest };
-      if (!isChosen(found, state)) continue;
-      const text = this.#text.get(of, error, newest)?.["last_error"];
-      groups.push({
-        error,
-        reason: (row["reason"] as ReasonCode | null) ?? found,
-        count,
-        oldest: timeOf(String(row["oldest"])),
-        newest: timeOf(newest),
-        text: text === undefined ? null : String(text),
-      });
-    }
-    if (looked === rowsPerErrorStep) return { groups, next: last };
-    const other = receivers.find((number) => number > of);
-    return { groups, next: other === undefined ? null : { receiver: other, error: "", id: "" } };
-  }
+  if (looked === rowsPerErrorStep) return { groups, next: last };
+  const other = selected.find((number) => number > of);
+  return { groups, next: other === undefined ? null : { receiver: other, error: "", id: "" } };
 }

@@ -1,159 +1,80 @@
-import type { Parked, Pruned, ReasonCode, State } from "@reporthook/core";
-import {
-  applyOutcome,
-  dayMs,
-  type LivedMoment,
-  maxUnsigned,
-  noticeMsOf,
-  PruneCount,
-  park,
-  type Retention,
-  states,
-} from "@reporthook/core/store";
-import type { Row, Statement, Value } from "../../database/driver.ts";
+import type { Parked } from "@reporthook/core";
+import { applyOutcome, maxUnsigned, park, wholeRejected } from "@reporthook/core/store";
+import type { Row, Value } from "../../database/driver.ts";
 import { countsByState, sumOfCounts } from "../../protocol/counts.ts";
 import { queues } from "../../protocol/position.ts";
 import { type Reply, rowsPerStep } from "../../protocol/protocol.ts";
 import { retentionClass } from "../../protocol/row.ts";
-import type { PruneStep } from "../../protocol/steps.ts";
-import type { Deliveries } from "../deliveries.ts";
-import type { RequestTable } from "../request-table.ts";
-import { RejectedBound } from "./rejected.ts";
-import { StoredRetention } from "./stored-retention.ts";
+import type { Consumers } from "../claim/consumers.ts";
+import { type Deliveries, removedColumns } from "../deliveries.ts";
 
 const maxRejected = 10_000;
+/** The bytes of rejected ones are added up after so many, which takes about a millisecond. */
+const betweenSums = 16;
 /** The number of starts without a recorded outcome after which a delivery is parked as poison. */
 const maxStarts = 5;
 
-/** Periodic maintenance: deletes deliveries whose retention is over, and rescues those that dead workers had leased. */
+/** Keeps deliveries within their bounds as others come, and requeues those that workers had leased. */
 export class Maintenance {
   readonly #deliveries: Deliveries;
-  readonly #requests: RequestTable;
-  readonly #retention: StoredRetention;
-  readonly #rejected: RejectedBound;
-  readonly #over: Statement;
-  readonly #overAnnounced: Statement;
-  readonly #announce: Statement;
-  readonly #countByReason: Statement;
-  readonly #beyond: Statement;
-  readonly #leased: Statement;
-  readonly #deleteKeys: Statement;
+  #sinceSum = betweenSums;
 
-  /** `retention` is written into the file; null keeps to the one that is there. */
-  constructor(deliveries: Deliveries, requests: RequestTable, retention: Retention | null) {
+  constructor(deliveries: Deliveries) {
     this.#deliveries = deliveries;
-    this.#requests = requests;
-    this.#retention = new StoredRetention(deliveries.tables.database, retention);
-    this.#rejected = new RejectedBound(deliveries);
-    const prepare = (sql: string): Statement => deliveries.tables.database.prepare(sql);
-    const ended =
-      "SELECT seq, arrived_at, receiver, state, verification, reason, context FROM delivery WHERE kept_as";
-    this.#over = prepare(`${ended} = ? AND changed_at < ? ORDER BY changed_at LIMIT ?`);
-    this.#overAnnounced = prepare(
-      `${ended} = ${retentionClass.announced} AND changed_at < ? AND announced_at <= ? ORDER BY changed_at LIMIT ?`,
-    );
-    this.#announce = prepare(
-      `UPDATE delivery SET kept_as = ${retentionClass.announced}, announced_at = ? WHERE seq = ?`,
-    );
-    this.#countByReason = prepare(
-      "SELECT state, reason, count(*) AS number FROM delivery WHERE kept_as = ? AND changed_at < ? AND ifnull(announced_at, 0) <= ? GROUP BY state, reason",
-    );
-    this.#beyond = prepare(`${ended} = ? ORDER BY changed_at DESC LIMIT ${rowsPerStep} OFFSET ?`);
-    this.#deleteKeys = prepare(
-      `DELETE FROM delivery WHERE seq IN (SELECT seq FROM delivery
-         WHERE kept_as = ${retentionClass.keyOnly} AND changed_at <= ? LIMIT ${rowsPerStep})`,
-    );
-    this.#leased = prepare("SELECT * FROM delivery WHERE receiver = ? AND queue = ? AND rank = ?");
   }
 
-  /** How long entries are kept. */
-  get retention(): Retention {
-    return this.#retention.read();
-  }
-
-  /** One step of pruning: deletes deliveries whose retention is over, and announces the end of parked ones. */
-  prune(now: number): PruneStep {
-    const retention = this.#retention.read();
-    const pruned = new PruneCount(retention);
-    const { endedBefore, parkedBefore, announceBefore, announcedBefore } = momentsOf(
-      retention,
-      now,
-    );
-    let left = rowsPerStep;
-    const each = (rows: readonly Row[], change: (row: Row) => void): void => {
-      for (const row of rows) change(row);
-      left -= rows.length;
-    };
-    for (const [stored, before] of endedBefore) {
-      each(this.#over.all(stored, before, left), (row) => {
-        const keepsKey = stored === retentionClass.handled && isOfToday(row, now);
-        this.#deliveries.remove(row, keepsKey);
-        pruned.delete(countedOf(row), false);
-      });
-    }
-    each(this.#overAnnounced.all(parkedBefore, announcedBefore, left), (row) => {
-      this.#deliveries.remove(row);
-      pruned.delete(countedOf(row), true);
-    });
-    each(this.#over.all(retentionClass.parked, announceBefore, left), (row) => {
-      this.#announce.run(now, Number(row["seq"]));
-      pruned.announce(countedOf(row));
-    });
-    left -= this.#requests.prune(retention, now, Math.max(0, left));
-    left -= Number(this.#deleteKeys.run(now - dayMs).changes);
-    return { pruned, more: left <= 0 };
-  }
-
-  /** Counts what all steps of pruning would do. */
-  foresee(now: number): Pruned {
-    const retention = this.#retention.read();
-    const pruned = new PruneCount(retention);
-    const { endedBefore, parkedBefore, announceBefore, announcedBefore } = momentsOf(
-      retention,
-      now,
-    );
-    for (const row of endedBefore.flatMap((moment) => this.#countByReason.all(...moment, now))) {
-      pruned.delete(countedOf(row), false, Number(row["number"]));
-    }
-    const { announced, parked } = retentionClass;
-    for (const row of this.#countByReason.all(announced, parkedBefore, announcedBefore)) {
-      pruned.delete(countedOf(row), true, Number(row["number"]));
-    }
-    for (const row of this.#countByReason.all(parked, announceBefore, now)) {
-      pruned.announce(countedOf(row), Number(row["number"]));
-    }
-    return pruned;
-  }
-
-  /** Deletes the oldest deliveries of this retention class beyond its maximum. */
+  /** Called with the retention class of each recorded delivery: deletes or empties the oldest ones beyond the bounds of that. */
   bound(stored: Value): void {
+    const { statement } = this.#deliveries.tables;
     if (stored === retentionClass.wholeRejected) {
-      this.#rejected.keep();
-      this.#boundRejected();
+      this.#emptyRejected();
+      this.#deleteRejected();
     }
     if (stored !== retentionClass.unsignedHandled && stored !== retentionClass.unsignedDead) return;
-    for (const row of this.#beyond.all(stored, maxUnsigned)) this.#deliveries.remove(row);
+    const beyond = statement(
+      `SELECT ${removedColumns} FROM delivery
+       WHERE kept_as = ? ORDER BY changed_at DESC LIMIT ${rowsPerStep} OFFSET ?`,
+    );
+    for (const row of beyond.all(stored, maxUnsigned)) this.#deliveries.remove(row);
   }
 
-  #boundRejected(): void {
-    const { rejected } = countsByState(
-      sumOfCounts(this.#deliveries.tables.counters.counts.values()),
+  #emptyRejected(): void {
+    const { statement } = this.#deliveries.tables;
+    const whole = `FROM delivery INDEXED BY delivery_ended
+      WHERE kept_as = ${retentionClass.wholeRejected} ORDER BY changed_at DESC`;
+    const beyond = statement(`SELECT seq ${whole} LIMIT 100 OFFSET ${wholeRejected.max}`);
+    for (const row of beyond.all()) this.#deliveries.empty(row);
+    if (++this.#sinceSum < betweenSums) return;
+    this.#sinceSum = 0;
+    const newest = statement(
+      `SELECT seq, length(body) AS bytes ${whole} LIMIT ${wholeRejected.max}`,
     );
-    if (rejected <= maxRejected) return;
-    const limit = Math.min(rejected - maxRejected, rowsPerStep);
-    for (const row of this.#over.all(retentionClass.rejected, Number.MAX_SAFE_INTEGER, limit)) {
-      this.#deliveries.remove(row);
+    let bytes = 0;
+    for (const row of newest.all()) {
+      bytes += Number(row["bytes"]);
+      if (bytes > wholeRejected.bytes) this.#deliveries.empty(row);
     }
+  }
+
+  #deleteRejected(): void {
+    const { counters, statement } = this.#deliveries.tables;
+    const { rejected } = countsByState(sumOfCounts(counters.counts.values()));
+    if (rejected <= maxRejected) return;
+    const oldest = statement(
+      `SELECT ${removedColumns} FROM delivery WHERE kept_as = ? ORDER BY changed_at LIMIT ?`,
+    );
+    const limit = Math.min(rejected - maxRejected, rowsPerStep);
+    for (const row of oldest.all(retentionClass.rejected, limit)) this.#deliveries.remove(row);
   }
 
   /** Requeues the deliveries of a dead worker; returns how many, and those that are parked instead. */
   rescue(
     workerId: number,
-    momentOf: (receiver: string) => LivedMoment,
+    consumers: Consumers,
   ): { readonly deliveries: number; readonly poisoned: Reply["poisoned"] } {
     const rows = this.#leasedTo(workerId);
     const poisoned = rows.flatMap((row) => {
-      const moment = momentOf(this.#receiverOf(row));
+      const moment = consumers.momentOf(this.#receiverOf(row));
       const { now } = moment;
       const starts = Number(row["starts"]);
       const isPoison = starts >= maxStarts;
@@ -168,62 +89,31 @@ export class Maintenance {
   }
 
   /** Requeues the deliveries of a worker that ends regularly, as if their work had not begun. */
-  requeue(workerId: number, momentOf: (receiver: string) => LivedMoment): void {
+  requeue(workerId: number, consumers: Consumers): void {
     for (const row of this.#leasedTo(workerId)) {
-      const { now } = momentOf(this.#receiverOf(row));
+      const { now } = consumers.momentOf(this.#receiverOf(row));
       this.#deliveries.edit(row, now, () => {});
       this.#deliveries.forgetStarts(row);
     }
   }
 
   #leasedTo(workerId: number): Row[] {
-    const leased = [queues.verify.leased, queues.handle.leased];
-    return this.#deliveries.tables.receivers
+    const { receivers, statement } = this.#deliveries.tables;
+    const leased = statement(
+      "SELECT * FROM delivery WHERE receiver = ? AND queue = ? AND rank = ?",
+    );
+    return receivers
       .select(undefined)
       .flatMap((receiver) =>
-        leased.flatMap((queue) => this.#leased.all(receiver, queue, workerId)),
+        [queues.verify.leased, queues.handle.leased].flatMap((queue) =>
+          leased.all(receiver, queue, workerId),
+        ),
       );
   }
 
   #receiverOf(row: Row): string {
     return this.#deliveries.tables.receivers.nameOf(Number(row["receiver"]));
   }
-}
-
-/** The moments before which deliveries must have changed, or been announced, for the next step of retention. */
-function momentsOf(retention: Retention, now: number) {
-  const { handledMs, parkedMs } = retention;
-  const { rejected, wholeRejected, unsigned, handled, unsignedHandled, unsignedDead } =
-    retentionClass;
-  const noticeMs = noticeMsOf(retention);
-  const yesterday = now - dayMs;
-  return {
-    /** Deleted without an announcement: class, moment. */
-    endedBefore: [
-      [rejected, yesterday],
-      [wholeRejected, yesterday],
-      [unsigned, yesterday],
-      [handled, now - handledMs],
-      [unsignedHandled, yesterday],
-      [unsignedDead, yesterday],
-    ] as const,
-    parkedBefore: now - parkedMs,
-    announceBefore: now - parkedMs + noticeMs,
-    announcedBefore: now - noticeMs,
-  };
-}
-
-/** Whether copies of a delivery may still be duplicates. */
-function isOfToday({ arrived_at }: Row, now: number): boolean {
-  return now - Number(arrived_at) < dayMs;
-}
-
-/** The parts of a row by which it is counted. */
-function countedOf({ state, reason = null }: Row): Parameters<PruneCount["announce"]>[0] {
-  return {
-    state: states[Number(state)] as State,
-    reason: reason === null ? null : { code: reason as ReasonCode },
-  };
 }
 
 function poison(starts: number): Parked {

@@ -28,16 +28,12 @@ import { retentionClass } from "../../protocol/row.ts";
 import type { Deliveries } from "../deliveries.ts";
 import type { Lived } from "../lived.ts";
 
-const listed = [
-  ...["id", "receiver", "arrived_at", "request", "state", "queue", "attempts", "due_at"],
-  ...["type", "report", "reason", "reason_message", "last_error", "error", "changed_at"],
-].join(", ");
+const listed = `id, receiver, arrived_at, request, state, queue, attempts, due_at,
+  type, report, reason, reason_message, last_error, error, changed_at`;
 // All that an act may change, and nothing long: whether there is a body, not the body.
-const acted = [
-  ...[listed, "seq", "rank", "starts", "last_turn_at", "verification", "context"],
-  ...["released", "retry_state", "history", "signature", "same_signature_as"],
-  "CASE typeof(body) WHEN 'null' THEN NULL ELSE x'' END AS body",
-].join(", ");
+const acted = `${listed}, seq, rank, starts, last_turn_at, verification, context,
+  released, retry_state, history, signature, same_signature_as,
+  CASE typeof(body) WHEN 'null' THEN NULL ELSE x'' END AS body`;
 const { unsigned, parked, unsignedDead, announced } = retentionClass;
 const parkedClasses = [unsigned, parked, unsignedDead, announced];
 
@@ -51,20 +47,19 @@ interface IndexRange {
 export class Query {
   readonly #deliveries: Deliveries;
   readonly #lived: Lived;
-  readonly #one: Statement;
-  readonly #statements = new Map<string, Statement>();
 
   constructor(deliveries: Deliveries, lived: Lived) {
     this.#deliveries = deliveries;
     this.#lived = lived;
-    this.#one = deliveries.tables.database.prepare(
-      "SELECT * FROM delivery WHERE receiver = ? AND state IN (0, 1, 2, 3, 4, 5) AND id = ? LIMIT 1",
-    );
   }
 
   get(id: string, receiver: string | undefined): EntryDetails | null {
-    for (const number of this.#deliveries.tables.receivers.select(receiver)) {
-      const row = this.#one.get(number, id);
+    const { receivers, statement } = this.#deliveries.tables;
+    const find = statement(
+      "SELECT * FROM delivery WHERE receiver = ? AND state IN (0, 1, 2, 3, 4, 5) AND id = ? LIMIT 1",
+    );
+    for (const number of receivers.select(receiver)) {
+      const row = find.get(number, id);
       if (row === undefined) continue;
       return detailsOf(this.#deliveries.storedDeliveryOf(row), this.#lived.wallOffset);
     }
@@ -77,9 +72,10 @@ export class Query {
     const asked: InboxQuery = { ...(id === undefined ? query : { idPrefix: id }), after };
     const rows = this.#deliveries.tables.receivers.select(receiver).flatMap((number) =>
       statesOf(query).flatMap((state) => {
-        const ranges = rangesOf({ ...asked, state });
         const ofState = { ...asked, state };
-        return ranges.flatMap((one) => this.#rows(number, one, ofState, rowsPerStep, acted));
+        return rangesOf(ofState).flatMap((one) =>
+          this.#rows(number, one, ofState, rowsPerStep, acted),
+        );
       }),
     );
     rows.sort((one, other) => (String(one["id"]) < String(other["id"]) ? -1 : 1));
@@ -134,7 +130,7 @@ export class Query {
       ...filters.map((filter) => `${filter.column} = ?`),
       ...(chosen.length < states.length ? [`state IN (${chosen.join(", ")})`] : []),
     ];
-    const statement = this.#prepare(
+    const statement = this.#deliveries.tables.statement(
       `SELECT ${columns} FROM delivery INDEXED BY delivery_${column} WHERE ${conditions.join(" AND ")}
        ORDER BY id ${newestFirst ? "DESC" : "ASC"} LIMIT ?`,
     );
@@ -169,7 +165,7 @@ export class Query {
 
   /** A statement for the deliveries of a receiver in a state, with ids from one on and below another. */
   #ofState(columns: string, rest = ""): Statement {
-    return this.#prepare(
+    return this.#deliveries.tables.statement(
       `SELECT ${columns} FROM delivery INDEXED BY delivery_state
        WHERE receiver = ? AND state = ? AND id >= ? AND id < ? ${rest}`,
     );
@@ -186,7 +182,9 @@ export class Query {
 
   /** Through the index of what has ended, which knows no receivers. */
   #parkedChangedAt(): Date | null {
-    const newest = this.#prepare("SELECT max(changed_at) AS at FROM delivery WHERE kept_as = ?");
+    const newest = this.#deliveries.tables.statement(
+      "SELECT max(changed_at) AS at FROM delivery WHERE kept_as = ?",
+    );
     const times = parkedClasses.flatMap((one) => Number(newest.get(one)?.["at"]) || []);
     return times.length === 0 ? null : new Date(Math.max(...times));
   }
@@ -194,12 +192,6 @@ export class Query {
   #oldest(receiver: string | undefined, state: State): Date | null {
     const query = { ...(receiver !== undefined && { receiver }), state, limit: 1 };
     return this.list(query)[0]?.receivedAt ?? null;
-  }
-
-  #prepare(sql: string): Statement {
-    const statement = this.#statements.get(sql) ?? this.#deliveries.tables.database.prepare(sql);
-    this.#statements.set(sql, statement);
-    return statement;
   }
 }
 

@@ -112,8 +112,7 @@ export class Claimer {
   }
 
   #waitingFor({ state }: ActiveConsumer): Waiting {
-    const { stage, now, knownSince } = state;
-    return { receiver: this.#receivers.idOf(state.receiver), stage, now, knownSince };
+    return { ...state, receiver: this.#receivers.idOf(state.receiver) };
   }
 
   #claim(consumer: ActiveConsumer, seq: number): void {

@@ -34,8 +34,9 @@ export class Consumers {
   }
 
   /** The last known time of a receiver; of another one, when it has no consumer here. */
-  readonly momentOf = (receiver: string): LivedMoment =>
-    this.#byReceiver.get(receiver)?.[0]?.state ?? this.#last;
+  momentOf(receiver: string): LivedMoment {
+    return this.#byReceiver.get(receiver)?.[0]?.state ?? this.#last;
+  }
 
   /** Takes over the states that the main thread has sent, and the credit that they add. */
   update(states: readonly ConsumerState[]): void {

@@ -2,6 +2,7 @@ import { randomInt } from "node:crypto";
 import { hostname } from "node:os";
 import type { Database, Statement } from "../../database/driver.ts";
 import { heartbeatMs, leaseLostAfterMs } from "../../protocol/protocol.ts";
+import type { Takeover } from "../../protocol/steps.ts";
 import type { MainThreadPulse } from "./main-thread-pulse.ts";
 
 /** The part of {@link Leases} that a failed transaction restores. */
@@ -15,11 +16,8 @@ export interface LeaseState {
 export const noLeases: LeaseState = { workerId: null, held: 0, isOffered: false };
 
 /** Another worker whose leases are free to be taken. */
-export interface DeadWorker {
+export interface DeadWorker extends Omit<Takeover, "deliveries"> {
   readonly id: number;
-  /** The number and the host of its process. */
-  readonly process: string;
-  readonly silentMs: number;
 }
 
 /** The heartbeat of a worker whose main thread stands still. */

@@ -2,14 +2,12 @@ import type { Stage } from "@reporthook/core";
 import { signatureLifetimeMs } from "@reporthook/core/store";
 import type { Database, Row, Statement } from "../../database/driver.ts";
 import { queues } from "../../protocol/position.ts";
+import type { ConsumerState } from "../../protocol/protocol.ts";
 
 /** The deliveries of one receiver that wait for one stage. */
-export interface Waiting {
+export interface Waiting extends Pick<ConsumerState, "stage" | "now" | "knownSince"> {
+  /** Its id. */
   readonly receiver: number;
-  readonly stage: Stage;
-  /** By the receiver's lived time, and since when its process has seen that pass. */
-  readonly now: number;
-  readonly knownSince: number;
 }
 
 const promotedAtOnce = 500;
@@ -64,7 +62,7 @@ export class Queue {
   }
 
   /** Moves deliveries that have come due to the front queue; returns the next due time, Infinity if none waits for one. */
-  promote({ receiver, stage, now }: Omit<Waiting, "knownSince">): number {
+  promote({ receiver, stage, now }: Waiting): number {
     const { later, first } = queues[stage];
     const dueAt = this.#firstDueAt(receiver, later);
     if (dueAt > now) return dueAt;

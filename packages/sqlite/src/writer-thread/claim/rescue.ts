@@ -13,7 +13,7 @@ export const nothingRescued: Rescued = { poisoned: [], takeovers: [] };
 export function rescue(leases: Leases, consumers: Consumers, maintenance: Maintenance): Rescued {
   if (consumers.size === 0 || !leases.mayClaim) return nothingRescued;
   const all = leases.deadWorkers().map(({ id, process, silentMs }) => {
-    const { deliveries, poisoned } = maintenance.rescue(id, consumers.momentOf);
+    const { deliveries, poisoned } = maintenance.rescue(id, consumers);
     leases.unregister(id);
     consumers.invalidate();
     return { poisoned, takeovers: deliveries > 0 ? [{ process, deliveries, silentMs }] : [] };
