@@ -33,6 +33,7 @@ export {
   expiringOf,
   factsOf,
   isFailing,
+  isNotification,
   mostFrequent,
 } from "./inbox/facts/finding-facts.ts";
 export { idAt, newId, timeOf } from "./inbox/id.ts";

@@ -7,7 +7,15 @@ import {
   ReporthookError,
   type State,
 } from "@reporthook/core";
-import { ErrorGroups, entryOf, idRange, isChosen, states, timeOf } from "@reporthook/core/store";
+import {
+  ErrorGroups,
+  entryOf,
+  idRange,
+  isChosen,
+  isNotification,
+  states,
+  timeOf,
+} from "@reporthook/core/store";
 import { isId } from "../queues/lost-jobs.ts";
 import { handledAtOnce, type Place, type ReceiverQueues, unfinished } from "../queues/queues.ts";
 
@@ -145,7 +153,7 @@ export async function oldestOf(queues: ReceiverQueues, state: State): Promise<st
   return ids.filter(isId).sort()[0] ?? null;
 }
 
-/** The id of the newest delivery, among the first and last hundred of all sets. */
+/** The id of the newest delivery that came from outside, among the first and last hundred of all sets. */
 export async function newestOf(queues: ReceiverQueues): Promise<string | null> {
   const where = states.flatMap((state) => whereOf[state]);
   const sets = where.flatMap(({ place, types }) =>
@@ -153,7 +161,12 @@ export async function newestOf(queues: ReceiverQueues): Promise<string | null> {
       [true, false].map((asc) => queues.of(place).getRanges([type], 0, ends, asc)),
     ),
   );
-  return (await Promise.all(sets)).flat().filter(isId).sort().at(-1) ?? null;
+  const ids = (await Promise.all(sets)).flat().filter(isId);
+  for (const id of ids.sort().reverse()) {
+    const found = await queues.find(id);
+    if (found !== null && isNotification(found.jobState.stored)) return id;
+  }
+  return null;
 }
 
 /** Groups deliveries by their errors: it reads all in the states that are asked for. */

@@ -3,6 +3,7 @@ import { oneInEachState, unsigned } from "./acts/retaining.ts";
 import { endedAs, type InboxCase, later, valid } from "./fixture.ts";
 
 const dayMs = 86_400_000;
+const own = { to: "verified", reportId: null } as const;
 const nothing = {
   counts: { received: 0, verified: 0, handled: 0, held: 0, rejected: 0, dead: 0 },
   ...{ newest: null, oldestUnverified: null, oldestWaiting: null },
@@ -44,6 +45,14 @@ export const facts: readonly InboxCase[] = [
       const of = await inbox.facts("b");
       same([of.oldestUnverified, of.oldestWaiting], [old, old], "When the oldest of b arrived");
       same(of.newest, newest.receivedAt, "When the newest of b was received");
+      const ofOwn = { receiver: "b", signature: null, at: clock.now() + 2 };
+      await put({ ...ofOwn, arrival: { ...own, type: "report.overdue", verification: null } });
+      await put({
+        ...ofOwn,
+        arrival: { ...own, type: "report.complete", verification: "settled" },
+      });
+      const { newest: stays } = await inbox.facts("b");
+      same(stays, newest.receivedAt, "When the newest came that the receiver did not store itself");
       await put({ signature: null, arrival: unsigned, receiver: "b" });
       await put({ signature: null, arrival: unsigned, receiver: "b" });
       const [held] = (await inbox.facts("b")).parked;

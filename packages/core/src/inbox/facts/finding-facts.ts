@@ -48,8 +48,11 @@ export function factsOf(
   };
 }
 
-/** Whether it came from outside: the receiver stores some itself. */
-function isNotification({ type, verification }: StoredDelivery): boolean {
+/** Whether a delivery came from outside: the receiver stores some itself. */
+export function isNotification({
+  type,
+  verification,
+}: Pick<StoredDelivery, "type" | "verification">): boolean {
   return type !== "report.overdue" && verification !== "settled";
 }
 

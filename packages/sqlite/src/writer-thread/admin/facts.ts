@@ -27,7 +27,10 @@ export function storedFacts(tables: Tables, retention: StoredRetention, name: st
     return Number(first.get(receiver, states.indexOf(state))?.["arrived_at"] ?? Infinity);
   };
   const unverified = oldest("received");
-  const last = tables.statement(`SELECT id ${ofState} ORDER BY id DESC LIMIT 1`);
+  // The receiver stores some itself.
+  const last = tables.statement(
+    `SELECT id ${ofState} AND type IS NOT 'report.overdue' AND verification IS NOT 'settled' ORDER BY id DESC LIMIT 1`,
+  );
   const newest = states.flatMap((_, state) => last.get(receiver, state)?.["id"] ?? []);
   const failing = failingIn(counts);
   return {
