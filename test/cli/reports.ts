@@ -106,7 +106,12 @@ describe("reports that were asked for", () => {
   });
 
   it("reporthook inbox erase removes the content of a request, too, and the request stays", async () => {
-    const erase = ["inbox", "erase", "--request-id", id, "--db", db];
+    const unknown = ["inbox", "erase", "--request-id", "0zz", "--yes", "--db", db];
+    expect(await cliJson<Failed>(unknown)).toMatchObject({
+      ...{ code: 1, value: { error: { code: "not_found" } } },
+    });
+    // Its beginning will do, as elsewhere.
+    const erase = ["inbox", "erase", "--request-id", id.slice(0, 24), "--db", db];
     const asked = await cli(erase);
     const question = "2 deliveries and 1 request would be erased: add --yes";
     expect([asked.code, asked.err]).toEqual([2, expect.stringContaining(question)]);

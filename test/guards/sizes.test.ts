@@ -26,7 +26,7 @@ const maxLines = {
   "core/src": 14_745,
   "core/src/inbox/memory": 820,
   "sqlite/src": 6_990,
-  "cli/src": 4_448,
+  "cli/src": 4_485,
   "dashboard/src": 1_523,
   "dashboard/page": 2_493,
 };

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import type { Inbox, RequestRecord, RequestStore, StoredRequest } from "@reporthook/core";
+import type { RequestRecord } from "@reporthook/core";
 import {
   inWords,
   requestRecordOf,
@@ -8,7 +8,7 @@ import {
   systemClock,
 } from "@reporthook/core/store";
 import type { Command } from "commander";
-import { wholeId } from "../inbox/find.ts";
+import { findRequest, findRequestId, requestsOf } from "../inbox/find.ts";
 import { addInboxCommand, emitPage, type InboxSource, withInbox } from "../inbox/source.ts";
 import { entryColumns } from "../inbox/view.ts";
 import { CommandFailed, UsageError } from "../lib/errors.ts";
@@ -64,15 +64,16 @@ export function addReports(program: Command, terminal: Terminal): void {
     .option("--after <id>", "only requests after this one")
     .action((options: ListOptions) =>
       withInbox(terminal, options, "Reading the inbox", async (inbox) => {
-        const { receiver, state, limit, after } = options;
-        const found = await storeOf(inbox).list({ receiver, state, limit: limit + 1, after });
+        const { receiver, state, limit } = options;
+        const after = options.after && (await findRequestId(inbox, options.after, receiver));
+        const found = await requestsOf(inbox).list({ receiver, state, limit: limit + 1, after });
         emitPage(terminal, "requests", found.map(requestRecordOf), limit, requestColumns);
       }),
     );
   add("show <id>", "Show a request in full, with its deliveries.", shown).action(
     (given: string, options: InboxSource) =>
       withInbox(terminal, options, "Reading the inbox", async (inbox) => {
-        const found = await findRequest(inbox, given, options);
+        const found = await findRequest(inbox, given, options.receiver);
         const request = requestRecordOf(found);
         const deliveries = await inbox
           .list({ receiver: found.receiver, requestId: found.id, limit: 1_000 })
@@ -104,36 +105,17 @@ async function settle(
     throw new UsageError(`The status must be complete or internal_error, not ${status}`);
   }
   await withInbox(terminal, source, "Reading the inbox", async (inbox) => {
-    const { id, receiver: name, state } = await findRequest(inbox, given, source);
+    const request = await findRequest(inbox, given, source.receiver);
+    const { id, receiver: name, state } = request;
     const reports = storedReports({ inbox, name, clock: systemClock });
     const settled = await reports.settle(id, status, { body });
-    const text = `${id} is ${status}. The app's handlers run, now or once it is started.`;
+    const what = request.isErased
+      ? "It was erased: no handler runs."
+      : "The app's handlers run, now or once it is started.";
+    const text = `${id} is ${status}. ${what}`;
     if (settled) return terminal.emit({ id, settled }, text);
     throw new CommandFailed("settled", `Request ${id} is ${state} already`, { id, settled });
   });
-}
-
-/** @throws CommandFailed `no_requests` */
-function storeOf({ requests }: Inbox): RequestStore {
-  if (requests !== undefined) return requests;
-  throw new CommandFailed("no_requests", "This inbox keeps no requests: only SQLite and Redis");
-}
-
-/** The request with this id, or the only one whose id begins so. */
-async function findRequest(
-  inbox: Inbox,
-  given: string,
-  { receiver }: InboxSource,
-): Promise<StoredRequest> {
-  const requests = storeOf(inbox);
-  const id = await wholeId(given, async (idPrefix, limit) => {
-    const some = await requests.list({ receiver, after: idPrefix, limit });
-    return some.filter((one) => one.id.startsWith(idPrefix));
-  });
-  const found = id === null ? null : await requests.get(id, receiver);
-  if (found !== null) return found;
-  const message = `No request with the id ${given}: reports list shows the requests`;
-  throw new CommandFailed("not_found", message);
 }
 
 function bodyIn(given: string): object {

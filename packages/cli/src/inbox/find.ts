@@ -4,7 +4,9 @@ import type {
   Inbox,
   InboxQuery,
   ReasonCode,
+  RequestStore,
   State,
+  StoredRequest,
 } from "@reporthook/core";
 import { eventNames, getEntry, parkedReasons, states } from "@reporthook/core/store";
 import { type Command, InvalidArgumentError, type Option } from "commander";
@@ -22,6 +24,7 @@ export interface FilterOptions
 }
 
 const types = eventNames.filter((name): name is EventType => name !== "report" && name !== "*");
+const dated = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?)(Z|[+-]\d\d:\d\d)?)?$/;
 const unitsMs = { s: 1_000, m: 60_000, min: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /** Adds the filter options; `only` begins the description of each. */
@@ -57,11 +60,14 @@ export function queryOf(filters: FilterOptions): InboxQuery {
 /** Parses a time span before now, or a date: without a zone it is UTC. */
 function moment(given: string): Date {
   const [, count, unit = ""] = /^(\d{1,6})(s|m|min|h|d)$/.exec(given) ?? [];
-  const isLocal = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?$/.test(given);
-  const date = /^\d{4}-\d\d-\d\d/.test(given)
-    ? new Date(isLocal ? `${given}Z` : given)
-    : new Date(Date.now() - Number(count) * unitsMs[unit as keyof typeof unitsMs]);
-  if (!Number.isNaN(date.getTime()) && date.getTime() >= 0) return date;
+  const [, day, time, zone = "Z"] = dated.exec(given) ?? [];
+  const date =
+    day === undefined
+      ? new Date(Date.now() - Number(count) * unitsMs[unit as keyof typeof unitsMs])
+      : new Date(`${day}T${time ?? "00:00"}${zone}`);
+  // A date of no calendar, such as 30 February, would be another one.
+  const isDay = day === undefined || new Date(day).getUTCDate() === Number(day.slice(-2));
+  if (isDay && date.getTime() >= 0) return date;
   throw new InvalidArgumentError(
     "It must be a span like 30min, 2h or 7d, or a date like 2026-11-25 or 2026-11-25T14:00, in UTC.",
   );
@@ -115,6 +121,51 @@ export async function findEntry(
   const details = await getEntry(inbox, id, receiver);
   if (details === null) throw noSuch(id, source);
   return details;
+}
+
+/** @throws CommandFailed `no_requests` */
+export function requestsOf({ requests }: Inbox): RequestStore {
+  if (requests !== undefined) return requests;
+  throw new CommandFailed("no_requests", "This inbox keeps no requests: only SQLite and Redis");
+}
+
+/**
+ * The whole id of a request.
+ *
+ * @throws CommandFailed `not_found`, or as {@link wholeId} and {@link requestsOf} do
+ */
+export async function findRequestId(
+  inbox: Inbox,
+  given: string,
+  receiver?: string,
+): Promise<string> {
+  const id = await wholeId(given, async (idPrefix, limit) => {
+    const some = await requestsOf(inbox).list({ receiver, after: idPrefix, limit });
+    return some.filter((one) => one.id.startsWith(idPrefix));
+  });
+  if (id === null) throw noSuchRequest(given);
+  return id;
+}
+
+/**
+ * Finds the request whose id begins so.
+ *
+ * @throws CommandFailed as {@link findRequestId} does
+ */
+export async function findRequest(
+  inbox: Inbox,
+  given: string,
+  receiver?: string,
+): Promise<StoredRequest> {
+  const id = await findRequestId(inbox, given, receiver);
+  const found = await requestsOf(inbox).get(id, receiver);
+  if (found === null) throw noSuchRequest(given);
+  return found;
+}
+
+function noSuchRequest(id: string): CommandFailed {
+  const message = `No request with the id ${id}: reports list shows the requests`;
+  return new CommandFailed("not_found", message);
 }
 
 function noSuch(id: string, source: InboxSource): CommandFailed {

@@ -5,6 +5,7 @@ import { CommandFailed, UsageError } from "../lib/errors.ts";
 import { file, receiverOption } from "../lib/options.ts";
 import type { Terminal } from "../lib/terminal.ts";
 import { actorOn } from "./actions.ts";
+import { findRequestId } from "./find.ts";
 import { amountOf, kindsOf } from "./many.ts";
 import { addInboxCommand, type InboxSource, livedTimeOf, withInbox } from "./source.ts";
 
@@ -56,7 +57,7 @@ export function addErase(group: Command, terminal: Terminal): void {
   const what = "Remove bodies, errors and contexts of one report, in every state.";
   addInboxCommand(group, "erase", what, {
     "of one report": "reporthook inbox erase --report-id r-4711 --db inbox.db",
-    "of one request, without a question": "reporthook inbox erase --request-id 01m7 --yes",
+    "of one request, without a question": "reporthook inbox erase --request-id 01m7qk2v --yes",
   })
     .option("--report-id <id>", "the report")
     .option("--request-id <id>", "the request")
@@ -71,7 +72,9 @@ async function erase(terminal: Terminal, options: EraseOptions): Promise<void> {
     throw new UsageError("Name what to erase, either with --report-id or with --request-id");
   }
   await withInbox(terminal, options, null, async (inbox) => {
-    const query = { reportId, requestId, receiver, ...(await actorOn(inbox)) };
+    // Also an id whose request is gone: its deliveries may be there.
+    const request = requestId && (await findRequestId(inbox, requestId, receiver));
+    const query = { reportId, requestId: request, receiver, ...(await actorOn(inbox)) };
     const look = () => eraseReport(inbox, { ...query, dryRun: true });
     let erased = await terminal.during("Looking", look);
     // Nothing that was not shown is erased.

@@ -67,8 +67,9 @@ export function portOption(usual: number): Option {
 
 /** Parses the path of a file that may be missing. */
 export function file(given: string): string {
-  if (given !== "" && given !== ":memory:") return given;
-  throw new InvalidArgumentError("It must name a file.");
+  // A single letter is a drive of Windows.
+  if (given !== "" && !/^([a-z][a-z\d+.-]+)?:/i.test(given)) return given;
+  throw new InvalidArgumentError("It must name a file, and no URL.");
 }
 
 /** Parses the values of an option that may be repeated. */
