@@ -62,8 +62,14 @@ const others = {
   ...of(
     `receiver-limits,${life},receiver-before-ack,receiver-verify,callback-urls/callback-url`,
     ...["receiver", "receive/pipeline", "receive/requests", "receive/admission"],
-    ...["receive/new-delivery", "receive/refusals", "observe/reporter"],
+    ...["receive/new-delivery", "receive/refusals"],
   ),
+  ...of(
+    "receiver,receiver-limits,receiver-retention,receiver-handle,receiver-verify,receiver-before-ack",
+    ...["observe/hooks", "observe/log-lines", "observe/reporter"],
+  ),
+  ...of("run/notices,run/work", "inbox/notices"),
+  ...of("receiver-handle,client/client", "lib/thrown"),
   ...of(
     "receiver-verify,receiver-handle,receiver-before-ack,receiver",
     ...["verify/authorize", "verify/verify-stage", "verify/without-verdict"],
@@ -100,7 +106,8 @@ const others = {
   ...of("lib/thrown,verify/authorize,lib/platform", "lib/safe-get", "lib/text/describe"),
   ...of("receiver", "lib/is-promise", "inbox/dedupe-key"),
   ...of("inbox/query,receiver", "inbox/id"),
-  ...of(`options/receiver-settings,${life}`, "lib/platform", "lib/validate", "options/checks"),
+  ...of(`options/receiver-settings,${life}`, "lib/validate", "options/checks"),
+  ...of(`options/receiver-settings,client/no-answer,${life}`, "lib/platform"),
 };
 
 function of(tests, ...files) {
