@@ -22,6 +22,7 @@ import {
   reserveName,
 } from "./inbox/receivers.ts";
 import { tryGet } from "./lib/safe-get.ts";
+import { realClock } from "./lib/time/real-timers.ts";
 import { settlesWithin } from "./lib/time/timeout.ts";
 import { assertKnownKeys, assertMs } from "./lib/validate.ts";
 import { watch } from "./observe/instrumentation.ts";
@@ -177,14 +178,14 @@ class OwnReceiver implements Receiver {
   async #end(timeoutMs: number): Promise<void> {
     const { clock, inbox } = this.#settings;
     const until = clock.now() + timeoutMs;
+    await this.#runner.close(timeoutMs);
+    const leftMs = (): number => Math.min(timeoutMs, Math.max(0, until - clock.now()));
     // A report that is being asked for may be charged: its answer is kept.
-    const asked = settlesWithin(clock, timeoutMs, this.#known.asked());
-    await Promise.all([this.#runner.close(timeoutMs), asked]);
-    this.#connections.cut();
+    await settlesWithin(realClock, leftMs(), this.#known.asked());
+    this.#connections.cut(leftMs());
     this.#known.end();
     this.#reservation.release();
-    const leftMs = Math.min(timeoutMs, until - clock.now());
-    const ends = [referenceCountOf(inbox).release(clock, leftMs), this.#reporter.end()];
+    const ends = [referenceCountOf(inbox).release(clock, leftMs()), this.#reporter.end()];
     await Promise.allSettled(ends);
     await Promise.all(ends);
   }

@@ -125,7 +125,8 @@ function createAnswers(
     const isLive = request.headers.get("accept") === "text/event-stream";
     // HEAD has no body; a live answer would never end.
     if (!isLive || request.method === "HEAD") return json(withViewer(viewer, await view()));
-    return live(`${name} ${id} ${query}`, view, viewer, request);
+    const key = JSON.stringify([name, id, name === "overview" ? "" : String(query)]);
+    return live(key, view, viewer, request);
   };
 }
 

@@ -136,7 +136,7 @@ describe("backups", () => {
     await app.end();
   });
 
-  it.each(["file:copy.db", "sqlite:copy", "https://copy.example/db", ":memory:", "", "undefined"])(
+  it.each(["file:copy.db", "FILE:///copy.db", "https://copy.example/db", ":memory:", ""])(
     "backup() refuses %j, which names no file",
     async (file) => {
       const { inbox, put, end } = fixture(sqliteInbox(newPath()));
@@ -148,6 +148,21 @@ describe("backups", () => {
       await end();
     },
   );
+
+  it("backup() copies to a name with a colon in it, as that of a time has", async () => {
+    const { inbox, put, end } = fixture(sqliteInbox(newPath()));
+    await put();
+    const name = "copy-2026-11-28T10:00:00.000Z.db";
+    const before = process.cwd();
+    process.chdir(folder);
+    try {
+      await inbox.backup?.(name);
+    } finally {
+      process.chdir(before);
+    }
+    expect(readFileSync(join(folder, name)).subarray(0, 6).toString()).toBe("SQLite");
+    await end();
+  });
 
   it.each<readonly [what: string, file: (path: string) => string]>([
     ["its own file", (path) => path],

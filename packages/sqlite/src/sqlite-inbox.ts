@@ -31,7 +31,7 @@ import type {
 import { describe, ErrorGroups, PruneCount, type SomeOfGroup } from "@reporthook/core/store";
 import { copyDatabase } from "./database/backup.ts";
 import { loadFound } from "./database/driver.ts";
-import { checkPath, type SqliteInboxOptions, storeOptionsOf } from "./main-thread/options.ts";
+import { type SqliteInboxOptions, storeOptionsOf } from "./main-thread/options.ts";
 import { ThreadClient } from "./main-thread/thread-client.ts";
 import { type CountsByKind, countsByState, requestCounts, sumOfCounts } from "./protocol/counts.ts";
 import type { StoreOptions, ThreadCall } from "./protocol/protocol.ts";
@@ -170,7 +170,6 @@ class SqliteInbox implements Inbox {
   }
 
   async backup(file: string, { overwrite = false } = {}): Promise<void> {
-    checkPath("backup", file);
     copyDatabase(loadFound(this.#store.driver), this.#store.path, file, overwrite);
   }
 

@@ -153,6 +153,9 @@ export async function oldestOf(queues: ReceiverQueues, state: State): Promise<st
   return ids.filter(isId).sort()[0] ?? null;
 }
 
+/** Most events of the receiver itself that are passed over to find the newest notification. */
+const ownAtOnce = 20;
+
 /** The id of the newest delivery that came from outside, among the first and last hundred of all sets. */
 export async function newestOf(queues: ReceiverQueues): Promise<string | null> {
   const where = states.flatMap((state) => whereOf[state]);
@@ -161,12 +164,10 @@ export async function newestOf(queues: ReceiverQueues): Promise<string | null> {
       [true, false].map((asc) => queues.of(place).getRanges([type], 0, ends, asc)),
     ),
   );
-  const ids = (await Promise.all(sets)).flat().filter(isId);
-  for (const id of ids.sort().reverse()) {
-    const found = await queues.find(id);
-    if (found !== null && isNotification(found.jobState.stored)) return id;
-  }
-  return null;
+  const ids = [...new Set((await Promise.all(sets)).flat().filter(isId))].sort().reverse();
+  const found = await Promise.all(ids.slice(0, ownAtOnce).map((id) => queues.find(id)));
+  const at = found.findIndex((one) => one === null || isNotification(one.jobState.stored));
+  return ids[at < 0 ? found.length : at] ?? null;
 }
 
 /** Groups deliveries by their errors: it reads all in the states that are asked for. */

@@ -67,8 +67,7 @@ export function portOption(usual: number): Option {
 
 /** Parses the path of a file that may be missing. */
 export function file(given: string): string {
-  // A single letter is a drive of Windows.
-  if (given !== "" && !/^([a-z][a-z\d+.-]+)?:/i.test(given)) return given;
+  if (!/^(file:|\w+:\/\/|:memory:|$)/i.test(given)) return given;
   throw new InvalidArgumentError("It must name a file, and no URL.");
 }
 

@@ -132,13 +132,13 @@ export class Connections {
     this.#clock.clearTimeout(this.#timer);
   }
 
-  /** Breaks, in a moment, the sessions of closed servers on which a stream stays open: they would keep the process. */
-  cut(): void {
+  /** Breaks, after so many milliseconds, the sessions of closed servers on which a stream stays open: they would keep the process. */
+  cut(ms: number): void {
     const open = [...this.#open].filter(({ of, server }) => of.close && !server.listening);
     const cut = (): void => {
       for (const { of } of open) of.destroy();
     };
-    if (open.length > 0) setUnrefTimeout(realClock, cut, lastMs);
+    if (open.length > 0) setUnrefTimeout(realClock, cut, Math.max(lastMs, ms));
   }
 
   /** Milliseconds until it is quiet if nothing happens; infinite while something has to. */

@@ -54,7 +54,7 @@ export class KnownRequests {
 
   /** Resolves once all calls on their way have been answered. */
   async asked(): Promise<void> {
-    await Promise.allSettled(this.#asking);
+    while (this.#asking.size > 0) await Promise.allSettled(this.#asking);
   }
 
   /** The receiver is closed: nothing is recorded any more, and nobody waits. */

@@ -17,10 +17,14 @@ import { type Driver, inboxFailed } from "./driver.ts";
  * Copies a database at one moment into a new file, while others go on writing into it. Only its owner may read the copy, which
  * appears once it is whole and on the disk.
  *
+ * @throws TypeError for what is no path
  * @throws ReporthookError `inbox_failed` when the file exists and may not be overwritten, is one of the database itself, or
  * can't be written
  */
 export function copyDatabase(driver: Driver, path: string, file: string, overwrite: boolean): void {
+  if (typeof file !== "string" || /^(file:|\w+:\/\/|:memory:|$)/i.test(file)) {
+    throw new TypeError("backup takes the path of a file, like backup.db, and no URL");
+  }
   const exists = `${file} exists: name another file, or say that it may be overwritten`;
   // SQLite may take another name for a URL.
   const part = resolve(`${file}.part-${process.pid}`);

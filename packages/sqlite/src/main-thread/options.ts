@@ -29,7 +29,7 @@ export interface SqliteInboxOptions {
 export function storeOptionsOf(path: string, options: SqliteInboxOptions): StoreOptions {
   assertKnownKeys("sqliteInbox", options, ["driver", "retention", "migrate"]);
   const { driver, retention, migrate = true } = options;
-  checkPath("sqliteInbox", path);
+  checkPath(path);
   if (typeof migrate !== "boolean") {
     throw new TypeError(`sqliteInbox: migrate must be true or false, not ${String(migrate)}`);
   }
@@ -39,12 +39,12 @@ export function storeOptionsOf(path: string, options: SqliteInboxOptions): Store
 }
 
 /**
- * Checks the path of an inbox, or of its copy: SQLite would make a file of any name in the working folder.
+ * Checks the path of an inbox: SQLite would make a file of any name in the working folder.
  *
  * @throws TypeError that says what it takes, and quotes no URL, which may hold a token
  */
-export function checkPath(what: string, path: unknown): asserts path is string {
-  const takes = `${what} takes the path of a file, like inbox.db`;
+function checkPath(path: unknown): asserts path is string {
+  const takes = "sqliteInbox takes the path of a file, like inbox.db";
   // libsql ends the process on a NUL.
   if (typeof path !== "string" || /^(?:\s*|:memory:.*)$|\0/.test(path)) {
     throw new TypeError(`${takes}: path must name a file; without one, use memoryInbox()`);
