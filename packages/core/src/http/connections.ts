@@ -1,6 +1,5 @@
 import { InFlight, type InFlightItem } from "../lib/in-flight.ts";
 import { type Clock, setUnrefTimeout } from "../lib/time/clock.ts";
-import { realClock } from "../lib/time/real-timers.ts";
 import { endConnections, latest, type NodeConnection, type NodeServer } from "./closed-server.ts";
 import type { Incoming } from "./incoming.ts";
 
@@ -138,7 +137,7 @@ export class Connections {
     const cut = (): void => {
       for (const { of } of open) of.destroy();
     };
-    if (open.length > 0) setUnrefTimeout(realClock, cut, Math.max(lastMs, ms));
+    if (open.length > 0) setUnrefTimeout(this.#clock, cut, Math.max(lastMs, ms));
   }
 
   /** Milliseconds until it is quiet if nothing happens; infinite while something has to. */
