@@ -69,6 +69,7 @@ const others = {
     ...["observe/hooks", "observe/log-lines", "observe/reporter"],
   ),
   ...of("run/notices,run/work", "inbox/notices"),
+  ...of("packages/sqlite/src/erase-and-backup.test.ts", "reports/erasing"),
   ...of("receiver-handle,client/client", "lib/thrown"),
   ...of(
     "receiver-verify,receiver-handle,receiver-before-ack,receiver",
