@@ -57,8 +57,9 @@ const others = {
   ...of(`${life},receiver-before-ack,receiver-handle`, "receive/inside-request"),
   ...of(
     `${life},receiver-verify,receiver`,
-    ...["run/runner", "run/work", "run/idle", "run/wait-until", "run/last-attempts"],
+    ...["run/runner", "run/idle", "run/wait-until", "run/last-attempts"],
   ),
+  ...of(`${life},run/notices,receiver-verify,receiver,receiver-retention`, "run/work"),
   ...of(
     `receiver-limits,${life},receiver-before-ack,receiver-verify,callback-urls/callback-url`,
     ...["receiver", "receive/pipeline", "receive/requests", "receive/admission"],
