@@ -85,8 +85,10 @@ testWith(noRedis)(
       expect.stringMatching(/Erased 1 request, and n/),
     ]);
     expect(await receiver.reports.get(requestId)).toMatchObject({ state: "complete", report: {} });
-    const none = await cli(...erase, "no-such");
+    const none = await cli(...erase, "0".repeat(26));
     expect([none.code, none.err]).toEqual([1, expect.stringContaining("BullMQ can't look")]);
+    const unknown = await cli(...erase, "no-such");
+    expect([unknown.code, unknown.err]).toEqual([1, expect.stringContaining("id no-such")]);
 
     const page = spawn(process.execPath, [
       ...[...node, "dashboard", "--inbox", url, "--port", "0", "--json"],
