@@ -100,6 +100,8 @@ function ofEnd(ended: Ended, request: RequestRecord): string[] {
     ...genuine.map(({ about }) => about?.status),
     ...settlings.map((one) => one.status),
   ];
+  // A person's word confirms nothing.
+  const isByHand = isSettled && settlings.length > 0;
   const handled = final.filter((type) => deliveriesOf(ended, id, type).some(isDone));
   return [
     ...(settledAt === null && overdueAt === null ? ["has come to no end"] : []),
@@ -107,8 +109,12 @@ function ofEnd(ended: Ended, request: RequestRecord): string[] {
     ...(isSettled && !told.includes(state) ? ["has an end that nobody told"] : []),
     ...(!isSettled && handled.length > 0 ? [`is not settled by ${handled.join(", ")}`] : []),
     ...(processingAt !== null && !told.includes("processing") ? ["is not being processed"] : []),
-    ...((state === "unconfirmed") === (confirmedAt === null) ? [] : ["is confirmed or is not"]),
-    ...(confirmedAt !== null && answer === null && told.length === 0 ? ["nobody confirmed"] : []),
+    ...((state === "unconfirmed") === (confirmedAt === null) || isByHand
+      ? []
+      : ["is confirmed or is not"]),
+    ...(confirmedAt !== null && answer === null && genuine.length === 0
+      ? ["nobody confirmed"]
+      : []),
     ...(reportId === null || genuine.some(({ n }) => `n=${n}` === reportId)
       ? []
       : ["has the id of another report"]),

@@ -1,5 +1,5 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
-import type { Http2ServerRequest, Http2ServerResponse, ServerHttp2Stream } from "node:http2";
+import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 import { Readable } from "node:stream";
 import { connectionOf } from "./closed-server.ts";
 import {
@@ -149,17 +149,18 @@ export function send(req: NodeRequest, response: NodeResponse, answer: Answer): 
  */
 export function bodyOf(req: NodeRequest, { headers, body }: Answer): string | Readable {
   if (req.complete || req.destroyed || !isStream(req)) return body;
-  if (req.httpVersionMajor > 1) closeAfterAnswer((req as Http2ServerRequest).stream);
+  if (req.httpVersionMajor > 1) closeAfterAnswer(req as Http2ServerRequest);
   if (headers["Connection"] !== "close") return body;
   return Readable.from(lingering(req, body), { objectMode: false });
 }
 
-function closeAfterAnswer(stream: ServerHttp2Stream): void {
-  stream.once("finish", () =>
-    setImmediate(() => {
-      if (!stream.readableEnded) stream.close(noError);
-    }),
-  );
+function closeAfterAnswer(req: Http2ServerRequest): void {
+  const { stream } = req;
+  stream.once("finish", () => {
+    req.resume();
+    const timer = setTimeout(() => stream.close(noError), lingerMs);
+    stream.once("close", () => clearTimeout(timer));
+  });
 }
 
 async function* lingering(req: NodeRequest, body: string): AsyncGenerator<string> {
