@@ -26,9 +26,12 @@ const others = {
     "client/call-service",
   ),
   ...of("client/client,client/wrapped-fetch,client/html-page", "client/read-response"),
-  ...of("client/client,client/call-service", "client/client-options"),
+  ...of("client/client,client/call-service,client/no-answer", "client/client-options"),
   ...of(`lib/time/timeout,lib/time/deadline,run/runner,${life}`, "lib/time/clock"),
-  ...of(`receiver-handle,receiver-verify,${life}`, "inbox/delivery"),
+  ...of(
+    `receiver-handle,receiver-verify,health/health,inbox/query,inbox/transitions,${life}`,
+    "inbox/delivery",
+  ),
   ...of("handle/handlers,handle/to-event,receiver-handle", "events/events"),
   ...of(
     "inbox/memory/memory-inbox",
@@ -43,7 +46,10 @@ const others = {
     ...["inbox/facts/finding-facts", "inbox/facts/hours"],
     ...["inbox/memory/memory-requests", "inbox/memory/waiting"],
   ),
-  ...of("test/mutation/mount.test.ts", "http/fetch", "http/node-handler", "http/node-shutdown"),
+  ...of(
+    "test/mutation/mount.test.ts,http/incoming,http/node-shutdown-hosts,receiver-wait-until",
+    ...["http/fetch", "http/node-handler", "http/node-shutdown"],
+  ),
   ...of(
     "test/mutation/mount.test.ts,receiver,receiver-limits",
     "http/answer",
@@ -53,7 +59,11 @@ const others = {
     "test/mutation/mount.test.ts,http/fetch,http/node-handler,test/adapters/mount-parsers.test.ts,test/adapters/mock-requests.test.ts",
     ...["http/incoming", "http/node-body"],
   ),
-  ...of(`receiver-handle,${life},receiver`, "handle/handlers", "inbox/receiver-inbox"),
+  ...of(`receiver-handle,${life},receiver`, "handle/handlers"),
+  ...of(
+    `receiver-handle,${life},receiver,receiver-retention,reports/reports,inbox/acts/erasing`,
+    "inbox/receiver-inbox",
+  ),
   ...of(`${life},receiver-before-ack,receiver-handle`, "receive/inside-request"),
   ...of(
     `${life},receiver-verify,receiver`,
@@ -61,9 +71,13 @@ const others = {
   ),
   ...of(`${life},run/notices,receiver-verify,receiver,receiver-retention`, "run/work"),
   ...of(
-    `receiver-limits,${life},receiver-before-ack,receiver-verify,callback-urls/callback-url`,
-    ...["receiver", "receive/pipeline", "receive/requests", "receive/admission"],
+    `receiver-limits,${life},receiver-before-ack,receiver-verify,callback-urls/callback-url,receive/inside-request,receive/without-token,receive/unsigned`,
+    ...["receiver", "receive/pipeline", "receive/admission"],
     ...["receive/new-delivery", "receive/refusals"],
+  ),
+  ...of(
+    "receiver-before-ack,receiver-wait-until,receiver-close,receive/inside-request,receive/without-token,receive/unsigned,http/node-shutdown,http/node-shutdown-hosts,test/mutation/mount.test.ts",
+    "receive/requests",
   ),
   ...of(
     "receiver,receiver-limits,receiver-retention,receiver-handle,receiver-verify,receiver-before-ack",
@@ -71,11 +85,15 @@ const others = {
   ),
   ...of("run/notices,run/work", "inbox/notices"),
   ...of("packages/sqlite/src/erase-and-backup.test.ts", "reports/erasing"),
-  ...of("receiver-handle,client/client", "lib/thrown"),
+  ...of("receiver-handle,client/client,client/no-answer,client/wrapped-fetch", "lib/thrown"),
   ...of(
     "receiver-verify,receiver-handle,receiver-before-ack,receiver",
-    ...["verify/authorize", "verify/verify-stage", "verify/without-verdict"],
+    ...["verify/authorize", "verify/without-verdict"],
     "handle/after-failure",
+  ),
+  ...of(
+    "receiver-verify,receiver-handle,receiver-before-ack,receive/without-token,health/health,reports/reports",
+    "verify/verify-stage",
   ),
   ...of(
     "receiver-handle,receiver-verify,receiver-retention,receiver,reports/reports",
@@ -89,24 +107,25 @@ const others = {
     ...["health/reports", "health/shared-question", "health/situation"],
   ),
   ...of(
-    "reports/reports,reports/erasing",
+    "reports/reports,reports/erasing,handle/handle-stage",
     ...["reports/asking", "reports/known-requests", "reports/looking", "reports/overdue-sweep"],
     ...["reports/request", "reports/waiting-calls"],
   ),
   ...of(
-    "http/node-shutdown,http/node-handler,receiver-close,test/mutation/mount.test.ts",
+    "http/node-shutdown,http/node-shutdown-hosts,http/node-handler,receiver-close,test/mutation/mount.test.ts",
     ...["http/closed-server", "http/connections"],
   ),
   ...of("client/client,client/call-service", "client/authorizer"),
   ...of(
-    "client/call-service,client/call-service-broken,client/call-service-time,client/wrapped-fetch",
+    "client/call-service,client/call-service-broken,client/call-service-time,client/wrapped-fetch,client/no-answer,client/client,client/html-page",
     "client/service-failure",
   ),
   ...of("client/wrapped-fetch,client/call-service,client/read-response", "client/service-response"),
   ...of("lib/time/lived-clock", "lib/time/running-time"),
   ...of(life, "inbox/receivers"),
   ...of("lib/thrown,verify/authorize,lib/platform", "lib/safe-get", "lib/text/describe"),
-  ...of("receiver", "lib/is-promise", "inbox/dedupe-key"),
+  ...of("receiver", "lib/is-promise"),
+  ...of("receiver,receiver-handle,inbox/memory/dedupe-window,lib/platform", "inbox/dedupe-key"),
   ...of("inbox/query,receiver", "inbox/id"),
   ...of(`options/receiver-settings,${life}`, "lib/validate", "options/checks"),
   ...of(`options/receiver-settings,client/no-answer,${life}`, "lib/platform"),

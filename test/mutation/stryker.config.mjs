@@ -10,7 +10,7 @@ export default {
   ignoreStatic: true,
   concurrency: 2,
   // A mutant whose tests take that much longer counts as noticed, because they may never end: nothing else must run meanwhile.
-  timeoutMS: 10_000,
+  timeoutMS: 5_000,
   tempDirName: "test/mutation/sandbox",
   reporters: ["dots"],
   logLevel: "warn",

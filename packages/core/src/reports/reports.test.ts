@@ -308,9 +308,28 @@ describe("asking", () => {
     expect(await says({}, { tag: 1 })).toContain("tag is no option");
     const { reports } = make({ inbox: keepsNone() });
     await expect(reports.counts()).rejects.toThrow(TypeError);
-    await expect(make().reports.list({ state: "late" as "open" })).rejects.toThrow(
-      "overdue or one",
-    );
+  });
+
+  type Wrong = [method: "get" | "list" | "settle" | "wait", args: unknown[], says: string];
+  it.each<Wrong>([
+    ["get", [1], "reports.get: id must"],
+    ["list", [{ state: "late" }], "reports.list: state must be overdue or one of "],
+    ["list", [{ states: [] }], "reports.list: states is no option"],
+    ["list", [{ newestFirst: 1 }], "reports.list: newestFirst must"],
+    ["list", [{ limit: 0 }], "reports.list: limit must"],
+    ["list", [{ after: 1 }], "reports.list: after must"],
+    ["settle", [1, "complete"], "reports.settle: id must"],
+    ["settle", ["a", "open"], "reports.settle: status must be complete or internal_error"],
+    ["settle", ["a", "complete", { text: "" }], "reports.settle: text is no option"],
+    ["settle", ["a", "complete", { body: null }], "reports.settle: body must be an object"],
+    ["settle", ["a", "complete", { body: [] }], "reports.settle: body must be an object"],
+    ["settle", ["a", "complete", { body: "{}" }], "reports.settle: body must be an object"],
+    ["wait", [1], "reports.wait: id must"],
+    ["wait", ["a", { timeoutMs: -1 }], "reports.wait: timeoutMs must"],
+    ["wait", ["a", { signal: {} }], "reports.wait: signal must"],
+  ])("reports.%s(...%j) rejects with %s", async (method, args, says) => {
+    const call = make().reports[method] as (...args: unknown[]) => Promise<unknown>;
+    await expect(call(...args)).rejects.toThrow(new RegExp(`^${says}`));
   });
 });
 
@@ -663,7 +682,7 @@ describe("the end", () => {
     const asking = reports.request(report);
     await turns();
     const [request] = await reports.list();
-    await receiver.close();
+    await receiver.close({ timeoutMs: 50 });
     answer(Response.json({}));
     await expect(asking).rejects.toMatchObject({ requestId: request?.id, retryable: false });
   });

@@ -63,6 +63,7 @@ export function createReports(
     assertKnownKeys("reports.wait", options, ["timeoutMs", "signal"]);
     const { timeoutMs = Number.POSITIVE_INFINITY, signal } = options;
     assertMs("reports.wait: timeoutMs", timeoutMs);
+    checkSignal("reports.wait: signal", signal);
     kept();
     await time.join();
     // A virtual clock may stand still, or leap.
@@ -114,8 +115,12 @@ function checkOptions(options: RequestOptions): void {
     isKey || isLeftOut,
   );
   assertSpan("reports.request: overdueMs", overdueMs);
-  const isSignal = signal === undefined || typeof signal?.throwIfAborted === "function";
-  assertOption("reports.request: signal", "an AbortSignal", signal, isSignal);
+  checkSignal("reports.request: signal", signal);
+}
+
+function checkSignal(name: string, given: AbortSignal | undefined): void {
+  const fits = given === undefined || typeof given?.throwIfAborted === "function";
+  assertOption(name, "an AbortSignal", given, fits);
 }
 
 function waitedFor({ id, state }: StoredRequest, timeoutMs: number): ReporthookError {
