@@ -148,7 +148,9 @@ describe("requests of two receivers in one inbox", () => {
 
   it("reporthook reports list shows those of all receivers, or of one that is named", async () => {
     expect(await asked()).toEqual([ids["shop"], ids["reports"]]);
-    expect(await asked("--limit", "1", "--after", `${ids["shop"]}`)).toEqual([ids["reports"]]);
+    for (const after of [`${ids["shop"]}`, `${ids["shop"]}`.slice(0, 25)]) {
+      expect(await asked("--limit", "1", "--after", after)).toEqual([ids["reports"]]);
+    }
     for (const name of ["shop", "reports"]) {
       expect(await asked("--receiver", name)).toEqual([ids[name]]);
     }
@@ -177,5 +179,13 @@ describe("requests of two receivers in one inbox", () => {
     const { value } = await cliJson(stored);
     expect(value).toMatchObject({ entries: [{ requestId: id, type: "report.complete" }] });
     expect(await asked("--state", "complete")).toEqual([id]);
+  });
+
+  it("reporthook reports settle says that no handler runs for a request that was erased", async () => {
+    const id = `${ids["reports"]}`;
+    const erased = await cli(["inbox", "erase", "--request-id", id, "--yes", "--db", file]);
+    expect(erased.out).toContain("1 request");
+    const settled = await cli(["reports", "settle", id, "complete", "--db", file]);
+    expect(settled.out).toBe(`${id} is complete. It was erased: no handler runs.\n`);
   });
 });

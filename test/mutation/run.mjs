@@ -61,7 +61,7 @@ const others = {
   ),
   ...of(`receiver-handle,${life},receiver`, "handle/handlers"),
   ...of(
-    `receiver-handle,${life},receiver,receiver-retention,reports/reports,inbox/acts/erasing`,
+    `receiver-handle,${life},receiver,receiver-retention,reports/reports,inbox/acts/erasing,inbox/facts/hours`,
     "inbox/receiver-inbox",
   ),
   ...of(`${life},receiver-before-ack,receiver-handle`, "receive/inside-request"),
@@ -80,7 +80,7 @@ const others = {
     "receive/requests",
   ),
   ...of(
-    "receiver,receiver-limits,receiver-retention,receiver-handle,receiver-verify,receiver-before-ack",
+    "receiver,receiver-limits,receiver-retention,receiver-handle,receiver-verify,receiver-before-ack,receive/without-token,reports/reports",
     ...["observe/hooks", "observe/log-lines", "observe/reporter"],
   ),
   ...of("run/notices,run/work", "inbox/notices"),
@@ -129,6 +129,7 @@ const others = {
   ...of("inbox/query,receiver", "inbox/id"),
   ...of(`options/receiver-settings,${life}`, "lib/validate", "options/checks"),
   ...of(`options/receiver-settings,client/no-answer,${life}`, "lib/platform"),
+  ...of("receiver,receiver-handle,alerts/alerts", "options/receiver-settings"),
 };
 
 function of(tests, ...files) {
