@@ -100,7 +100,7 @@ const others = {
     "handle/handle-stage",
   ),
   ...of(`receiver-before-ack,receiver-verify,receiver,${life}`, "lib/time/timeout"),
-  ...of("alerts/alerts", "alerts/watcher", "alerts/alert"),
+  ...of("alerts/alerts", "alerts/alert"),
   ...of(
     "health/health,health/lookout,health/problems,alerts/alerts",
     ...["health/judges", "health/presence", "health/health"],
