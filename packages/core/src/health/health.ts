@@ -52,15 +52,11 @@ export interface InboxProcess {
 
 const order: readonly InboxProcess["state"][] = ["running", "silent", "ended"];
 
-/** The key under which a receiver has its {@link Inside}: for the dashboard. */
+/** The key under which a receiver, or an inbox without one, has its {@link Inside}: for the dashboard. */
 export const inside: unique symbol = Symbol.for("reporthook.inside");
 
-/** The part of a receiver, or of an inbox without one, that tools see beside its health. */
-export interface Inside {
-  readonly lookout: Pick<Lookout, "processes" | "look">;
-  /** The numbers of the receiver's process; null without a receiver. */
-  readonly numbers: (() => Numbers) | null;
-}
+/** What tools see of a receiver beside its health. */
+export type Inside = Pick<Lookout, "processes" | "look" | "numbers">;
 
 const answerMs = 400;
 const pruneMs = 100;
@@ -187,6 +183,11 @@ export class Lookout {
         return { host, pid, version, since: this.#dateOf(since), seenAt: this.#dateOf(at), state };
       })
       .sort((one, other) => order.indexOf(one.state) - order.indexOf(other.state));
+  }
+
+  /** The numbers of the receiver's process; null of a tool. */
+  get numbers(): Numbers | null {
+    return this.#desk?.counters.numbers ?? null;
   }
 
   #dateOf(lived: number): Date {

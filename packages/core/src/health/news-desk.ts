@@ -2,13 +2,14 @@ import { withoutToken } from "../callback-urls/callback-url.ts";
 import type { Outage } from "../client/authorizer.ts";
 import type { Verdict } from "../client/client.ts";
 import type { ReceiveResult } from "../http/answer.ts";
-import type { ReasonCounts } from "../inbox/acts/selection.ts";
 import type { Job, Outcome } from "../inbox/delivery.ts";
 import { newId } from "../inbox/id.ts";
+import type { Pruned } from "../inbox/inbox.ts";
 import { thisProcess } from "../lib/platform.ts";
 import { describe } from "../lib/text/describe.ts";
 import type { ReceiverClock } from "../lib/time/lived-clock.ts";
 import { version } from "../lib/version.ts";
+import { EventCounters } from "./counters.ts";
 import type { News, ServiceStatus } from "./news.ts";
 import type { ProcessReport } from "./situation.ts";
 
@@ -25,6 +26,8 @@ const lostPerhaps: readonly string[] = ["not_handled", "body_timeout", "body_too
 
 /** Collects the news of this process, and reports them: an instrument of its receiver. */
 export class NewsDesk {
+  /** The numbers of this process. */
+  readonly counters: EventCounters = new EventCounters();
   open: News["open"] = null;
   /** Until no delivery waits because of a failed handler. */
   failingSince: number | null = null;
@@ -168,12 +171,14 @@ export class NewsDesk {
     this.awakeSince = at;
   }
 
-  /** Called with the parked ones that retention has deleted. */
-  deleted(parked: ReasonCounts): void {
+  /** Called with what retention did: it has deleted these parked ones. */
+  pruned({ parked, unsigned, madeRoom }: Pruned): void {
     const now = this.#clock.now();
-    for (const [reason, number] of Object.entries(parked)) {
-      const [at = never, before = 0] = this.#deleted.get(reason) ?? [];
-      this.#deleted.set(reason, [now, now - at < hourMs ? before + number : number]);
+    for (const deleted of [parked, unsigned, madeRoom]) {
+      for (const [reason, number] of Object.entries(deleted)) {
+        const [at = never, before = 0] = this.#deleted.get(reason) ?? [];
+        this.#deleted.set(reason, [now, now - at < hourMs ? before + number : number]);
+      }
     }
   }
 

@@ -75,10 +75,9 @@ export function ofInbox(inbox: Inbox, options: InboxOptions = {}): Source {
   const { receiver = "reports" } = options;
   const of = { inbox, name: receiver, clock: systemClock };
   const lookout = new Lookout(of);
-  const seen: Inside = { lookout, numbers: null };
   const deliveries = receiverInbox(of, async () => {});
   return Object.assign(
     { health: lookout.health, inbox: deliveries, name: receiver, reports: storedReports(of) },
-    { [inside]: seen },
+    { [inside]: lookout },
   );
 }
