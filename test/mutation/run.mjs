@@ -109,7 +109,7 @@ const others = {
   ...of(
     "reports/reports,reports/erasing,handle/handle-stage",
     ...["reports/asking", "reports/known-requests", "reports/looking", "reports/overdue-sweep"],
-    ...["reports/request", "reports/waiting-calls"],
+    ...["reports/request"],
   ),
   ...of(
     "http/node-shutdown,http/node-shutdown-hosts,http/node-handler,receiver-close,test/mutation/mount.test.ts",
