@@ -219,9 +219,10 @@ export class Lookout {
     const found = problemsOf(known, now);
     // Of an inbox that fails nothing else is known.
     if (desk !== null && known.facts !== null) {
-      const isOver = known.facts.failing === null && (desk.failingSince ?? 0) < (look?.at ?? 0);
-      if (isOver) desk.failingSince = null;
-      desk.open = Object.fromEntries(found.map((one) => [problemKey(one), one.since]));
+      const isOver =
+        known.facts.failing === null && (desk.noted.failingSince ?? 0) < (look?.at ?? 0);
+      if (isOver) desk.noted.failingSince = null;
+      desk.noted.open = Object.fromEntries(found.map((one) => [problemKey(one), one.since]));
     }
     const { name } = this.#of;
     const of = name === "reports" ? "" : ` --receiver ${name}`;
