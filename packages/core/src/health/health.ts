@@ -3,9 +3,7 @@ import { zeroCounts } from "../inbox/query.ts";
 import type { OfReceiver } from "../inbox/receiver-inbox.ts";
 import { type Life, outside } from "../inbox/receivers.ts";
 import { describe } from "../lib/text/describe.ts";
-import { LivedClock } from "../lib/time/lived-clock.ts";
 import { realClock } from "../lib/time/real-timers.ts";
-import { Timekeeper } from "../lib/time/timekeeper.ts";
 import { settlesWithin } from "../lib/time/timeout.ts";
 import type { Numbers } from "./counters.ts";
 import type { News, ServiceStatus } from "./news.ts";
@@ -70,7 +68,7 @@ const jitterMs = 100;
 export class Lookout {
   /** The last look at the inbox; null before the first. */
   look: (Look & { readonly at: number }) | null = null;
-  readonly #of: Required<OfReceiver>;
+  readonly #of: OfReceiver;
   readonly #life: Life;
   /** Null of a tool, which has no receiver. */
   readonly #desk: NewsDesk | null;
@@ -87,12 +85,11 @@ export class Lookout {
     desk: NewsDesk | null = null,
     prune: () => Promise<void> = async () => {},
   ) {
-    const { clock, inbox, time = new Timekeeper(new LivedClock(clock), inbox) } = of;
-    this.#of = { ...of, time };
+    this.#of = of;
     this.#life = life;
     this.#desk = desk;
     this.#prune = prune;
-    const running = (): number => time.clock.running();
+    const running = (): number => of.time.clock.running();
     this.#asking = new SharedQuestion(running, silentMs, () => this.#ask());
     this.#looking = new SharedQuestion(running, countingMs, () => this.#look());
   }

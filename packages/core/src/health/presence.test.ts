@@ -38,7 +38,7 @@ function processWith({
     },
   });
   const clock = new LivedClock(given);
-  const of = { inbox, name: "reports", clock, time: new Timekeeper(clock, store) };
+  const of = { inbox, name: "reports", time: new Timekeeper(store, clock) };
   const desk = new NewsDesk(clock, false, false);
   const { counters } = desk;
   const presence = new Presence(of, desk);
@@ -152,7 +152,7 @@ describe("signs of life", () => {
     const clock = new LivedClock(systemClock);
     expect(clock.isReplaced).toBe(true);
     const { of, desk, reports } = processWith({ given });
-    const presence = new Presence({ ...of, clock, time: new Timekeeper(clock, of.inbox) }, desk);
+    const presence = new Presence({ ...of, time: new Timekeeper(of.inbox, clock) }, desk);
     presence.begin(() => {});
     await setImmediate();
     expect(reports()).toEqual([]);

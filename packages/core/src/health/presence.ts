@@ -20,7 +20,7 @@ const signsADay = 17_280;
 export class Presence {
   /** Looks at the inbox meanwhile: who is to be forgotten, and when problems began. */
   lookout: Lookout | undefined;
-  readonly #of: Required<OfReceiver>;
+  readonly #of: OfReceiver;
   readonly #desk: NewsDesk;
   #onError = (_error: unknown): void => {};
   #timer: unknown;
@@ -31,7 +31,7 @@ export class Presence {
   /** When the next sign was planned, by real time. */
   #plannedAt = realClock.now();
 
-  constructor(of: Required<OfReceiver>, desk: NewsDesk) {
+  constructor(of: OfReceiver, desk: NewsDesk) {
     this.#of = of;
     this.#desk = desk;
   }
@@ -47,7 +47,7 @@ export class Presence {
 
   /** Gives the last sign. Never rejects, and takes a second at most. */
   async end(): Promise<void> {
-    const { clock } = this.#of;
+    const { clock } = this.#of.time;
     clock.clearTimeout(this.#timer);
     if (!this.#isPresent) return;
     this.#isPresent = false;
@@ -61,7 +61,7 @@ export class Presence {
       this.#planSign(2 * signMs);
       return;
     }
-    const { clock } = this.#of;
+    const { clock } = this.#of.time;
     const since = clock.now();
     this.#keeping = this.#keep(false)
       .catch((error: unknown) => this.#onError(error))
@@ -73,7 +73,7 @@ export class Presence {
 
   #planSign(ms: number): void {
     this.#plannedAt = realClock.now();
-    this.#timer = setUnrefTimeout(this.#of.clock, this.#sign, ms);
+    this.#timer = setUnrefTimeout(this.#of.time.clock, this.#sign, ms);
   }
 
   async #keep(hasEnded: boolean): Promise<void> {

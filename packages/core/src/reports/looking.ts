@@ -1,7 +1,5 @@
 import { checkChoice, checkLimit, checkText, type OfReceiver } from "../inbox/receiver-inbox.ts";
 import { type RequestStore, requestStates } from "../inbox/request-store.ts";
-import { LivedClock } from "../lib/time/lived-clock.ts";
-import { Timekeeper } from "../lib/time/timekeeper.ts";
 import { assertKnownKeys, assertOption } from "../lib/validate.ts";
 import { KnownRequests } from "./known-requests.ts";
 import type { StoredReports } from "./reports-type.ts";
@@ -13,7 +11,7 @@ const statuses = /* @__PURE__ */ Object.values(ends);
 
 /** Makes the part of reports for which no receiver has to run; `ready` comes before each question, and resolves to the store. */
 export function storedReports(
-  { inbox, name, clock, time = new Timekeeper(new LivedClock(clock), inbox) }: OfReceiver,
+  { inbox, name, time }: OfReceiver,
   requests: KnownRequests = new KnownRequests(inbox, name, time.clock),
   ready: () => Promise<RequestStore> = async () => {
     const { store } = requests;

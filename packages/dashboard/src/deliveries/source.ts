@@ -7,7 +7,7 @@ import {
   receiverInbox,
   type StoredReports,
   storedReports,
-  systemClock,
+  Timekeeper,
 } from "@reporthook/core/store";
 
 /** The source of a dashboard: a receiver, or an inbox with {@link ofInbox}. */
@@ -73,7 +73,7 @@ export function ofInbox(inbox: Inbox, options: InboxOptions = {}): Source {
   }
   assertKnownKeys("ofInbox", options, ["receiver"]);
   const { receiver = "reports" } = options;
-  const of = { inbox, name: receiver, clock: systemClock };
+  const of = { inbox, name: receiver, time: new Timekeeper(inbox) };
   const lookout = new Lookout(of);
   const deliveries = receiverInbox(of, async () => {});
   return Object.assign(
