@@ -2,7 +2,6 @@
 export { type Parse, Recognizer } from "./src/events/recognize.ts";
 export { HandleStage } from "./src/handle/handle-stage.ts";
 export type { Registration } from "./src/handle/handlers.ts";
-export { EventCounters } from "./src/health/counters.ts";
 export { NewsDesk } from "./src/health/news-desk.ts";
 
 export { type Job, keyRefused } from "./src/inbox/delivery.ts";

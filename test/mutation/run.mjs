@@ -100,7 +100,7 @@ const others = {
     "handle/handle-stage",
   ),
   ...of(`receiver-before-ack,receiver-verify,receiver,${life}`, "lib/time/timeout"),
-  ...of("alerts/alerts", "alerts/watcher", "alerts/alert"),
+  ...of("alerts/alerts", "alerts/alert"),
   ...of(
     "health/health,health/lookout,health/problems,alerts/alerts",
     ...["health/judges", "health/presence", "health/health"],
@@ -109,7 +109,7 @@ const others = {
   ...of(
     "reports/reports,reports/erasing,handle/handle-stage",
     ...["reports/asking", "reports/known-requests", "reports/looking", "reports/overdue-sweep"],
-    ...["reports/request", "reports/waiting-calls"],
+    ...["reports/request"],
   ),
   ...of(
     "http/node-shutdown,http/node-shutdown-hosts,http/node-handler,receiver-close,test/mutation/mount.test.ts",

@@ -1,7 +1,6 @@
 import type { ReceiverOptions } from "@reporthook/core";
 import type { Job, Registration } from "@reporthook/core/internals";
 import {
-  EventCounters,
   HandleStage,
   KnownRequests,
   NewsDesk,
@@ -47,11 +46,11 @@ export function testStages(
   const lookout = {
     health: () => Promise.reject(new Error("unused")),
     look: null,
+    numbers: null,
     reports: [],
     wallOffset: 0,
   };
-  const numbers = () => new EventCounters().numbers;
-  reporter.instrument({ lookout, numbers }, [desk]);
+  reporter.instrument(lookout, [desk]);
   const recognizer = new Recognizer(settings.parse);
   const known = new KnownRequests(settings.inbox, settings.name, settings.clock);
   const job = (given: Partial<Job> = {}): Job => ({

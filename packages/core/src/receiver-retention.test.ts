@@ -9,8 +9,8 @@ import type { Receiver } from "./receiver-type.ts";
 const dayMs = 86_400_000;
 /** How many unsigned deliveries its numbers count as deleted. */
 function deletedBy(receiver: Receiver): number | undefined {
-  const { numbers } = (receiver as unknown as Record<symbol, Inside>)[inside] as Inside;
-  return numbers?.().counts["deleted/unsigned"];
+  const seen = (receiver as unknown as Record<symbol, Inside>)[inside] as Inside;
+  return seen.numbers?.counts["deleted/unsigned"];
 }
 
 const headers = { "content-type": "application/json" };

@@ -8,7 +8,6 @@ import {
   type Registration,
   register,
 } from "./handle/handlers.ts";
-import { EventCounters } from "./health/counters.ts";
 import { type Health, type Inside, inside, Lookout } from "./health/health.ts";
 import { NewsDesk } from "./health/news-desk.ts";
 import { Presence } from "./health/presence.ts";
@@ -109,8 +108,7 @@ class OwnReceiver implements Receiver {
     this.#sweep = sweep;
     const alerts = settings.observe[watch] !== undefined;
     const desk = new NewsDesk(clock, callback?.require === true, alerts);
-    const counters = new EventCounters();
-    const presence = new Presence(settings, desk, counters);
+    const presence = new Presence(settings, desk);
     const work = new Work(settings, verify, handle, reporter, sweep, presence);
     const runner = new Runner(settings, work, this.#connections);
     this.#runner = runner;
@@ -118,9 +116,8 @@ class OwnReceiver implements Receiver {
     const lookout = new Lookout(settings, runner, desk, prune);
     presence.lookout = lookout;
     this.health = lookout.health;
-    const numbers = () => counters.numbers;
-    this[inside] = { lookout, numbers };
-    reporter.instrument({ lookout, numbers }, [desk, counters]);
+    this[inside] = lookout;
+    reporter.instrument(lookout, [desk, desk.counters]);
     this.inbox = receiverInbox(settings, prune, runner);
     this.reports = createReports(settings, this.#callbacks, known, reporter, prune);
     const within = new InsideRequest(settings, verify, handle, reporter, runner.signal);

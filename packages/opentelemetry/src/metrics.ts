@@ -30,7 +30,8 @@ export function createMetrics(meter: Meter, receiver: Parameters<Instrument>[0])
   // The numbers of the receiver are added at each look: an SDK looks up the attributes of each call.
   const added = new Map<string, number>();
   const addCounted = (): void => {
-    for (const { name, labels, value } of samplesOf(receiver.numbers())) {
+    const { numbers } = receiver.lookout;
+    for (const { name, labels, value } of numbers === null ? [] : samplesOf(numbers)) {
       const key = JSON.stringify([name, labels]);
       const before = added.get(key) ?? 0;
       added.set(key, value);

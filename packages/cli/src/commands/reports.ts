@@ -5,7 +5,7 @@ import {
   requestRecordOf,
   requestStates,
   storedReports,
-  systemClock,
+  Timekeeper,
 } from "@reporthook/core/store";
 import type { Command } from "commander";
 import { findRequest, findRequestId, requestsOf } from "../inbox/find.ts";
@@ -107,7 +107,7 @@ async function settle(
   await withInbox(terminal, source, "Reading the inbox", async (inbox) => {
     const request = await findRequest(inbox, given, source.receiver);
     const { id, receiver: name, state } = request;
-    const reports = storedReports({ inbox, name, clock: systemClock });
+    const reports = storedReports({ inbox, name, time: new Timekeeper(inbox) });
     const settled = await reports.settle(id, status, { body });
     const what = request.isErased
       ? "It was erased: no handler runs."

@@ -1,6 +1,6 @@
 import { statSync } from "node:fs";
 import type { Inbox } from "@reporthook/core";
-import { LivedClock, sumOf, systemClock, Timekeeper } from "@reporthook/core/store";
+import { sumOf, Timekeeper } from "@reporthook/core/store";
 import { sqliteInbox } from "@reporthook/sqlite";
 import type { Command } from "commander";
 import { playgroundFile, program } from "../lib/environment.ts";
@@ -185,7 +185,7 @@ export async function namesIn(
 
 /** The time that an inbox has lived through: its deliveries are due and kept by it, not by the wall clock. */
 export async function livedTimeOf(inbox: Inbox): Promise<Timekeeper> {
-  const time = new Timekeeper(new LivedClock(systemClock), inbox);
+  const time = new Timekeeper(inbox);
   await time.join();
   return time;
 }

@@ -1,6 +1,6 @@
 import { realpathSync } from "node:fs";
 import type { ErrorGroup, Inbox, Problem, State } from "@reporthook/core";
-import { inWords, Lookout, systemClock } from "@reporthook/core/store";
+import { inWords, Lookout, Timekeeper } from "@reporthook/core/store";
 import type { Command } from "commander";
 import { type Column, hang, pairs, table } from "../lib/layout.ts";
 import { limitOption, receiverOption } from "../lib/options.ts";
@@ -55,7 +55,7 @@ const services = ["refused", "unreachable", "failing", "ok", "unknown"] as const
 async function statsOf(inbox: Inbox, { receiver, db }: InboxSource) {
   const seen = await Promise.all(
     (await namesIn(inbox, receiver)).map(async (name) => {
-      const lookout = new Lookout({ inbox, name, clock: systemClock });
+      const lookout = new Lookout({ inbox, name, time: new Timekeeper(inbox) });
       await lookout.looked();
       const health = await lookout.health();
       const problems = health.problems.map((problem) => ({ receiver: name, ...problem }));

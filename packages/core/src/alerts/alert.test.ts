@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { problemsUrl } from "../health/problem.ts";
 import type { LoggedAct } from "../inbox/acts/act-log.ts";
-import { type Ending, firing, over, type Told } from "./alert.ts";
+import { firing, over, type Told } from "./alert.ts";
 
 const minute = 60_000;
 const since = 1_000 * minute;
@@ -11,10 +11,16 @@ const told: Told = { code: "parked", severity: "warning", reason: "expired", cou
 
 type Deleted = Readonly<Record<string, readonly [at: number, count: number]>>;
 
+/** What {@link over} gets beside the problem: what retention and people deleted. */
+type Ending = readonly [Parameters<typeof over>[0], readonly LoggedAct[]];
+
 function ending(deleted: readonly Deleted[] = [], acts: readonly LoggedAct[] = []): Ending {
   const reports = deleted.map((each) => ({ news: { deleted: each } }));
-  return { reports: reports as unknown as Ending["reports"], acts, now, wallOffset };
+  const watched = { name: "mine", clock: { now: () => now }, lookout: { reports, wallOffset } };
+  return [watched as unknown as Ending[0], acts];
 }
+
+const endOf = (told: Told, [watched, acts]: Ending) => over(watched, told, acts);
 
 function discard(selection: LoggedAct["selection"], count: number, ms = 0): LoggedAct {
   return { at: new Date(since + wallOffset + ms), by: "ada", act: "discard", selection, count };
@@ -56,7 +62,7 @@ describe("the end", () => {
     ["process_stalled", "process expired goes on, has ended, or is gone for an hour"],
   ])("over() says of %s what is over, and after how long", (code, what) => {
     const title = `mine: resolved after 5 min: ${what}`;
-    const alert = over("mine", { ...told, code }, ending());
+    const alert = endOf({ ...told, code }, ending());
     expect(alert).toEqual({
       ...{ ...told, code, state: "resolved", receiver: "mine", title, text: `${title}.` },
       ...{ command: null, url: problemsUrl, since: new Date(since + wallOffset), count: 0 },
@@ -64,7 +70,7 @@ describe("the end", () => {
   });
 
   it("over() has no number of what has none", () => {
-    expect(over("mine", { ...told, code: "key_refused", count: null }, ending()).count).toBe(null);
+    expect(endOf({ ...told, code: "key_refused", count: null }, ending()).count).toBe(null);
   });
 
   const deleted = (count: number, of = "deliveries were"): string =>
@@ -102,7 +108,7 @@ describe("the end", () => {
     ],
     ["never: released", ending([], [{ ...discard({ id: "a" }, 1), act: "release" }]), resolved, 0],
   ])("over() tells what was deleted: %s", (_, given, title, count) => {
-    const alert = over("mine", told, given);
+    const alert = endOf(told, given);
     expect([alert.title, alert.count]).toEqual([`mine: ${title}`, count]);
   });
 
@@ -111,13 +117,13 @@ describe("the end", () => {
       [{ expired: [now, 1], do_not_retry: [now, 2], unsigned: [now, 9] }],
       [discard({ reason: "expired" }, 4)],
     );
-    const alert = over("mine", { ...told, code: "parked_expiring", reason: null }, given);
+    const alert = endOf({ ...told, code: "parked_expiring", reason: null }, given);
     expect([alert.title, alert.count]).toEqual([`mine: ${deleted(3)}${also(4)}`, 3]);
   });
 
   it("over() of another problem says nothing of deletions", () => {
     const given = ending([{ expired: [now, 1] }], [discard({ reason: "expired" }, 4)]);
-    const { title } = over("mine", { ...told, code: "key_refused" }, given);
+    const { title } = endOf({ ...told, code: "key_refused" }, given);
     expect(title).toBe("mine: resolved after 5 min: the service accepts the API key");
   });
 });

@@ -1,7 +1,7 @@
 import { type Problem, problemsUrl, titleOf } from "../health/problem.ts";
-import type { ProcessReport } from "../health/situation.ts";
 import type { LoggedAct } from "../inbox/acts/act-log.ts";
 import { counted, inWords } from "../lib/text/in-words.ts";
+import type { Watched } from "../observe/instrumentation.ts";
 
 /** A message for the person who looks after a receiver: a problem that has begun, or is over. Nothing in it is secret. */
 export interface Alert extends Problem {
@@ -24,35 +24,30 @@ export function firing(
   problem: Problem,
   redact: (text: string) => string,
 ): Alert {
-  const said = redact(problem.text);
+  const text = `${receiver}: ${redact(problem.text)}`;
   const look = problem.command === null ? "" : ` Look: ${problem.command}`;
-  const title = `${receiver}: ${titleOf({ text: said })}`;
-  return { ...problem, state: "firing", receiver, title, text: `${receiver}: ${said}${look}` };
+  return { ...problem, state: "firing", receiver, title: titleOf({ text }), text: text + look };
 }
 
-/** The circumstances of the end of a problem: what the processes tell, and what people did. */
-export interface Ending {
-  readonly reports: readonly ProcessReport[];
-  readonly acts: readonly LoggedAct[];
-  readonly now: number;
-  readonly wallOffset: number;
-}
-
-/** The alert of a problem that is over. */
-export function over(receiver: string, told: Told, ending: Ending): Alert {
+/** The alert of a problem that is over; `acts` are the last ones of people. */
+export function over(
+  { name, clock, lookout }: Pick<Watched, "name" | "clock" | "lookout">,
+  told: Told,
+  acts: readonly LoggedAct[],
+): Alert {
   const { code, reason, since, count } = told;
-  const { deleted, unknown } = deletedSince(told, ending);
+  const { deleted, unknown } = deletedSince(told, lookout, acts);
   const what =
     deleted > 0
       ? `${counted(deleted, "parked delivery was", "parked deliveries were")} deleted at the end of the retention, to make room, or by a person`
       : endOf[code].replace("REASON", reason ?? "");
   const how = deleted > 0 ? "deleted" : "resolved";
   const also = unknown > 0 ? `; ${unknown} of any reason were discarded since` : "";
-  const title = `${receiver}: ${how} after ${inWords(ending.now - since)}: ${what}${also}`;
+  const title = `${name}: ${how} after ${inWords(clock.now() - since)}: ${what}${also}`;
   return {
     ...told,
-    ...{ state: "resolved", receiver, title, text: `${title}.`, command: null, url: problemsUrl },
-    since: new Date(since + ending.wallOffset),
+    ...{ state: "resolved", receiver: name, title, text: `${title}.` },
+    ...{ command: null, url: problemsUrl, since: new Date(since + lookout.wallOffset) },
     count: deleted || (count === null ? null : 0),
   };
 }
@@ -60,23 +55,22 @@ export function over(receiver: string, told: Told, ending: Ending): Alert {
 /** How many were deleted, and how many a person discarded of which nobody knows any more whether they are meant. */
 function deletedSince(
   { code, reason, since }: Told,
-  { reports, acts, wallOffset }: Ending,
+  { reports, wallOffset }: Watched["lookout"],
+  acts: readonly LoggedAct[],
 ): { readonly deleted: number; readonly unknown: number } {
-  const isMeant = (one: string): boolean =>
-    code === "parked_expiring" ? one !== "unsigned" : code === "parked" && one === reason;
-  const retained = reports
-    .flatMap(({ news }) => Object.entries(news.deleted))
-    .map(([one, [at, count]]) => ({ one, at, count }));
-  const discarded = acts
-    .filter(({ act }) => act === "discard" && code.startsWith("parked"))
-    .map(({ selection, at, count }) => ({
-      one: code === "parked" && selection.reason,
-      ...{ at: at.getTime() - wallOffset, count },
-    }));
   let [deleted, unknown] = [0, 0];
-  for (const { one, count } of [...retained, ...discarded].filter(({ at }) => at >= since)) {
+  const add = (one: string | false | undefined, at: number, count: number): void => {
+    if (at < since) return;
     if (!one) unknown += count;
-    else if (isMeant(one)) deleted += count;
+    else if (code === "parked" ? one === reason : one !== "unsigned") deleted += count;
+  };
+  if (!code.startsWith("parked")) return { deleted, unknown };
+  for (const { news } of reports) {
+    for (const [one, [at, count]] of Object.entries(news.deleted)) add(one, at, count);
+  }
+  for (const { act, selection, at, count } of acts) {
+    if (act !== "discard") continue;
+    add(code === "parked" && selection.reason, at.getTime() - wallOffset, count);
   }
   return { deleted, unknown };
 }

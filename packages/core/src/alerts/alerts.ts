@@ -1,10 +1,36 @@
-import { problemKinds } from "../health/problem.ts";
-import { assertKnownKeys, assertOption, fail, inspect, typeName } from "../lib/validate.ts";
+import { type ProblemKind, problemKey, problemKinds } from "../health/problem.ts";
+import { toldKey } from "../health/reports.ts";
+import { livingOf } from "../health/situation.ts";
+import { type LoggedAct, maxActs } from "../inbox/acts/act-log.ts";
+import type { Job, Outcome } from "../inbox/delivery.ts";
+import { type Logger, oncePerMinute } from "../lib/log.ts";
+import { tryGet } from "../lib/safe-get.ts";
+import { describe } from "../lib/text/describe.ts";
+import { printable } from "../lib/text/printable.ts";
+import { redactAddresses } from "../lib/text/redact.ts";
+import { setUnrefTimeout } from "../lib/time/clock.ts";
+import { settlesWithin, type TimeoutScope, withTimeout } from "../lib/time/timeout.ts";
+import { assertKnownKeys, assertOption, fail, typeName } from "../lib/validate.ts";
+import { messages } from "../log-messages.ts";
 import type { Observe } from "../observe/hooks.ts";
-import { watch } from "../observe/instrumentation.ts";
-import { type AlertsOptions, AlertWatcher } from "./watcher.ts";
+import { type Instrumentation, type Watched, watch } from "../observe/instrumentation.ts";
+import { type Alert, firing, over, type Told } from "./alert.ts";
 
-export type { AlertsOptions } from "./watcher.ts";
+/** Options of `alerts`. */
+export interface AlertsOptions {
+  /** Delivers a message. It has failed if it throws, rejects, or takes over 10 seconds: then `signal` is aborted. */
+  readonly send: (alert: Alert, context: { readonly signal: AbortSignal }) => unknown;
+  /** Which problems: all. */
+  readonly on?: readonly ProblemKind[] | undefined;
+}
+
+const everyMs = 30_000;
+/** A burst of parked deliveries is one message. */
+const soonMs = 5_000;
+const sendMs = 10_000;
+const keepMs = 4_000;
+const endMs = 2_000;
+const maxUnsettled = 10;
 
 /**
  * Sends a message when a problem of `health()` begins, and one when it is over: once for an inbox, also with several
@@ -24,7 +50,164 @@ export function alerts(options: AlertsOptions): Observe {
   const names = problemKinds.join(", ");
   assertOption("alerts: on", `an array of ${names}`, on, Array.isArray(on));
   for (const code of on) {
-    if (!problemKinds.includes(code)) fail("alerts: on", `of ${names}`, inspect(code));
+    assertOption("alerts: on", `of ${names}`, code, problemKinds.includes(code));
   }
-  return { [watch]: (watched) => new AlertWatcher({ send, on: [...on] }, watched) };
+  return { [watch]: (watched) => new AlertWatcher(send, [...on], watched) };
+}
+
+/** Compares the problems of a receiver with those that were told, again and again, and has the difference sent. */
+class AlertWatcher implements Instrumentation {
+  readonly #send: AlertsOptions["send"];
+  readonly #on: readonly ProblemKind[];
+  readonly #watched: Watched;
+  readonly #failed: Logger["error"];
+  /** By the keys of the problems, as it is kept in the inbox, with what could not be kept there. */
+  #told = new Map<string, Told>();
+  #isUnkept = false;
+  #timer: unknown;
+  #timerAt = 0;
+  #looking: Promise<void> | null = null;
+  #ended = false;
+  #unsettled = 0;
+
+  constructor(send: AlertsOptions["send"], on: readonly ProblemKind[], watched: Watched) {
+    this.#send = send;
+    this.#on = on;
+    this.#watched = watched;
+    this.#failed = oncePerMinute(watched.clock, watched.logger.error);
+  }
+
+  begin(): void {
+    this.#lookIn(soonMs);
+  }
+
+  settled(_job: Job, { to }: Outcome): void {
+    if (to === "held" || to === "dead") this.#lookIn(soonMs);
+  }
+
+  async end(): Promise<void> {
+    const { clock } = this.#watched;
+    this.#ended = true;
+    clock.clearTimeout(this.#timer);
+    if (this.#looking !== null) await settlesWithin(clock, endMs, this.#looking);
+  }
+
+  #lookIn(ms: number): void {
+    const { bind, clock } = this.#watched;
+    const at = clock.now() + ms;
+    if (this.#ended || (this.#timer !== undefined && this.#timerAt <= at)) return;
+    clock.clearTimeout(this.#timer);
+    this.#timerAt = at;
+    const look = bind(() => this.#look());
+    this.#timer = setUnrefTimeout(clock, look, ms);
+  }
+
+  #look(): void {
+    this.#timer = undefined;
+    this.#looking ??= this.#compare().finally(() => {
+      this.#looking = null;
+      this.#lookIn(everyMs);
+    });
+  }
+
+  async #compare(): Promise<void> {
+    const { name, lookout } = this.#watched;
+    const before = lookout.look;
+    const { problems, inbox } = await lookout.health();
+    // Nothing is known of an inbox that is closed.
+    if (this.#ended) return;
+    const { look } = lookout;
+    const isNew = inbox.ok && look !== null && look !== before;
+    if (isNew && !this.#isUnkept) {
+      const kept = tryGet(() => JSON.parse(look.told ?? "{}"));
+      this.#told = new Map(Object.entries(kept ?? {}));
+    }
+    if (isNew && !this.#isFirst()) return;
+    const open = problems.filter(({ code }) => this.#on.includes(code));
+    for (const problem of open) {
+      const told = this.#told.get(problemKey(problem))?.severity;
+      if (told === "critical" || told === problem.severity) continue;
+      await this.#tell(firing(name, problem, this.#redact));
+    }
+    // Of an inbox that fails it is not known what is over.
+    if (isNew) await this.#tellOfOthers(new Set(open.map(problemKey)));
+    if (this.#isUnkept) await this.#keep();
+  }
+
+  /** Tells that those are over which were told, but for these. */
+  async #tellOfOthers(open: ReadonlySet<string>): Promise<void> {
+    const { inbox, name } = this.#watched;
+    const ended = [...this.#told].filter(([key]) => !open.has(key)).map(([, told]) => told);
+    let acts: readonly LoggedAct[] = [];
+    if (ended.some(({ code }) => code.startsWith("parked"))) {
+      const asked = this.#soon(() => inbox.acts({ receiver: name, limit: maxActs }));
+      // If the inbox does not tell them, the alert says less.
+      acts = await asked.catch(() => []);
+    }
+    for (const told of ended) await this.#tell(over(this.#watched, told, acts));
+  }
+
+  /** Of several processes that send alerts, the one that began first tells. */
+  #isFirst(): boolean {
+    const { clock, lookout } = this.#watched;
+    const telling = livingOf(lookout.reports, clock.now()).filter(({ news }) => news.alerts);
+    telling.sort((one, other) => one.since - other.since || (one.id < other.id ? -1 : 1));
+    return telling.length === 0 || telling[0]?.id === lookout.reports[0]?.id;
+  }
+
+  /** Sends an alert, unless its kind is told no more; then the problem is one that was told, or is over. */
+  async #tell(alert: Alert): Promise<void> {
+    const { code, severity, reason, count, since, state } = alert;
+    if (this.#on.includes(code) && !(await this.#sent(alert))) return;
+    const told = { code, severity, reason, count };
+    const livedSince = since.getTime() - this.#watched.lookout.wallOffset;
+    if (state === "firing") this.#told.set(problemKey(alert), { ...told, since: livedSince });
+    else this.#told.delete(problemKey(alert));
+    await this.#keep();
+  }
+
+  /** Keeps what was told, for other processes and the next one; a failure is made good with the next look. */
+  async #keep(): Promise<void> {
+    const { inbox, name } = this.#watched;
+    const text = JSON.stringify(Object.fromEntries(this.#told));
+    const keeping = this.#soon(() => inbox.keepNotes(name, { [toldKey]: text }));
+    this.#isUnkept = await keeping.then(
+      () => false,
+      () => true,
+    );
+  }
+
+  #soon<T>(ask: () => Promise<T>): Promise<T> {
+    const late = "The inbox gives no answer";
+    return withTimeout({ clock: this.#watched.clock, ms: keepMs, late }, ask);
+  }
+
+  /** Resolves to whether it was sent; never rejects. */
+  async #sent(alert: Alert): Promise<boolean> {
+    const { clock } = this.#watched;
+    const late = `send took over ${sendMs / 1_000} s`;
+    const call = async ({ signal }: TimeoutScope): Promise<void> => {
+      this.#unsettled++;
+      try {
+        await this.#send(alert, { signal });
+      } finally {
+        this.#unsettled--;
+      }
+    };
+    try {
+      if (this.#unsettled >= maxUnsettled) {
+        throw new Error(`${maxUnsettled} earlier calls of send have not settled`);
+      }
+      await withTimeout({ clock, ms: sendMs, late }, call);
+      return true;
+    } catch (error) {
+      const fields = { code: alert.code, error: this.#redact(describe(error)) };
+      this.#failed(fields, messages.alertNotSent);
+      return false;
+    }
+  }
+
+  /** The text of an error, as others may see it. */
+  readonly #redact = (text: string): string =>
+    printable(redactAddresses(this.#watched.redact(text).slice(0, 500)));
 }

@@ -5,6 +5,7 @@ import { answerBounds, EventCounters, samplesOf } from "./counters.ts";
 
 const hour = 3_600_000;
 const job = testStages(() => "valid").job();
+const none = { deleted: {}, parked: {}, unsigned: {}, announced: {}, noticeMs: 0, madeRoom: {} };
 const stored = { status: "accepted", id: "a" } as const;
 const full = { refused: "inbox_unavailable" } as const;
 
@@ -26,8 +27,8 @@ describe("counting", () => {
     counters.settled(job, { to: "retry", afterMs: 1, error: "", countsAsAttempt: true });
     counters.settled(job, { to: "handled" });
     counters.settled(job, reject("invalid_signature", ""));
-    counters.deleted({ expired: 3, unsigned: 1 });
-    counters.deleted({ expired: 1 });
+    counters.pruned({ ...none, parked: { expired: 3 }, unsigned: { unsigned: 1 } });
+    counters.pruned({ ...none, madeRoom: { expired: 1 } });
     expect(counters.numbers.counts).toEqual({
       ...{ accepted: 1, duplicate: 1, "refused/inbox_unavailable": 1, "verdict/valid": 2 },
       ...{ verified: 1, handled: 1, "rejected/invalid_signature": 1 },

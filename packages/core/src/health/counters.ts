@@ -1,8 +1,8 @@
 import type { ReceiveResult } from "../http/answer.ts";
-import type { ReasonCounts } from "../inbox/acts/selection.ts";
 import type { Job, Outcome } from "../inbox/delivery.ts";
 import type { Notes } from "../inbox/facts/facts.ts";
 import { hourKey, hourMs } from "../inbox/facts/hours.ts";
+import type { Pruned } from "../inbox/inbox.ts";
 
 /** The bounds of the histogram of answers, in seconds. */
 export const answerBounds: readonly number[] = [
@@ -69,8 +69,10 @@ export class EventCounters {
     this.#add("reason" in outcome ? `${outcome.to}/${outcome.reason.code}` : outcome.to);
   }
 
-  deleted(parked: ReasonCounts): void {
-    for (const [reason, number] of Object.entries(parked)) this.#add(`deleted/${reason}`, number);
+  pruned({ parked, unsigned, madeRoom }: Pruned): void {
+    for (const deleted of [parked, unsigned, madeRoom]) {
+      for (const [reason, count] of Object.entries(deleted)) this.#add(`deleted/${reason}`, count);
+    }
   }
 
   /** The numbers at this moment. */

@@ -269,7 +269,7 @@ describe("health", () => {
     const { receiver } = setUp();
     await receiver.start();
     await receiver.health();
-    const { lookout } = (receiver as unknown as Record<symbol, Inside>)[inside] as Inside;
+    const lookout = (receiver as unknown as Record<symbol, Inside>)[inside] as Inside;
     expect(lookout.processes).toMatchObject([{ pid: process.pid, state: "running" }]);
   });
 

@@ -3,9 +3,7 @@ import { zeroCounts } from "../inbox/query.ts";
 import type { OfReceiver } from "../inbox/receiver-inbox.ts";
 import { type Life, outside } from "../inbox/receivers.ts";
 import { describe } from "../lib/text/describe.ts";
-import { LivedClock } from "../lib/time/lived-clock.ts";
 import { realClock } from "../lib/time/real-timers.ts";
-import { Timekeeper } from "../lib/time/timekeeper.ts";
 import { settlesWithin } from "../lib/time/timeout.ts";
 import type { Numbers } from "./counters.ts";
 import type { News, ServiceStatus } from "./news.ts";
@@ -52,15 +50,11 @@ export interface InboxProcess {
 
 const order: readonly InboxProcess["state"][] = ["running", "silent", "ended"];
 
-/** The key under which a receiver has its {@link Inside}: for the dashboard. */
+/** The key under which a receiver, or an inbox without one, has its {@link Inside}: for the dashboard. */
 export const inside: unique symbol = Symbol.for("reporthook.inside");
 
-/** The part of a receiver, or of an inbox without one, that tools see beside its health. */
-export interface Inside {
-  readonly lookout: Pick<Lookout, "processes" | "look">;
-  /** The numbers of the receiver's process; null without a receiver. */
-  readonly numbers: (() => Numbers) | null;
-}
+/** What tools see of a receiver beside its health. */
+export type Inside = Pick<Lookout, "processes" | "look" | "numbers">;
 
 const answerMs = 400;
 const pruneMs = 100;
@@ -74,7 +68,7 @@ const jitterMs = 100;
 export class Lookout {
   /** The last look at the inbox; null before the first. */
   look: (Look & { readonly at: number }) | null = null;
-  readonly #of: Required<OfReceiver>;
+  readonly #of: OfReceiver;
   readonly #life: Life;
   /** Null of a tool, which has no receiver. */
   readonly #desk: NewsDesk | null;
@@ -91,12 +85,11 @@ export class Lookout {
     desk: NewsDesk | null = null,
     prune: () => Promise<void> = async () => {},
   ) {
-    const { clock, inbox, time = new Timekeeper(new LivedClock(clock), inbox) } = of;
-    this.#of = { ...of, time };
+    this.#of = of;
     this.#life = life;
     this.#desk = desk;
     this.#prune = prune;
-    const running = (): number => time.clock.running();
+    const running = (): number => of.time.clock.running();
     this.#asking = new SharedQuestion(running, silentMs, () => this.#ask());
     this.#looking = new SharedQuestion(running, countingMs, () => this.#look());
   }
@@ -189,6 +182,11 @@ export class Lookout {
       .sort((one, other) => order.indexOf(one.state) - order.indexOf(other.state));
   }
 
+  /** The numbers of the receiver's process; null of a tool. */
+  get numbers(): Numbers | null {
+    return this.#desk?.counters.numbers ?? null;
+  }
+
   #dateOf(lived: number): Date {
     return new Date(lived + this.wallOffset);
   }
@@ -218,9 +216,10 @@ export class Lookout {
     const found = problemsOf(known, now);
     // Of an inbox that fails nothing else is known.
     if (desk !== null && known.facts !== null) {
-      const isOver = known.facts.failing === null && (desk.failingSince ?? 0) < (look?.at ?? 0);
-      if (isOver) desk.failingSince = null;
-      desk.open = Object.fromEntries(found.map((one) => [problemKey(one), one.since]));
+      const isOver =
+        known.facts.failing === null && (desk.noted.failingSince ?? 0) < (look?.at ?? 0);
+      if (isOver) desk.noted.failingSince = null;
+      desk.noted.open = Object.fromEntries(found.map((one) => [problemKey(one), one.since]));
     }
     const { name } = this.#of;
     const of = name === "reports" ? "" : ` --receiver ${name}`;

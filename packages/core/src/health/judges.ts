@@ -10,10 +10,8 @@ const dayMs = 86_400_000;
 /** Less of a time is too little to tell how many are judged in a minute. */
 const tellingMs = 10_000;
 
-type Judge = (situation: Situation) => readonly FoundProblem[];
-
 /** The judges, each of one kind of problem. */
-export const judges: readonly Judge[] = [
+export const judges: readonly ((situation: Situation) => readonly FoundProblem[])[] = [
   ...[inboxFails, keyRefused, noVerdicts, allRejected, lost, noSignature, handlersFailing, behind],
   ...[parked, parkedExpiring, overdue, processStalled],
 ];

@@ -3,7 +3,9 @@ import { describe, expect, it } from "vitest";
 import type { Inbox } from "../inbox/inbox.ts";
 import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
 import type { Phase } from "../inbox/receivers.ts";
+import type { Clock } from "../lib/time/clock.ts";
 import { LivedClock } from "../lib/time/lived-clock.ts";
+import { Timekeeper } from "../lib/time/timekeeper.ts";
 import { Lookout } from "./health.ts";
 import type { News } from "./news.ts";
 import { NewsDesk } from "./news-desk.ts";
@@ -15,6 +17,8 @@ const start = 1_000_000 * second;
 
 type Given = Partial<Omit<ProcessReport, "news">> & { readonly news?: Partial<News> };
 
+const timeOf = (inbox: Inbox, clock: Clock) => new Timekeeper(inbox, new LivedClock(clock));
+
 /** A tool that looks at an inbox on which these processes have left their reports, as many milliseconds ago as `at` says. */
 async function watched(name: string, ...given: readonly Given[]) {
   const clock = manualClock(start);
@@ -24,13 +28,13 @@ async function watched(name: string, ...given: readonly Given[]) {
     const made = { ...own, id: String(index), ...rest, news: { ...own.news, ...news } };
     await inbox.keepNotes(name, noteOf({ ...made, at: clock.now() - at }));
   }
-  return { clock, inbox, lookout: new Lookout({ inbox, name, clock }) };
+  return { clock, inbox, lookout: new Lookout({ inbox, name, time: timeOf(inbox, clock) }) };
 }
 
 /** A tool on an inbox of which these methods are others. */
 function over(parts: Partial<Inbox>, life?: { phase: Phase }): Lookout {
   const inbox = Object.assign(memoryInbox(), parts);
-  return new Lookout({ inbox, name: "reports", clock: manualClock() }, life);
+  return new Lookout({ inbox, name: "reports", time: timeOf(inbox, manualClock()) }, life);
 }
 
 describe("tools", () => {

@@ -10,6 +10,7 @@ import { NewsDesk } from "./news-desk.ts";
 const second = 1_000;
 const minute = 60_000;
 const hour = 60 * minute;
+const none = { deleted: {}, parked: {}, unsigned: {}, announced: {}, noticeMs: 0, madeRoom: {} };
 const { job } = testStages(() => "valid");
 
 function newDesk(needsToken = false, alerts = false) {
@@ -270,13 +271,13 @@ describe("the rest", () => {
 
   it("NewsDesk sums up what retention deletes, for an hour from the last time", () => {
     const { desk, now, pass } = newDesk();
-    desk.deleted({ expired: 2 });
+    desk.pruned({ ...none, parked: { expired: 2 } });
     pass(hour - 1);
-    desk.deleted({ expired: 3, unsigned: 1 });
+    desk.pruned({ ...none, madeRoom: { expired: 3 }, unsigned: { unsigned: 1 } });
     expect(desk.news.deleted).toEqual({ expired: [now(), 5], unsigned: [now(), 1] });
     pass(hour);
     expect(desk.news.deleted).toEqual({});
-    desk.deleted({ expired: 4 });
+    desk.pruned({ ...none, parked: { expired: 4 } });
     expect(desk.news.deleted).toEqual({ expired: [now(), 4] });
   });
 

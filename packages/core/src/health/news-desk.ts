@@ -2,14 +2,15 @@ import { withoutToken } from "../callback-urls/callback-url.ts";
 import type { Outage } from "../client/authorizer.ts";
 import type { Verdict } from "../client/client.ts";
 import type { ReceiveResult } from "../http/answer.ts";
-import type { ReasonCounts } from "../inbox/acts/selection.ts";
 import type { Job, Outcome } from "../inbox/delivery.ts";
 import { newId } from "../inbox/id.ts";
+import type { Pruned } from "../inbox/inbox.ts";
 import { thisProcess } from "../lib/platform.ts";
 import { describe } from "../lib/text/describe.ts";
 import type { ReceiverClock } from "../lib/time/lived-clock.ts";
 import { version } from "../lib/version.ts";
-import type { News, ServiceStatus } from "./news.ts";
+import { EventCounters } from "./counters.ts";
+import type { News } from "./news.ts";
 import type { ProcessReport } from "./situation.ts";
 
 const minuteMs = 60_000;
@@ -23,11 +24,14 @@ const slotMs = 10_000;
 const lostCertainly: readonly string[] = ["inbox_unavailable", "overloaded", "closing"];
 const lostPerhaps: readonly string[] = ["not_handled", "body_timeout", "body_too_large"];
 
+type Noted = Exclude<keyof News, "judged" | "vain" | "lost" | "fails" | "deleted">;
+
 /** Collects the news of this process, and reports them: an instrument of its receiver. */
 export class NewsDesk {
-  open: News["open"] = null;
-  /** Until no delivery waits because of a failed handler. */
-  failingSince: number | null = null;
+  /** The numbers of this process. */
+  readonly counters: EventCounters = new EventCounters();
+  /** The news that are told as they are noted. The lookout, which sees the inbox, notes what is open, and that nothing fails any more. */
+  readonly noted: { -readonly [Name in Noted]: News[Name] };
   /** When this process was last seen awake, or began: others were not watched before. */
   awakeSince = 0;
   #id: string | undefined;
@@ -35,29 +39,24 @@ export class NewsDesk {
   /** Whether the inbox fails, as it says itself. */
   #saidToFail: News["fails"] = null;
   #notStored: { readonly since: number; readonly at: number; readonly error: string } | null = null;
-  #service: ServiceStatus = "unknown";
-  #refusedSince: number | null = null;
-  #judgedAt: number | null = null;
-  #validAt: number | null = null;
   readonly #judged = new Map<number, number>();
   #vain: { readonly since: number; isSingle: boolean; readonly ids: Map<string, string> } | null =
     null;
-  #invalid: News["invalid"] = null;
   readonly #lost = new Map<number, [certain: number, doubtful: number]>();
   #lostSince = never;
   #certainAt = never;
-  #unsigned: News["unsigned"] = null;
-  #stoodStill: News["stoodStill"] = null;
   readonly #deleted = new Map<string, readonly [at: number, count: number]>();
   readonly #clock: ReceiverClock;
   readonly #needsToken: boolean;
-  readonly #alerts: boolean;
 
   /** `alerts` is whether this process sends them. */
   constructor(clock: ReceiverClock, needsToken: boolean, alerts: boolean) {
     this.#clock = clock;
     this.#needsToken = needsToken;
-    this.#alerts = alerts;
+    this.noted = {
+      ...{ service: "unknown", refusedSince: null, judgedAt: null, validAt: null, invalid: null },
+      ...{ unsigned: null, failingSince: null, stoodStill: null, open: null, alerts },
+    };
     this.joined();
   }
 
@@ -82,19 +81,19 @@ export class NewsDesk {
     const slot = Math.floor(now / slotMs);
     this.#judged.set(slot, (this.#judged.get(slot) ?? 0) + 1);
     if (this.#judged.size > 12) forget(this.#judged, slotMs, now - minuteMs);
-    this.#judgedAt = now;
+    this.noted.judgedAt = now;
     this.#vain = null;
-    this.#refusedSince = null;
-    this.#service = "ok";
-    if (verdict === "valid") this.#validAt = now;
+    this.noted.refusedSince = null;
+    this.noted.service = "ok";
+    if (verdict === "valid") this.noted.validAt = now;
     if (verdict !== "invalid") {
-      this.#invalid = null;
+      this.noted.invalid = null;
       return;
     }
     const hasContext = context === null ? this.#needsToken : context !== withoutToken;
     const hasToken = hasContext || requestId !== null;
-    const before = this.#invalid ?? { since: now, count: 0, latest: [], hasToken: false };
-    this.#invalid = {
+    const before = this.noted.invalid ?? { since: now, count: 0, latest: [], hasToken: false };
+    this.noted.invalid = {
       since: before.since,
       count: before.count + 1,
       latest: [...before.latest, now].slice(-5),
@@ -110,13 +109,13 @@ export class NewsDesk {
     if (outage !== null) this.#vain.isSingle = false;
     if (ids.size < 5 && signature !== null && !ids.has(signature)) ids.set(signature, id);
     if (outage === "unauthorized") {
-      this.#refusedSince ??= now;
-      this.#service = "refused";
+      this.noted.refusedSince ??= now;
+      this.noted.service = "refused";
     } else if (outage === "unavailable") {
-      this.#service = hasAnswered ? "failing" : "unreachable";
-    } else if (now - (this.#judgedAt ?? never) >= minuteMs) {
+      this.noted.service = hasAnswered ? "failing" : "unreachable";
+    } else if (now - (this.noted.judgedAt ?? never) >= minuteMs) {
       // A stranger can cause such answers: once there were verdicts, a minute without any tells.
-      this.#service = "failing";
+      this.noted.service = "failing";
     }
   }
 
@@ -139,14 +138,14 @@ export class NewsDesk {
   /** Called with the names of the headers of a notification without a signature. */
   unsigned(headers: readonly string[]): void {
     const now = this.#clock.now();
-    const { since = now, at = now } = this.#unsigned ?? {};
+    const { since = now, at = now } = this.noted.unsigned ?? {};
     const names = headers.join(" ").slice(0, headersLength).split(" ");
-    this.#unsigned = { since: now - at > hourMs ? now : since, at: now, headers: names };
+    this.noted.unsigned = { since: now - at > hourMs ? now : since, at: now, headers: names };
   }
 
   /** Called with each outcome. */
   settled({ stage }: Job, { to }: Outcome): void {
-    if (stage === "handle" && to === "retry") this.failingSince ??= this.#clock.now();
+    if (stage === "handle" && to === "retry") this.noted.failingSince ??= this.#clock.now();
   }
 
   /** Called when one could not be stored. */
@@ -164,16 +163,18 @@ export class NewsDesk {
   /** Called when this process stood still. */
   stoodStill(ms: number): void {
     const at = this.#clock.now();
-    this.#stoodStill = { at, ms };
+    this.noted.stoodStill = { at, ms };
     this.awakeSince = at;
   }
 
-  /** Called with the parked ones that retention has deleted. */
-  deleted(parked: ReasonCounts): void {
+  /** Called with what retention did: it has deleted these parked ones. */
+  pruned({ parked, unsigned, madeRoom }: Pruned): void {
     const now = this.#clock.now();
-    for (const [reason, number] of Object.entries(parked)) {
-      const [at = never, before = 0] = this.#deleted.get(reason) ?? [];
-      this.#deleted.set(reason, [now, now - at < hourMs ? before + number : number]);
+    for (const deleted of [parked, unsigned, madeRoom]) {
+      for (const [reason, number] of Object.entries(deleted)) {
+        const [at = never, before = 0] = this.#deleted.get(reason) ?? [];
+        this.#deleted.set(reason, [now, now - at < hourMs ? before + number : number]);
+      }
     }
   }
 
@@ -194,21 +195,12 @@ export class NewsDesk {
     const minutes = [...this.#lost].map(([minute, counts]) => [minute, ...counts] as const);
     const lost = { since: this.#lostSince, certainAt: this.#certainAt, minutes };
     return {
-      service: this.#service,
-      refusedSince: this.#refusedSince,
-      judgedAt: this.#judgedAt,
-      validAt: this.#validAt,
+      ...this.noted,
       judged: [...this.#judged.values()].reduce((sum, number) => sum + number, 0),
       vain: vain && { since: vain.since, isSingle: vain.isSingle, ids: [...vain.ids.values()] },
-      invalid: this.#invalid,
       lost: minutes.length === 0 ? null : lost,
-      unsigned: this.#unsigned,
-      failingSince: this.failingSince,
       fails: isFull ? failed : this.#saidToFail,
-      stoodStill: this.#stoodStill,
       deleted: Object.fromEntries([...this.#deleted].filter(([, [at]]) => now - at < hourMs)),
-      open: this.open,
-      alerts: this.#alerts,
     };
   }
 }

@@ -8,7 +8,6 @@ import { systemClock } from "../lib/time/clock.ts";
 import { LivedClock } from "../lib/time/lived-clock.ts";
 import { realClock } from "../lib/time/real-timers.ts";
 import { Timekeeper } from "../lib/time/timekeeper.ts";
-import { EventCounters } from "./counters.ts";
 import { Lookout } from "./health.ts";
 import { NewsDesk } from "./news-desk.ts";
 import { Presence } from "./presence.ts";
@@ -39,10 +38,10 @@ function processWith({
     },
   });
   const clock = new LivedClock(given);
-  const of = { inbox, name: "reports", clock, time: new Timekeeper(clock, store) };
+  const of = { inbox, name: "reports", time: new Timekeeper(store, clock) };
   const desk = new NewsDesk(clock, false, false);
-  const counters = new EventCounters();
-  const presence = new Presence(of, desk, counters);
+  const { counters } = desk;
+  const presence = new Presence(of, desk);
   const reports = (): ProcessReport[] =>
     kept.flatMap((notes) =>
       Object.entries(notes).flatMap(([key, text]) =>
@@ -152,12 +151,8 @@ describe("signs of life", () => {
     const given = { ...manualClock(), ...systemClock };
     const clock = new LivedClock(systemClock);
     expect(clock.isReplaced).toBe(true);
-    const { of, desk, counters, reports } = processWith({ given });
-    const presence = new Presence(
-      { ...of, clock, time: new Timekeeper(clock, of.inbox) },
-      desk,
-      counters,
-    );
+    const { of, desk, reports } = processWith({ given });
+    const presence = new Presence({ ...of, time: new Timekeeper(of.inbox, clock) }, desk);
     presence.begin(() => {});
     await setImmediate();
     expect(reports()).toEqual([]);

@@ -5,7 +5,6 @@ import { setUnrefTimeout } from "../lib/time/clock.ts";
 import { realClock } from "../lib/time/real-timers.ts";
 import { signMs, standstillMs } from "../lib/time/standstill.ts";
 import { settlesWithin } from "../lib/time/timeout.ts";
-import type { EventCounters } from "./counters.ts";
 import type { Lookout } from "./health.ts";
 import type { NewsDesk } from "./news-desk.ts";
 import { noteOf, validKey } from "./reports.ts";
@@ -21,9 +20,8 @@ const signsADay = 17_280;
 export class Presence {
   /** Looks at the inbox meanwhile: who is to be forgotten, and when problems began. */
   lookout: Lookout | undefined;
-  readonly #of: Required<OfReceiver>;
+  readonly #of: OfReceiver;
   readonly #desk: NewsDesk;
-  readonly #counters: EventCounters;
   #onError = (_error: unknown): void => {};
   #timer: unknown;
   #isPresent = false;
@@ -33,10 +31,9 @@ export class Presence {
   /** When the next sign was planned, by real time. */
   #plannedAt = realClock.now();
 
-  constructor(of: Required<OfReceiver>, desk: NewsDesk, counters: EventCounters) {
+  constructor(of: OfReceiver, desk: NewsDesk) {
     this.#of = of;
     this.#desk = desk;
-    this.#counters = counters;
   }
 
   /** Gives a sign at once, and each 5 seconds; `onError` is called when the inbox can't keep it. Called once its time is joined. */
@@ -50,7 +47,7 @@ export class Presence {
 
   /** Gives the last sign. Never rejects, and takes a second at most. */
   async end(): Promise<void> {
-    const { clock } = this.#of;
+    const { clock } = this.#of.time;
     clock.clearTimeout(this.#timer);
     if (!this.#isPresent) return;
     this.#isPresent = false;
@@ -64,7 +61,7 @@ export class Presence {
       this.#planSign(2 * signMs);
       return;
     }
-    const { clock } = this.#of;
+    const { clock } = this.#of.time;
     const since = clock.now();
     this.#keeping = this.#keep(false)
       .catch((error: unknown) => this.#onError(error))
@@ -76,7 +73,7 @@ export class Presence {
 
   #planSign(ms: number): void {
     this.#plannedAt = realClock.now();
-    this.#timer = setUnrefTimeout(this.#of.clock, this.#sign, ms);
+    this.#timer = setUnrefTimeout(this.#of.time.clock, this.#sign, ms);
   }
 
   async #keep(hasEnded: boolean): Promise<void> {
@@ -87,10 +84,10 @@ export class Presence {
     const others = this.lookout?.reports.filter(({ id }) => id !== own.id) ?? [];
     const old = others.filter(({ at }) => own.at - at > hourMs);
     const notes = Object.assign(noteOf(own), ...old.map((report) => noteOf(report, true)));
-    const hours = this.#counters.hourNotes(own.id, time.clock.wallNow());
+    const hours = this.#desk.counters.hourNotes(own.id, time.clock.wallNow());
     const isNewlyValid = own.news.validAt !== null && !this.#isValidKept;
     await inbox.keepNotes(name, { ...notes, ...hours, ...(isNewlyValid && { [validKey]: "1" }) });
-    this.#counters.kept(hours);
+    this.#desk.counters.kept(hours);
     this.#isValidKept ||= isNewlyValid;
     // Not in the first hour: nobody knows the clock.
     if (this.#signs % signsADay === signsAnHour + 1) await this.#forgetHours();

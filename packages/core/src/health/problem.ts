@@ -1,24 +1,21 @@
-/** The kinds of problems, those first that are shown first among equally severe ones. */
-export type ProblemKind =
-  | "inbox_fails"
-  | "key_refused"
-  | "no_verdicts"
-  | "all_rejected"
-  | "lost"
-  | "no_signature"
-  | "handlers_failing"
-  | "behind"
-  | "parked"
-  | "parked_expiring"
-  | "overdue"
-  | "process_stalled";
+/** All kinds of problems, those first that are shown first among equally severe ones. */
+export const problemKinds = [
+  "inbox_fails",
+  "key_refused",
+  "no_verdicts",
+  "all_rejected",
+  "lost",
+  "no_signature",
+  "handlers_failing",
+  "behind",
+  "parked",
+  "parked_expiring",
+  "overdue",
+  "process_stalled",
+] as const;
 
-/** All kinds of problems, in that order. */
-export const problemKinds: readonly ProblemKind[] = [
-  ...(["inbox_fails", "key_refused", "no_verdicts", "all_rejected", "lost"] as const),
-  ...(["no_signature", "handlers_failing", "behind", "parked", "parked_expiring"] as const),
-  ...(["overdue", "process_stalled"] as const),
-];
+/** The kinds of problems. */
+export type ProblemKind = (typeof problemKinds)[number];
 
 /** Something that is wrong with a receiver, or needs a person. */
 export interface Problem {

@@ -1,7 +1,5 @@
 import { ReporthookError } from "../errors.ts";
-import type { Clock } from "../lib/time/clock.ts";
-import { LivedClock } from "../lib/time/lived-clock.ts";
-import { Timekeeper } from "../lib/time/timekeeper.ts";
+import type { Timekeeper } from "../lib/time/timekeeper.ts";
 import { assertKnownKeys, assertOption } from "../lib/validate.ts";
 import type { LoggedAct } from "./acts/act-log.ts";
 import { type ActCount, actOn } from "./acts/acting.ts";
@@ -71,9 +69,7 @@ export interface ReceiverInbox {
 export interface OfReceiver {
   readonly inbox: Inbox;
   readonly name: string;
-  readonly clock: Clock;
-  /** A receiver's; a tool has none. */
-  readonly time?: Timekeeper;
+  readonly time: Timekeeper;
 }
 
 /** An entry in full, or null; the context of its request is kept with the request. */
@@ -90,7 +86,7 @@ export async function getEntry(
 
 /** Makes that view of an inbox; `prune` comes before every query. */
 export function receiverInbox(
-  { inbox, name, clock, time = new Timekeeper(new LivedClock(clock), inbox) }: OfReceiver,
+  { inbox, name, time }: OfReceiver,
   prune: () => Promise<void>,
   life: Life = outside,
 ): ReceiverInbox {

@@ -1,4 +1,4 @@
-import { type Entry, isParked, type Job, type Outcome } from "../inbox/delivery.ts";
+import type { Entry, Job, Outcome } from "../inbox/delivery.ts";
 import { errorKeyAfter } from "../inbox/facts/error-groups.ts";
 import { entryOf, newStoredDelivery } from "../inbox/stored-delivery.ts";
 import type { ReceiverClock } from "../lib/time/lived-clock.ts";
@@ -26,52 +26,34 @@ export function hooksOf(
   clock: ReceiverClock,
   onError: (error: unknown) => void,
 ): Instrumentation {
-  const call = (hook: (entry: Entry) => void, entry: Entry): void => {
-    try {
-      Promise.resolve(hook(entry)).catch(onError);
-    } catch (error) {
-      onError(error);
-    }
+  const tell = (hook: Observe["handled"], entry: () => Entry): void => {
+    if (hook !== undefined) (async () => hook(entry()))().catch(onError);
   };
   return {
     stored(delivery, arrival) {
-      if (hooks.acknowledged === undefined) return;
-      const stored = newStoredDelivery(delivery, arrival, null);
-      call(hooks.acknowledged, entryOf(stored, clock.wallOffset));
+      const stored = () => newStoredDelivery(delivery, arrival, null);
+      tell(hooks.acknowledged, () => entryOf(stored(), clock.wallOffset));
     },
     settled(job, outcome) {
-      const tell = (hook: ((entry: Entry) => void) | undefined, fits: boolean): void => {
-        if (hook && fits) call(hook, entryAfter(job, outcome, clock));
-      };
-      const handling = job.stage === "handle";
-      tell(hooks.verified, !handling && hasVerdict(job, outcome));
-      tell(hooks.handled, handling && outcome.to === "handled");
-      tell(hooks.failed, handling && attemptFailed(outcome));
-      tell(hooks.parked, outcome.to !== "retry" && isParked(outcome.to as Entry["state"]));
+      const { to } = outcome;
+      const entry = () => entryAfter(job, outcome, clock);
+      if (job.stage === "handle") {
+        if (to === "handled") tell(hooks.handled, entry);
+        if (to === "dead" || (to === "retry" && outcome.countsAsAttempt)) tell(hooks.failed, entry);
+      } else if (job.state !== "held") {
+        const hasVerdict = "verification" in outcome && outcome.verification !== undefined;
+        if (to === "rejected" || hasVerdict) tell(hooks.verified, entry);
+      }
+      if (to === "held" || to === "dead") tell(hooks.parked, entry);
     },
   };
 }
 
-function isHeldOnArrival(job: Job, outcome: Outcome): boolean {
-  return job.state === "held" && outcome.to === "held";
-}
-
-function hasVerdict(job: Job, outcome: Outcome): boolean {
-  if (isHeldOnArrival(job, outcome)) return false;
-  return (
-    outcome.to === "rejected" || ("verification" in outcome && outcome.verification !== undefined)
-  );
-}
-
-function attemptFailed(outcome: Outcome): boolean {
-  return outcome.to === "dead" || (outcome.to === "retry" && outcome.countsAsAttempt);
-}
-
+/** The entry after an outcome; a delivery that was held on arrival had no attempt. */
 function entryAfter(job: Job, outcome: Outcome, clock: ReceiverClock): Entry {
   const now = clock.now();
   const again = outcome.to === "retry" ? outcome : null;
-  const advances = outcome.to === "verified";
-  const isUncounted = again?.countsAsAttempt === false || isHeldOnArrival(job, outcome);
+  const isAttempt = again?.countsAsAttempt ?? job.state !== "held";
   return {
     id: job.id,
     state: outcome.to === "retry" ? job.state : outcome.to,
@@ -80,8 +62,8 @@ function entryAfter(job: Job, outcome: Outcome, clock: ReceiverClock): Entry {
     reportId: ("reportId" in outcome && outcome.reportId) || job.reportId,
     requestId: job.requestId,
     receivedAt: job.receivedAt,
-    attempts: advances ? 0 : job.attempts + (isUncounted ? 0 : 1),
-    nextAttemptAt: again === null ? null : new Date(now + again.afterMs + clock.wallOffset),
+    attempts: outcome.to === "verified" ? 0 : job.attempts + (isAttempt ? 1 : 0),
+    nextAttemptAt: again && new Date(now + again.afterMs + clock.wallOffset),
     lastError: ("error" in outcome && outcome.error) || null,
     error: errorKeyAfter(outcome),
     changedAt: new Date(now),

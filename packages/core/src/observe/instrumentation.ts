@@ -1,12 +1,10 @@
 import type { Authorization, Outage } from "../client/authorizer.ts";
 import type { ServiceAnswer, Verdict } from "../client/client.ts";
-import type { Numbers } from "../health/counters.ts";
 import type { Lookout } from "../health/health.ts";
 import type { ReceiveResult } from "../http/answer.ts";
 import type { Incoming } from "../http/incoming.ts";
-import type { ReasonCounts } from "../inbox/acts/selection.ts";
 import type { Arrival, Job, NewDelivery, Outcome } from "../inbox/delivery.ts";
-import type { Inbox } from "../inbox/inbox.ts";
+import type { Inbox, Pruned } from "../inbox/inbox.ts";
 import type { Logger } from "../lib/log.ts";
 import type { Bind } from "../lib/platform.ts";
 import type { ReceiverClock } from "../lib/time/lived-clock.ts";
@@ -32,9 +30,7 @@ export interface Watched {
   /** Runs a function in the async context of `createReceiver`, never in a request's. */
   readonly bind: Bind;
   /** Knows how the receiver is. */
-  readonly lookout: Pick<Lookout, "health" | "look" | "reports" | "wallOffset">;
-  /** The numbers of this process. */
-  readonly numbers: () => Numbers;
+  readonly lookout: Pick<Lookout, "health" | "look" | "numbers" | "reports" | "wallOffset">;
 }
 
 /** The result of `reports.request`. */
@@ -44,8 +40,8 @@ export interface Requested {
 }
 
 /**
- * Is told what happens in one receiver: telemetry, alerts and hooks are instruments. Telemetry also wraps the work; a wrapper has
- * to run its function once, and to pass on the result.
+ * Is told what happens in one receiver: the log, hooks, telemetry and alerts are instruments. Telemetry also wraps the work; a
+ * wrapper has to run its function once, and to pass on the result.
  */
 export interface Instrumentation {
   /** The work of the receiver begins. */
@@ -66,8 +62,8 @@ export interface Instrumentation {
   ): Promise<readonly unknown[]>;
   /** One call of `reports.request`, in its async context; `run` takes the `traceparent` to keep with the request. */
   request?(run: (traceparent?: string) => Promise<Requested>): Promise<Requested>;
-  /** Called with the result of each request, whether it is signed, and the milliseconds until then, storing included. */
-  answered?(result: ReceiveResult, isSigned: () => boolean, ms: number): void;
+  /** Called with the result of each request, whether it is signed, the milliseconds until then, storing included, and its id. */
+  answered?(result: ReceiveResult, isSigned: () => boolean, ms: number, id: string): void;
   /** Called with each verdict. */
   judged?(job: Job, verdict: Verdict): void;
   /**
@@ -85,8 +81,8 @@ export interface Instrumentation {
   stored?(delivery: NewDelivery, arrival: Arrival): void;
   /** Called with the outcome of a stage. A delivery that is held on arrival met none: its job has the state `held` already. */
   settled?(job: Job, outcome: Outcome): void;
-  /** Called with the number of parked deliveries that retention has deleted, by reason. */
-  deleted?(parked: ReasonCounts): void;
+  /** Called with what retention did at `now`. */
+  pruned?(pruned: Pruned, now: number): void;
   /** The receiver is closed, and waits for the promise. */
   end?(): void | Promise<void>;
 }

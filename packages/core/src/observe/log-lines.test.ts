@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { ReceiveResult } from "../http/answer.ts";
 import { type Job, type Outcome, park, reject, retryIn } from "../inbox/delivery.ts";
 import { messages } from "../log-messages.ts";
-import { logAnswer, logOutcome } from "./log-lines.ts";
+import { logOf } from "./log-lines.ts";
 
 type LogFields = Readonly<Record<string, unknown>>;
 type Line = [level: "info" | "warn" | "error", fields: LogFields, message: string];
@@ -42,11 +42,11 @@ const job = (part: Partial<Job> = {}): Job => ({
 describe("answers", () => {
   const answered = (decision: ReceiveResult, info = true): Line[] => {
     const lines: Line[] = [];
-    logAnswer(noting(lines, info), "a", decision, 12);
+    logOf({ ack: "stored", logger: noting(lines, info) }).answered?.(decision, () => true, 12, "a");
     return lines;
   };
 
-  it("logAnswer() tells the delivery that was acknowledged: of a duplicate, the first delivery", () => {
+  it("the log tells the delivery that was acknowledged: of a duplicate, the first delivery", () => {
     for (const decision of [
       { status: "accepted", id: "a" },
       { status: "duplicate", id: "b" },
@@ -56,7 +56,7 @@ describe("answers", () => {
     }
   });
 
-  it("logAnswer() tells why a request is refused", () => {
+  it("the log tells why a request is refused", () => {
     const fields = { id: "a", code: "overloaded", ms: 12 };
     const line = ["info", fields, messages.refused];
     expect(answered({ refused: "overloaded" })).toEqual([line]);
@@ -65,7 +65,7 @@ describe("answers", () => {
     expect(answeredAs).toEqual([["info", own, messages.refused]]);
   });
 
-  it("logAnswer() writes no line to a logger without info()", () => {
+  it("the log writes no line to a logger without info()", () => {
     expect(answered({ status: "accepted", id: "a" }, false)).toEqual([]);
     expect(answered({ refused: "overloaded" }, false)).toEqual([]);
   });
@@ -74,7 +74,10 @@ describe("answers", () => {
 describe("outcomes", () => {
   const noted = (of: Job, outcome: Outcome, keeps = true, info = true): Line[] => {
     const lines: Line[] = [];
-    logOutcome(noting(lines, info), keeps, of, outcome);
+    logOf({ ack: keeps ? "stored" : "handled", logger: noting(lines, info) }).settled?.(
+      of,
+      outcome,
+    );
     return lines;
   };
   const handling = job({ stage: "handle", type: "report.complete" });
@@ -144,10 +147,16 @@ describe("outcomes", () => {
         error: null,
       }),
     ],
+    [
+      "is held on arrival",
+      job({ state: "held", attempts: 0 }),
+      held,
+      line("info", messages.heldOnArrival, { reason: "expired" }),
+    ],
     ["failed in its handler", handling, counted, line("warn", messages.handlerFailed, retried)],
     ["was cut off in its handler", handling, cutOff, waits("handle")],
     ["got no verdict", job(), counted, waits("verify")],
-  ])("logOutcome() tells what %s", (_, of, outcome, lines) => {
+  ])("the log tells what %s", (_, of, outcome, lines) => {
     expect(noted(of, outcome)).toEqual(lines);
   });
 
@@ -158,18 +167,18 @@ describe("outcomes", () => {
     // The request tells that its time was over, its answer that it was refused.
     ["was cut off", handling, cutOff, []],
     ["is held", job(), held, []],
-  ])("logOutcome() tells, where nothing is kept, what %s", (_, of, outcome, lines) => {
+  ])("the log tells, where nothing is kept, what %s", (_, of, outcome, lines) => {
     expect(noted(of, outcome, false)).toEqual(lines);
   });
 
-  it("logOutcome() hands on the error of an outcome, and one line of its text", () => {
+  it("the log hands on the error of an outcome, and one line of its text", () => {
     const err = new Error("no");
     const outcome = { ...counted, error: "Error: no\n    at handler", err };
     const [[, fields] = []] = noted(handling, outcome);
     expect(fields).toMatchObject({ error: "Error: no", err });
   });
 
-  it("logOutcome() writes only warnings to a logger without info()", () => {
+  it("the log writes only warnings to a logger without info()", () => {
     const quiet = (of: Job, outcome: Outcome) => noted(of, outcome, true, false);
     for (const outcome of [verified, rejected, cutOff, { to: "handled" }] as const) {
       expect(quiet(job(), outcome)).toEqual([]);

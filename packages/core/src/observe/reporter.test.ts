@@ -14,8 +14,8 @@ function reporterOf(telemetry: Instrumentation, alerts: Instrumentation): Report
   });
   const reporter = new Reporter(settings);
   const unreachable = (): never => expect.unreachable();
-  const lookout = { health: unreachable, look: null, reports: [], wallOffset: 0 };
-  reporter.instrument({ lookout, numbers: unreachable }, []);
+  const lookout = { health: unreachable, look: null, numbers: null, reports: [], wallOffset: 0 };
+  reporter.instrument(lookout, []);
   return reporter;
 }
 

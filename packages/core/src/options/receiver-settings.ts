@@ -81,7 +81,7 @@ export function receiverSettingsOf(options: ReceiverOptions): ReceiverSettings {
     autostart: choice("autostart", options.autostart, [true, false]),
     callback: callbackOf(options.callback),
     clock: lived,
-    time: new Timekeeper(lived, inbox),
+    time: new Timekeeper(inbox, lived),
     logger: loggerOf(name, givenLogger(options.logger), bind),
     observe: observeOf(options.observe),
     instrument: options[instrumentation],

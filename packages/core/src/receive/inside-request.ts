@@ -92,7 +92,7 @@ export class InsideRequest {
     let job = jobAt(delivery, admitted);
     if (job.stage === "verify") {
       const outcome = await this.#verify.run(job, lease);
-      this.#reporter.settled(job, outcome);
+      this.#reporter.tell("settled", job, outcome);
       const refused = refusalAfter(outcome);
       if (refused !== null) return { refused };
       if (outcome.to === "held" && outcome.reason.code === "no_token") {
@@ -106,7 +106,7 @@ export class InsideRequest {
       job = jobAt(delivery, outcome);
     }
     const outcome = await this.#handle.run(job, lease);
-    this.#reporter.settled(job, outcome);
+    this.#reporter.tell("settled", job, outcome);
     return outcome.to === "handled"
       ? { status: "accepted", id: job.id }
       : { refused: "not_handled", isOurs: job.verification === "valid" };

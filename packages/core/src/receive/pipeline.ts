@@ -135,7 +135,7 @@ export class Pipeline {
   ): Promise<ReceiveResult> {
     const refused = outcome === null ? null : refusalAfter(outcome);
     if (outcome !== null && refused !== null) {
-      this.#reporter.settled(jobAt(delivery), outcome);
+      this.#reporter.tell("settled", jobAt(delivery), outcome);
       return { refused };
     }
     // Others may have come while it was read.

@@ -56,7 +56,8 @@ export class Requests {
       deadline.end();
       if (connections.allAccepted !== null) await connections.allAccepted;
       const isLast = connections.end(request, "status" in decision);
-      this.#reporter.answered(id, decision, () => this.#isSigned(incoming), deadline.elapsedMs);
+      const isSigned = () => this.#isSigned(incoming);
+      this.#reporter.tell("answered", decision, isSigned, deadline.elapsedMs, id);
       if ("refused" in decision) this.#warnOfRefusal(decision.refused, incoming);
       const { waitUntil } = this.#runner.work;
       if (!this.#isWorkedOn(id, decision)) waitUntil.end(id);

@@ -54,29 +54,31 @@ export async function askOnce(
   urlOf: (id: string) => Promise<string>,
 ): Promise<Requested> {
   const earlier = await requests.add(made);
-  if (earlier !== null && contentOf(earlier) !== contentOf(made)) throw reused(earlier.id);
+  if (earlier !== null && contentOf(earlier) !== contentOf(made)) {
+    const message = `The idempotencyKey is that of request ${earlier.id}, for another report or context: give each request a key of its own`;
+    throw new ReporthookError("idempotency_key_reused", message);
+  }
   if (earlier !== null && !(resend && earlier.state === "unconfirmed")) {
     return { id: earlier.id, answer: earlier.answer };
   }
   const request = earlier ?? made;
   const { id, report } = request;
   const webhookUrl = await urlOf(id);
-  // The inbox's error stays as it is: it may be that of other calls too.
   const unrecorded = (error: unknown): never => {
-    throw unsureCopy(error, id);
+    throw unsure(error, id, true);
   };
   let answer: ServiceAnswer;
-  let isSent = false;
+  const isSent = signal?.aborted !== true;
   try {
     assertNotAborted(signal);
-    isSent = true;
     const given = await client.requestReport?.(
       { ...report, webhook_url: webhookUrl },
       { ...(signal !== undefined && { signal }), context: contextOf(request) },
     );
     answer = withoutToken(given, split(webhookUrl).token);
   } catch (error) {
-    if (earlier !== null || (isSent && !isRefusal(error))) throw unsure(error, id, signal);
+    if (earlier !== null || (isSent && !isRefusal(error)))
+      throw unsure(error, id, false, signal?.aborted);
     const deleted = (read: StoredRequest) => (read.state === "unconfirmed" ? null : read);
     await requests.change(request, deleted).catch(unrecorded);
     throw error;
@@ -104,11 +106,6 @@ function contentOf(request: StoredRequest): string {
   );
 }
 
-function reused(id: string): ReporthookError {
-  const message = `The idempotencyKey is that of request ${id}, for another report or context: give each request a key of its own`;
-  return new ReporthookError("idempotency_key_reused", message);
-}
-
 /** Whether the service certainly has nothing of it. */
 function isRefusal(error: unknown): boolean {
   if (error instanceof InvalidReportRequestError || safeGet(error, "sent") === false) return true;
@@ -117,22 +114,20 @@ function isRefusal(error: unknown): boolean {
   return typeof status === "number" && status >= 400 && status < 500 && !isTemporary;
 }
 
-/** The error of a request that the service may have: the one that the client threw, unless it is another request's too. */
-function unsure(error: unknown, requestId: string, signal: AbortSignal | undefined): Error {
-  // The reason of a signal may end several requests.
-  const isOwn = error instanceof Error && Object.isExtensible(error) && !("requestId" in error);
-  return isOwn
-    ? Object.assign(error, { requestId, retryable: false })
-    : unsureCopy(error, requestId, signal?.aborted);
-}
-
-function unsureCopy(cause: unknown, requestId: string, isAborted = false): Error {
-  const message = `${describe(cause)}; the service may have request ${requestId}`;
-  const code = cause instanceof ReporthookError ? cause.code : "service_failed";
+/**
+ * The error of a request that the service may have: the one that was thrown, unless that may be the error of other requests too,
+ * as the reason of a signal or what the inbox throws may be.
+ */
+function unsure(thrown: unknown, requestId: string, isShared: boolean, isAborted = false): Error {
+  const about = { requestId, retryable: false };
+  const mayGet = thrown instanceof Error && Object.isExtensible(thrown) && !("requestId" in thrown);
+  if (mayGet && !isShared) return Object.assign(thrown, about);
+  const message = `${describe(thrown)}; the service may have request ${requestId}`;
+  const code = thrown instanceof ReporthookError ? thrown.code : "service_failed";
   const error = isAborted
-    ? new DOMException(message, safeText(cause, "name") ?? "AbortError")
-    : new ReporthookError(code, message, { cause });
-  return Object.assign(error, { requestId, retryable: false });
+    ? new DOMException(message, safeText(thrown, "name") ?? "AbortError")
+    : new ReporthookError(code, message, { cause: thrown });
+  return Object.assign(error, about);
 }
 
 /** The answer as JSON holds it, without the token, which the service may repeat. */

@@ -22,13 +22,12 @@ export async function eraseReport(inbox: Inbox, query: EraseQuery): Promise<Eras
   const { requests: store } = inbox;
   const found = store === undefined ? [] : await requestsOf(inbox, store, query);
   const requestIds = found.map(({ id }) => id);
-  let requests = 0;
-  for (const one of found) {
-    if (store === undefined || one.isErased === true) continue;
-    if (query.dryRun !== true) await changeRequest(store, one, erasedRequest);
-    requests++;
+  const left = found.filter(({ isErased }) => isErased !== true);
+  if (store !== undefined && query.dryRun !== true) {
+    for (const one of left) await changeRequest(store, one, erasedRequest);
   }
-  return { deliveries: (await inbox.erase?.({ ...query, requestIds })) ?? null, requests };
+  const deliveries = (await inbox.erase?.({ ...query, requestIds })) ?? null;
+  return { deliveries, requests: left.length };
 }
 
 /** The requests that are meant: of a report also those that only their deliveries, or the service's answer, name. */
@@ -45,16 +44,16 @@ async function requestsOf(
   const limit = Number.POSITIVE_INFINITY;
   const deliveries = await inbox.list({ receiver, reportId, state, limit });
   const brought = new Set(deliveries.map((entry) => entry.requestId));
+  const utf8 = new TextEncoder();
   const found: StoredRequest[] = [];
   let some: StoredRequest[] = [];
   do {
     some = await store.list({ receiver, limit: page, after: some.at(-1)?.id });
-    found.push(...some.filter((one) => brought.has(one.id) || names(one, reportId)));
+    for (const one of some) {
+      const told = JSON.stringify({ reportId: one.reportId, answer: one.answer });
+      const isNamed = isOfReport(utf8.encode(told), reportId);
+      if (brought.has(one.id) || isNamed) found.push(one);
+    }
   } while (some.length === page);
   return found;
-}
-
-function names({ reportId: read, answer }: StoredRequest, reportId: string): boolean {
-  const text = JSON.stringify({ reportId: read, answer });
-  return isOfReport(new TextEncoder().encode(text), reportId);
 }

@@ -6,9 +6,10 @@ import type { Job } from "../inbox/delivery.ts";
 import { newId } from "../inbox/id.ts";
 import type { AddResult, Inbox } from "../inbox/inbox.ts";
 import type { RequestStore, StoredRequest } from "../inbox/request-store.ts";
+import { setUnrefTimeout } from "../lib/time/clock.ts";
 import type { ReceiverClock } from "../lib/time/lived-clock.ts";
-import { brought, erasedRequest, isEnd, isSettled } from "./request.ts";
-import { WaitingCalls } from "./waiting-calls.ts";
+import { realClock } from "../lib/time/real-timers.ts";
+import { brought, ends, erasedRequest } from "./request.ts";
 
 /** The answer to {@link KnownRequests.bring}: whether the handlers of the delivery may run. */
 export interface Brought {
@@ -21,11 +22,11 @@ export interface Brought {
 
 /** The requests of one receiver in its inbox, and the deliveries that it stores about them itself. */
 export class KnownRequests {
-  readonly waiting: WaitingCalls = new WaitingCalls();
   readonly #inbox: Inbox;
   readonly #receiver: string;
   readonly #clock: Pick<ReceiverClock, "now" | "wallNow">;
   readonly #asking = new Set<Promise<unknown>>();
+  readonly #waiting = new Set<() => void>();
   #isClosed = false;
 
   constructor(inbox: Inbox, receiver: string, clock: Pick<ReceiverClock, "now" | "wallNow">) {
@@ -60,7 +61,26 @@ export class KnownRequests {
   /** The receiver is closed: nothing is recorded any more, and nobody waits. */
   end(): void {
     this.#isClosed = true;
-    this.waiting.wake();
+    this.#wake();
+  }
+
+  /** Resolves after so many milliseconds of real time, when the signal is aborted, or when a request has come to its end here. */
+  pause(ms: number, signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const end = (): void => {
+        realClock.clearTimeout(timer);
+        signal?.removeEventListener("abort", end);
+        this.#waiting.delete(end);
+        resolve();
+      };
+      const timer = setUnrefTimeout(realClock, end, ms);
+      signal?.addEventListener("abort", end);
+      this.#waiting.add(end);
+    });
+  }
+
+  #wake(): void {
+    for (const end of [...this.#waiting]) end();
   }
 
   /** Stores a new one and resolves to null; to the one that has its key, if there is one. */
@@ -71,6 +91,13 @@ export class KnownRequests {
   async find(id: string | null): Promise<StoredRequest | null> {
     if (id === null || this.#inbox.requests === undefined) return null;
     return this.store.get(id, this.#receiver);
+  }
+
+  /** @throws ReporthookError `not_found` */
+  async get(id: string): Promise<StoredRequest> {
+    const request = await this.find(id);
+    if (request !== null) return request;
+    throw new ReporthookError("not_found", `No request with the id ${id}`);
   }
 
   /** As {@link changeRequest} does. */
@@ -89,24 +116,24 @@ export class KnownRequests {
 
   /** Has a delivery bring an event of its request, unless another one did, or a person tells it after the end; null if the request is not known. */
   async bring(
-    { id: by, requestId, verification }: Pick<Job, "id" | "requestId" | "verification">,
+    delivery: Pick<Job, "id" | "requestId" | "verification">,
     type: EventType,
     reportId: string | null,
   ): Promise<Brought | null> {
-    const found = await this.find(requestId);
+    const found = await this.find(delivery.requestId);
     if (found === null) return null;
-    const isByHand = verification === "settled";
     let repeats: string | null = null;
     let isNew = false;
     const request = await this.change(found, async (read) => {
-      repeats = await this.#whyNot(read, type, by, isByHand);
-      isNew = repeats === null && read.brought[type]?.by !== by;
-      return isNew ? brought(read, type, { by, reportId, isByHand }, this.#clock) : read;
+      repeats = await this.#whyNot(read, type, delivery);
+      isNew = repeats === null && read.brought[type]?.by !== delivery.id;
+      return isNew ? brought(read, type, delivery, reportId, this.#clock) : read;
     });
     if (request === null) return null;
-    if (isSettled(request)) this.waiting.wake();
+    if (request.settledAt !== null) this.#wake();
     if (request.isErased === true) repeats ??= "no handler ran: the request was erased";
-    const isAnotherEnd = isNew && isEnd(type) && type !== `report.${request.state}`;
+    const end = ends[type];
+    const isAnotherEnd = isNew && end !== undefined && end !== request.state;
     return { request, repeats, isAnotherEnd };
   }
 
@@ -163,14 +190,15 @@ export class KnownRequests {
   async #whyNot(
     request: StoredRequest,
     type: EventType,
-    by: string,
-    isByHand: boolean,
+    { id, verification }: Pick<Job, "id" | "verification">,
   ): Promise<string | null> {
     const earlier = request.brought[type];
-    const isOutdated = isByHand || type === "report.processing";
+    const isOutdated = verification === "settled" || type === "report.processing";
     const isLate = type === "report.overdue" || (isOutdated && earlier === undefined);
-    if (isLate && isSettled(request)) return `no handler ran: the request was ${request.state}`;
-    if (earlier === undefined || earlier.by === by) return null;
+    if (isLate && request.settledAt !== null) {
+      return `no handler ran: the request was ${request.state}`;
+    }
+    if (earlier === undefined || earlier.by === id) return null;
     const isTaken = await this.isTaken(request, type);
     return isTaken ? `no handler ran: it repeats ${earlier.by}` : null;
   }

@@ -1,20 +1,17 @@
-import { ReporthookError } from "../errors.ts";
 import { checkChoice, checkLimit, checkText, type OfReceiver } from "../inbox/receiver-inbox.ts";
-import { type RequestStore, requestStates, type StoredRequest } from "../inbox/request-store.ts";
-import { LivedClock } from "../lib/time/lived-clock.ts";
-import { Timekeeper } from "../lib/time/timekeeper.ts";
+import { type RequestStore, requestStates } from "../inbox/request-store.ts";
 import { assertKnownKeys, assertOption } from "../lib/validate.ts";
 import { KnownRequests } from "./known-requests.ts";
-import type { FinalStatus, StoredReports } from "./reports-type.ts";
-import { isSettled, requestRecordOf } from "./request.ts";
+import type { StoredReports } from "./reports-type.ts";
+import { ends, requestRecordOf } from "./request.ts";
 
 const states: readonly string[] = ["overdue", ...requestStates];
 const expected = `overdue or one of ${requestStates.join(", ")}`;
-const ends: readonly FinalStatus[] = ["complete", "internal_error"];
+const statuses = /* @__PURE__ */ Object.values(ends);
 
 /** Makes the part of reports for which no receiver has to run; `ready` comes before each question, and resolves to the store. */
 export function storedReports(
-  { inbox, name, clock, time = new Timekeeper(new LivedClock(clock), inbox) }: OfReceiver,
+  { inbox, name, time }: OfReceiver,
   requests: KnownRequests = new KnownRequests(inbox, name, time.clock),
   ready: () => Promise<RequestStore> = async () => {
     const { store } = requests;
@@ -44,37 +41,23 @@ export function storedReports(
     counts: async () => (await ready()).counts(name),
     settle: async (id, status, options = {}) => {
       checkText("reports.settle: id", id);
-      assertOption("reports.settle: status", ends.join(" or "), status, ends.includes(status));
+      const isEnd = statuses.includes(status);
+      assertOption("reports.settle: status", statuses.join(" or "), status, isEnd);
       assertKnownKeys("reports.settle", options, ["body"]);
       const { body = {} } = options;
       const isObject = typeof body === "object" && body !== null && !Array.isArray(body);
       assertOption("reports.settle: body", "an object", body, isObject);
       const bytes = new TextEncoder().encode(JSON.stringify(body));
       await ready();
-      return settled(requests, found(await requests.find(id), id), status, bytes);
+      const request = await requests.get(id);
+      const type = `report.${status}` as const;
+      const isFree = request.state === status && !(await requests.isTaken(request, type));
+      if (request.settledAt !== null && !isFree) return false;
+      const added = await requests.tell(request, type, "settled", bytes);
+      // The handle stage may have been first to bring it.
+      const delivery = { id: added.id, requestId: id, verification: "settled" } as const;
+      const first = await requests.bring(delivery, type, request.reportId);
+      return added.status === "added" && first?.request.brought[type]?.by === added.id;
     },
   };
-}
-
-/** Stores a final status that did not come as a notification, once; resolves to whether it changed anything. */
-async function settled(
-  requests: KnownRequests,
-  request: StoredRequest,
-  status: FinalStatus,
-  body: Uint8Array,
-): Promise<boolean> {
-  const type = `report.${status}` as const;
-  const isFree = request.state === status && !(await requests.isTaken(request, type));
-  if (isSettled(request) && !isFree) return false;
-  const { id, status: added } = await requests.tell(request, type, "settled", body);
-  // The handle stage may have been first to bring it.
-  const delivery = { id, requestId: request.id, verification: "settled" } as const;
-  const first = await requests.bring(delivery, type, request.reportId);
-  return added === "added" && first?.request.brought[type]?.by === id;
-}
-
-/** @throws ReporthookError `not_found` */
-export function found(request: StoredRequest | null, id: string): StoredRequest {
-  if (request !== null) return request;
-  throw new ReporthookError("not_found", `No request with the id ${id}`);
 }

@@ -1,9 +1,7 @@
-import type { RequestedReport, ServiceAnswer } from "../client/client.ts";
+import type { RequestedReport } from "../client/client.ts";
 import type { RequestCounts, RequestState } from "../inbox/request-store.ts";
-import type { RequestRecord } from "./request.ts";
-
-/** A final status that a person tells. */
-export type FinalStatus = "complete" | "internal_error";
+import type { Requested } from "../observe/instrumentation.ts";
+import type { FinalStatus, RequestRecord } from "./request.ts";
 
 /** Options of {@link ReportRequests.request}. */
 export interface RequestOptions<Context = unknown> {
@@ -41,7 +39,7 @@ export interface ReportRequests<Context = unknown, Required extends boolean = fa
   request(
     report: RequestedReport,
     ...options: WithContext<RequestOptions<Context>, Context, Required>
-  ): Promise<{ readonly id: string; readonly answer: ServiceAnswer | null }>;
+  ): Promise<Requested>;
   /** One request, or null. */
   get(id: string): Promise<RequestRecord<Context> | null>;
   /** Oldest first, unless told; `overdue` is told as overdue and not settled; `limit` is 100 when left out. */

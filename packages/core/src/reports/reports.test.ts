@@ -7,7 +7,7 @@ import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
 import type { RequestStore } from "../inbox/request-store.ts";
 import { messages } from "../log-messages.ts";
 import type { ReceiverOptions } from "../options/receiver-options.ts";
-import { WaitingCalls } from "./waiting-calls.ts";
+import { KnownRequests } from "./known-requests.ts";
 
 const secret = "0123456789abcdef0123456789abcdef";
 const url = "https://app.example/webhooks/reports";
@@ -658,7 +658,7 @@ describe("the end", () => {
     const { reports } = make({ inbox });
     const { id } = await reports.request(report);
     const pauses: number[] = [];
-    const pause = vi.spyOn(WaitingCalls.prototype, "pause").mockImplementation(async (ms) => {
+    const pause = vi.spyOn(KnownRequests.prototype, "pause").mockImplementation(async (ms) => {
       pauses.push(ms);
       if (pauses.length === 10) await settle();
     });

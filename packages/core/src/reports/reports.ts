@@ -3,16 +3,16 @@ import type { RequestedReport } from "../client/client.ts";
 import { reportBody } from "../client/report-request.ts";
 import { InvalidReportRequestError, ReporthookError } from "../errors.ts";
 import { checkChoice, checkText } from "../inbox/receiver-inbox.ts";
-import type { RequestStore, StoredRequest } from "../inbox/request-store.ts";
+import type { RequestStore } from "../inbox/request-store.ts";
 import { realClock } from "../lib/time/real-timers.ts";
 import { assertKnownKeys, assertMs, assertOption, assertSpan } from "../lib/validate.ts";
 import type { Reporter } from "../observe/reporter.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import { askOnce, assertNotAborted, newRequest } from "./asking.ts";
 import type { KnownRequests } from "./known-requests.ts";
-import { found, storedReports } from "./looking.ts";
+import { storedReports } from "./looking.ts";
 import type { ReportRequests, RequestOptions } from "./reports-type.ts";
-import { isSettled, requestRecordOf } from "./request.ts";
+import { requestRecordOf } from "./request.ts";
 
 const known = ["context", "idempotencyKey", "overdueMs", "signal", "resend"];
 const [firstMs, lastMs] = [250, 5_000];
@@ -72,10 +72,13 @@ export function createReports(
       timeoutMs - Math.max(clock.now() - since, realClock.now() - realSince);
     for (let ms = firstMs; ; ms = Math.min(1.5 * ms, lastMs)) {
       signal?.throwIfAborted();
-      const request = found(await requests.find(id), id);
-      if (isSettled(request)) return requestRecordOf(request);
-      if (left() <= 0) throw waitedFor(request, timeoutMs);
-      await requests.waiting.pause(Math.min(ms, left()), signal);
+      const request = await requests.get(id);
+      if (request.settledAt !== null) return requestRecordOf(request);
+      if (left() <= 0) {
+        const message = `Request ${id} is ${request.state} after ${timeoutMs} ms`;
+        throw new ReporthookError("wait_timeout", message);
+      }
+      await requests.pause(Math.min(ms, left()), signal);
     }
   };
 
@@ -121,8 +124,4 @@ function checkOptions(options: RequestOptions): void {
 function checkSignal(name: string, given: AbortSignal | undefined): void {
   const fits = given === undefined || typeof given?.throwIfAborted === "function";
   assertOption(name, "an AbortSignal", given, fits);
-}
-
-function waitedFor({ id, state }: StoredRequest, timeoutMs: number): ReporthookError {
-  return new ReporthookError("wait_timeout", `Request ${id} is ${state} after ${timeoutMs} ms`);
 }

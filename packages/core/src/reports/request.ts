@@ -4,6 +4,15 @@ import type { Job } from "../inbox/delivery.ts";
 import type { StoredRequest } from "../inbox/request-store.ts";
 import type { ReceiverClock } from "../lib/time/lived-clock.ts";
 
+/** A final status. */
+export type FinalStatus = "complete" | "internal_error";
+
+/** The events that bring a final status. */
+export const ends: { readonly [Type in EventType]?: FinalStatus } = {
+  "report.complete": "complete",
+  "report.internal_error": "internal_error",
+};
+
 /** A request, as `receiver.reports` shows it. */
 export interface RequestRecord<Context = unknown>
   extends Pick<
@@ -61,11 +70,6 @@ export function overdueEvent(
   };
 }
 
-/** Whether a report has come to its end. */
-export function isSettled({ settledAt }: Pick<StoredRequest, "settledAt">): boolean {
-  return settledAt !== null;
-}
-
 /** The request once the service is known to have it, at a time of the wall clock. */
 export function confirmed(request: StoredRequest, wallNow: number): StoredRequest {
   const { state, dates } = request;
@@ -82,20 +86,12 @@ export function told(request: StoredRequest, wallNow: number): StoredRequest {
   return { ...request, isTold: true, dates: { ...request.dates, overdueAt: wallNow } };
 }
 
-/** Whether an event brings a final status. */
-export function isEnd(type: EventType): boolean {
-  return type === "report.complete" || type === "report.internal_error";
-}
-
 /** The request once a delivery has brought an event of it: a status changes its state, unless that is final. */
 export function brought(
   request: StoredRequest,
   type: EventType,
-  {
-    by,
-    reportId,
-    isByHand,
-  }: { readonly by: string; readonly reportId: string | null; readonly isByHand: boolean },
+  { id: by, verification }: Pick<Job, "id" | "verification">,
+  reportId: string | null,
   clock: Pick<ReceiverClock, "now" | "wallNow">,
 ): StoredRequest {
   // Of the others, each delivery is handled.
@@ -106,13 +102,13 @@ export function brought(
   if (type === "report.overdue") return told(noted, wallNow);
   const identified = { ...noted, reportId: request.reportId ?? reportId };
   // A person may know that the service never had it.
-  const known = isByHand ? identified : confirmed(identified, wallNow);
+  const known = verification === "settled" ? identified : confirmed(identified, wallNow);
   const { dates } = known;
   if (type === "report.processing") {
     const processingAt = dates.processingAt ?? wallNow;
     return { ...known, dates: { ...dates, processingAt } };
   }
-  if (!isEnd(type) || isSettled(known)) return known;
-  const state = type === "report.complete" ? "complete" : "internal_error";
+  const state = ends[type];
+  if (state === undefined || known.settledAt !== null) return known;
   return { ...known, state, settledAt: clock.now(), dates: { ...dates, settledAt: wallNow } };
 }

@@ -29,7 +29,7 @@ function make(
   const logger = { warn: vi.fn(), error: vi.fn() };
   const time = { isYoung: false, retentionNow: 5 };
   const redact = (text: string): string => text.replaceAll("canary", "[api key]");
-  const reporter = { pruned: vi.fn() };
+  const reporter = { tell: vi.fn() };
   const client = { authorize: async () => "valid" as const };
   const settings = receiverSettingsOf({ client, ack, clock, inbox });
   const work = new Work(
@@ -100,5 +100,5 @@ it("prune() reports the acts of retention", async () => {
   const result = new PruneCount(retention);
   const { work, reporter, time } = make("stored", async () => result);
   await work.prune();
-  expect(reporter.pruned.mock.calls).toEqual([[result, time.retentionNow]]);
+  expect(reporter.tell.mock.calls).toEqual([["pruned", result, time.retentionNow]]);
 });

@@ -68,7 +68,7 @@ export class Work {
   /** Called once, before the inbox is opened. */
   begin(): void {
     this.#handle.begin();
-    this.#reporter.begin();
+    this.#reporter.tell("begin");
   }
 
   /** Opens the inbox and has both stages work. Idempotent; rejects when the inbox can't be opened, and may be called again. */
@@ -120,7 +120,7 @@ export class Work {
   }
 
   #onRecorded(job: Job, outcome: Outcome): void {
-    this.#reporter.settled(job, outcome);
+    this.#reporter.tell("settled", job, outcome);
     const goesOn = outcome.to === "verified" || outcome.to === "retry";
     if (job.stage === "handle" || !goesOn) this.waitUntil.end(job.id);
     this.lastAttempts.recorded(job, outcome);
@@ -166,7 +166,7 @@ export class Work {
     const { inbox, redact, time } = this.#settings;
     const now = time.isYoung ? 0 : time.retentionNow;
     try {
-      this.#reporter.pruned(await inbox.prune(new Date(now)), now);
+      this.#reporter.tell("pruned", await inbox.prune(new Date(now)), now);
     } catch (error) {
       if (this.isStopped) return;
       this.#notPruned({ error: describe(error, redact) }, messages.notPruned);

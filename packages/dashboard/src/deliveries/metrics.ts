@@ -53,7 +53,7 @@ export function createSourceMetrics(source: Source): () => Promise<Metrics> {
         }),
       ),
     );
-    const processes = seen?.lookout.processes.filter((one) => one.state !== "ended") ?? [];
+    const processes = seen?.processes.filter((one) => one.state !== "ended") ?? [];
     write(
       "process_silent_seconds",
       "Time since the last sign of life of each process on the inbox",
@@ -62,7 +62,8 @@ export function createSourceMetrics(source: Source): () => Promise<Metrics> {
         Math.max(0, Date.now() - seenAt.getTime()) / 1_000,
       ]),
     );
-    if (seen?.numbers) measure(seen.numbers());
+    const numbers = seen?.numbers ?? null;
+    if (numbers !== null) measure(numbers);
     // An unknown count is not reported.
     if (!state.ok || known.countedAt === null) return await end();
     const { counts, oldestWaitingMs } = known;
@@ -78,7 +79,7 @@ export function createSourceMetrics(source: Source): () => Promise<Metrics> {
     write("deliveries_oldest_seconds", "Age of the oldest waiting delivery", oldest);
     write("deliveries_parked", "Deliveries that wait for a person", reasons);
     write("deliveries_stored", "Deliveries in the inbox", inStates(states));
-    const requests = Object.entries(seen?.lookout.look?.requests ?? {});
+    const requests = Object.entries(seen?.look?.requests ?? {});
     const requested = requests.map(([each, count]) => [{ reporthook_state: each }, count] as const);
     const help = "Requests for reports by state; overdue ones are counted twice";
     if (requested.length > 0) write("report_requests", help, requested);

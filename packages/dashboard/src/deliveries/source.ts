@@ -7,7 +7,7 @@ import {
   receiverInbox,
   type StoredReports,
   storedReports,
-  systemClock,
+  Timekeeper,
 } from "@reporthook/core/store";
 
 /** The source of a dashboard: a receiver, or an inbox with {@link ofInbox}. */
@@ -73,12 +73,11 @@ export function ofInbox(inbox: Inbox, options: InboxOptions = {}): Source {
   }
   assertKnownKeys("ofInbox", options, ["receiver"]);
   const { receiver = "reports" } = options;
-  const of = { inbox, name: receiver, clock: systemClock };
+  const of = { inbox, name: receiver, time: new Timekeeper(inbox) };
   const lookout = new Lookout(of);
-  const seen: Inside = { lookout, numbers: null };
   const deliveries = receiverInbox(of, async () => {});
   return Object.assign(
     { health: lookout.health, inbox: deliveries, name: receiver, reports: storedReports(of) },
-    { [inside]: seen },
+    { [inside]: lookout },
   );
 }

@@ -61,7 +61,7 @@ export function createViews(source: Source): Views {
   return {
     async overview() {
       const { ready, inbox: state, service, counts, problems } = await health();
-      const processes = (insideOf(source)?.lookout.processes ?? []).map(inSteps);
+      const processes = (insideOf(source)?.processes ?? []).map(inSteps);
       const judged = { inbox: state, service, problems, processes };
       if (!state.ok) return { ...nothing, ...judged };
       const [sum, hours, groups, acts] = await numbersNow();

@@ -28,7 +28,7 @@ export class LivedClock implements ReceiverClock {
   #offset = 0;
   #era: number | null;
 
-  constructor(given: Clock) {
+  constructor(given: Clock = systemClock) {
     this.#given = given;
     this.#time = given === systemClock ? new SystemTime() : new GivenTime(given);
     this.#base = this.#wall() - this.#time.read();

@@ -19,7 +19,7 @@ function setUp(mark: TimeMark = noMark) {
   };
   const begin = (): Timekeeper => {
     const clock = new LivedClock(given);
-    const time = new Timekeeper(clock, store);
+    const time = new Timekeeper(store, clock);
     clock.onStep = () => void time.keep();
     return time;
   };
@@ -184,7 +184,7 @@ describe("lived time", () => {
   });
 
   it("a Timekeeper needs no store that keeps the time", async () => {
-    const time = new Timekeeper(new LivedClock(manualClock(start)), {});
+    const time = new Timekeeper({}, new LivedClock(manualClock(start)));
     await time.join();
     time.begin();
     expect(time.clock.now()).toBe(start);

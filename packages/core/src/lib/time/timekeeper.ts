@@ -1,6 +1,6 @@
 import { isTiedToRequests } from "../platform.ts";
 import { setUnrefTimeout } from "./clock.ts";
-import type { LivedClock } from "./lived-clock.ts";
+import { LivedClock } from "./lived-clock.ts";
 import { slackMs, tickMs } from "./running-time.ts";
 import { settlesWithin } from "./timeout.ts";
 
@@ -59,9 +59,10 @@ export class Timekeeper {
   #furthest = 0;
   #backSince: number | null = null;
 
-  constructor(clock: LivedClock, store: TimeStore) {
-    this.clock = clock;
+  /** The clock is the system's for a tool, which has no receiver. */
+  constructor(store: TimeStore, clock: LivedClock = new LivedClock()) {
     this.#store = store;
+    this.clock = clock;
   }
 
   /**
