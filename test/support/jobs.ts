@@ -42,7 +42,7 @@ export function testStages(
     redact: (text: string) => text.replaceAll("canary", "[api key]"),
   };
   const reporter = new Reporter(settings);
-  const desk = new NewsDesk(settings.clock, false, false);
+  const desk = new NewsDesk(settings.clock, false);
   const lookout = {
     health: () => Promise.reject(new Error("unused")),
     look: null,

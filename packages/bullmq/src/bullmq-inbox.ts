@@ -107,6 +107,7 @@ class BullmqInbox implements Inbox {
   async add(delivery: NewDelivery, arrival: Arrival): Promise<AddResult> {
     const { id, receiver } = delivery;
     const stored = newStoredDelivery(delivery, arrival, null);
+    stored.changedAt = this.#shown.after(stored.changedAt);
     const key = delivery.key === null ? null : Buffer.from(delivery.key).toString("base64url");
     const weight = backlogShareOf(stored);
     const adding = async (change: CountChange): Promise<AddResult> => {

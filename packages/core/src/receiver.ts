@@ -107,7 +107,7 @@ class OwnReceiver implements Receiver {
     const sweep = new OverdueSweep(settings, known);
     this.#sweep = sweep;
     const alerts = settings.observe[watch] !== undefined;
-    const desk = new NewsDesk(clock, callback?.require === true, alerts);
+    const desk = new NewsDesk(clock, alerts);
     const presence = new Presence(settings, desk);
     const work = new Work(settings, verify, handle, reporter, sweep, presence);
     const runner = new Runner(settings, work, this.#connections);

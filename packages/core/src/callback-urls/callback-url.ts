@@ -32,7 +32,10 @@ export interface CallbackOptions<Context = unknown> {
 export interface Called {
   /** Path and query without the token. */
   readonly url: string;
-  /** JSON text; null without one, {@link withoutToken} without the token that is required. */
+  /**
+   * JSON text; null without a token of {@link Callbacks.url}, {@link withoutContext} if that carries none, {@link withoutToken}
+   * without the token that is required.
+   */
   readonly context: string | null;
   /** Of a token made for a request; null for any other. */
   readonly requestId: string | null;
@@ -55,6 +58,8 @@ export interface Callbacks {
 
 /** Stored in place of a context where the token that is required is missing: no JSON text is empty. */
 export const withoutToken = "";
+/** Stored in place of a context that a token does not carry. */
+const withoutContext = " ";
 
 const parameter = "callback_token";
 const longest = 255;
@@ -94,7 +99,7 @@ export function createCallbacks(
       const content = text === null ? null : await tokens.verify(text);
       if (content !== null) {
         const isRequest = content.kind === "request";
-        const context = (!isRequest && content.text) || null;
+        const context = isRequest ? null : content.text || withoutContext;
         const requestId = isRequest ? content.text : null;
         return { url: rest, context, requestId, token: "valid" };
       }
@@ -167,5 +172,5 @@ export function split(url: string): { readonly rest: string; readonly token: str
 
 /** The context as it was given; undefined without one. */
 export function contextOf({ context }: { readonly context: string | null }): unknown {
-  return context === null || context === withoutToken ? undefined : JSON.parse(context);
+  return context?.trim() ? JSON.parse(context) : undefined;
 }

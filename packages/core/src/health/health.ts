@@ -155,13 +155,15 @@ export class Lookout {
     const inbox =
       fails === null || !this.#inbox.ok ? this.#inbox : { ok: false, error: fails.error };
     const { oldestWaiting = null, newest = null, counts = zeroCounts() } = look?.facts ?? {};
+    // Of those that are not kept, processes know.
+    const known = [newest, ...reports.map(({ news }) => news.newest)].filter((at) => at !== null);
     return {
       ready: phase !== "closing" && !isClosed && inbox.ok,
       inbox,
       service: serviceIn(reports, own),
       oldestWaitingMs:
         oldestWaiting === null || isClosed ? null : Math.max(0, clock.now() - oldestWaiting),
-      newest: newest === null ? null : new Date(newest),
+      newest: known.length === 0 ? null : new Date(Math.max(...known)),
       counts,
       countedAt: look === null ? null : this.#dateOf(look.at),
       problems: isClosed ? [] : this.#problems(reports),

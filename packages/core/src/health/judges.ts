@@ -66,15 +66,15 @@ function noVerdicts({ facts, now, judgedAt, believed }: Situation): FoundProblem
 
 function allRejected({ reports, validAt, everValid }: Situation): FoundProblem[] {
   const runs = reports.flatMap(({ news }) => news.invalid ?? []);
-  const latest = runs.flatMap((run) => run.latest).filter((at) => at > validAt);
+  const latest = runs.flatMap((run) => run.latest).filter((at) => at >= validAt);
   if (latest.length < 5) return [];
   const count = runs.reduce(
     (sum, run) =>
-      sum + (run.since > validAt ? run.count : run.latest.filter((at) => at > validAt).length),
+      sum + (run.since >= validAt ? run.count : run.latest.filter((at) => at >= validAt).length),
     0,
   );
   const isOurs = runs.some(({ hasToken }) => hasToken) || !everValid;
-  const since = Math.min(...runs.map((run) => (run.since > validAt ? run.since : validAt)));
+  const since = Math.min(...runs.map((run) => Math.max(run.since, validAt)));
   const text = `The last ${count} verdicts were all "invalid". If genuine notifications are among them, the API key belongs to another account, or baseUrl is wrong: set it right, then ask again with inbox retry --state rejected`;
   const command = "inbox list --state rejected --newest-first";
   const severity = isOurs ? "critical" : "warning";
@@ -85,7 +85,7 @@ function lost({ reports, now }: Situation): FoundProblem[] {
   const all = reports.flatMap(({ news }) => news.lost ?? []);
   let [certain, doubtful] = [0, 0];
   for (const [minute, some, others] of all.flatMap(({ minutes }) => minutes)) {
-    if ((minute + 1) * minuteMs <= now - hourMs) continue;
+    if (minute * minuteMs <= now - hourMs) continue;
     certain += some;
     doubtful += others;
   }

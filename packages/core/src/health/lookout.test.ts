@@ -23,7 +23,7 @@ const timeOf = (inbox: Inbox, clock: Clock) => new Timekeeper(inbox, new LivedCl
 async function watched(name: string, ...given: readonly Given[]) {
   const clock = manualClock(start);
   const inbox = memoryInbox();
-  const own = new NewsDesk(new LivedClock(clock), false, false).report();
+  const own = new NewsDesk(new LivedClock(clock), false).report();
   for (const [index, { at = 0, news, ...rest }] of given.entries()) {
     const made = { ...own, id: String(index), ...rest, news: { ...own.news, ...news } };
     await inbox.keepNotes(name, noteOf({ ...made, at: clock.now() - at }));

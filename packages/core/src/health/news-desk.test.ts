@@ -13,9 +13,9 @@ const hour = 60 * minute;
 const none = { deleted: {}, parked: {}, unsigned: {}, announced: {}, noticeMs: 0, madeRoom: {} };
 const { job } = testStages(() => "valid");
 
-function newDesk(needsToken = false, alerts = false) {
+function newDesk(alerts = false) {
   const given = manualClock(1_000 * hour);
-  const desk = new NewsDesk(new LivedClock(given), needsToken, alerts);
+  const desk = new NewsDesk(new LivedClock(given), alerts);
   const refuse = (refused: string, more: object = {}, isSigned = true): void =>
     desk.answered({ refused, ...more } as ReceiveResult, () => isSigned);
   return { desk, refuse, now: () => given.now(), pass: (ms: number) => given.advance(ms) };
@@ -66,14 +66,14 @@ describe("verdicts", () => {
     expect(desk.news.invalid).toBe(null);
   });
 
-  it.each<[string, boolean, Partial<Job>, boolean]>([
-    ["without a context", false, {}, false],
-    ["without a context where a token is needed", true, {}, true],
-    ["with a context", false, { context: "{}" }, true],
-    ["without the token that is needed", true, { context: withoutToken }, false],
-    ["of a request", false, { requestId: "r" }, true],
-  ])("NewsDesk knows of an invalid one %s whether it had a token", (_, needs, given, hasToken) => {
-    const { desk } = newDesk(needs);
+  it.each<[string, Partial<Job>, boolean]>([
+    ["without a token", {}, false],
+    ["with a token that carries no context", { context: " " }, true],
+    ["with a context", { context: "{}" }, true],
+    ["without the token that is needed", { context: withoutToken }, false],
+    ["of a request", { requestId: "r" }, true],
+  ])("NewsDesk knows of an invalid one %s whether it had a token", (_, given, hasToken) => {
+    const { desk } = newDesk();
     desk.judged(job(given), "invalid");
     expect(desk.news.invalid?.hasToken).toBe(hasToken);
     desk.judged(job({ context: withoutToken }), "invalid");
@@ -195,7 +195,7 @@ describe("losses", () => {
       [first + 1, 0, 1],
     ];
     expect(desk.news.lost).toEqual({ since, certainAt: since, minutes });
-    pass(hour - 1);
+    pass(hour - minute - 1);
     expect(desk.news.lost?.minutes).toEqual(minutes);
     pass(1);
     expect(desk.news.lost?.minutes).toEqual(minutes.slice(1));
@@ -282,7 +282,7 @@ describe("the rest", () => {
   });
 
   it("NewsDesk.report() names this process always by one id, since its time was joined", () => {
-    const { desk, now, pass } = newDesk(false, true);
+    const { desk, now, pass } = newDesk(true);
     pass(second);
     desk.joined();
     const since = now();

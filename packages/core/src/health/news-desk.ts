@@ -3,7 +3,7 @@ import type { Outage } from "../client/authorizer.ts";
 import type { Verdict } from "../client/client.ts";
 import type { ReceiveResult } from "../http/answer.ts";
 import type { Job, Outcome } from "../inbox/delivery.ts";
-import { newId } from "../inbox/id.ts";
+import { newId, timeOf } from "../inbox/id.ts";
 import type { Pruned } from "../inbox/inbox.ts";
 import { thisProcess } from "../lib/platform.ts";
 import { describe } from "../lib/text/describe.ts";
@@ -47,15 +47,13 @@ export class NewsDesk {
   #certainAt = never;
   readonly #deleted = new Map<string, readonly [at: number, count: number]>();
   readonly #clock: ReceiverClock;
-  readonly #needsToken: boolean;
 
   /** `alerts` is whether this process sends them. */
-  constructor(clock: ReceiverClock, needsToken: boolean, alerts: boolean) {
+  constructor(clock: ReceiverClock, alerts: boolean) {
     this.#clock = clock;
-    this.#needsToken = needsToken;
     this.noted = {
       ...{ service: "unknown", refusedSince: null, judgedAt: null, validAt: null, invalid: null },
-      ...{ unsigned: null, failingSince: null, stoodStill: null, open: null, alerts },
+      ...{ unsigned: null, failingSince: null, stoodStill: null, open: null, alerts, newest: null },
     };
     this.joined();
   }
@@ -90,8 +88,7 @@ export class NewsDesk {
       this.noted.invalid = null;
       return;
     }
-    const hasContext = context === null ? this.#needsToken : context !== withoutToken;
-    const hasToken = hasContext || requestId !== null;
+    const hasToken = requestId !== null || (context !== null && context !== withoutToken);
     const before = this.noted.invalid ?? { since: now, count: 0, latest: [], hasToken: false };
     this.noted.invalid = {
       since: before.since,
@@ -121,13 +118,16 @@ export class NewsDesk {
 
   /** Called with each result: of the refused ones, some are lost. */
   answered(result: ReceiveResult, isSigned: () => boolean): void {
-    if (!("refused" in result)) return;
+    if (!("refused" in result)) {
+      if (result.status === "accepted") this.noted.newest = timeOf(result.id);
+      return;
+    }
     const { refused: code, isOurs } = result;
     if (!lostCertainly.includes(code) && !lostPerhaps.includes(code)) return;
     if (isOurs !== true && !isSigned()) return;
     const isCertain = isOurs ?? lostCertainly.includes(code);
     const now = this.#clock.now();
-    forget(this.#lost, minuteMs, now - hourMs);
+    this.#forgetLost(now);
     if (this.#lost.size === 0) this.#lostSince = now;
     const minute = Math.floor(now / minuteMs);
     const [certain, doubtful] = this.#lost.get(minute) ?? [0, 0];
@@ -151,7 +151,8 @@ export class NewsDesk {
   /** Called when one could not be stored. */
   notStored(error: unknown): void {
     const now = this.#clock.now();
-    const since = this.#notStored?.since ?? now;
+    const known = this.#notStored;
+    const since = known !== null && now - known.at < notStoredMs ? known.since : now;
     this.#notStored = { since, at: now, error: describe(error).slice(0, 300) };
   }
 
@@ -184,11 +185,16 @@ export class NewsDesk {
     this.#saidToFail = error === null ? null : { since, error };
   }
 
+  /** A minute that began an hour ago is over. */
+  #forgetLost(now: number): void {
+    forget(this.#lost, minuteMs, now - hourMs + minuteMs);
+  }
+
   /** The news at this moment. */
   get news(): News {
     const now = this.#clock.now();
     forget(this.#judged, slotMs, now - minuteMs);
-    forget(this.#lost, minuteMs, now - hourMs);
+    this.#forgetLost(now);
     const vain = this.#vain;
     const failed = this.#notStored;
     const isFull = failed !== null && now - failed.at < notStoredMs;

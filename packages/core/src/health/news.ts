@@ -7,6 +7,8 @@ export interface News {
   readonly refusedSince: number | null;
   readonly judgedAt: number | null;
   readonly validAt: number | null;
+  /** When the newest notification was received that was accepted, by the wall clock. */
+  readonly newest: number | null;
   /** The verdicts in the last minute. */
   readonly judged: number;
   /** The calls since the last verdict. */

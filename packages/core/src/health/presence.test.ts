@@ -39,7 +39,7 @@ function processWith({
   });
   const clock = new LivedClock(given);
   const of = { inbox, name: "reports", time: new Timekeeper(store, clock) };
-  const desk = new NewsDesk(clock, false, false);
+  const desk = new NewsDesk(clock, false);
   const { counters } = desk;
   const presence = new Presence(of, desk);
   const reports = (): ProcessReport[] =>

@@ -13,7 +13,14 @@ const now = 100 * day;
 const ago = (ms: number): number => now - ms;
 
 const quiet: News = {
-  ...{ service: "unknown", refusedSince: null, judgedAt: null, validAt: null, judged: 0 },
+  ...{
+    service: "unknown",
+    refusedSince: null,
+    judgedAt: null,
+    validAt: null,
+    judged: 0,
+    newest: null,
+  },
   ...{
     vain: null,
     invalid: null,

@@ -24,20 +24,13 @@ describe("outcomes", () => {
 
   it.each([
     ["what is rejected", { to: "received" }, rejected, { ...all, signature: "s" }],
-    ["what was handled without a signature", unsigned, { to: "handled" }, nothing],
+    ["what was handled without a signature", unsigned, { to: "handled" }, all],
     ["what was handled", signed, { to: "handled" }, all],
     ["what is dead without a signature", unsigned, dead, all],
   ] as const)("applyOutcome() says what is kept of %s", (_what, arrival, outcome, expected) => {
     const stored = newStoredDelivery(delivery, arrival, null);
     applyOutcome(stored, outcome, 1_000, moment);
     expect(stored).toMatchObject(expected);
-  });
-
-  it("applyOutcome() keeps all of a delivery that was handled because somebody released it", () => {
-    const stored = newStoredDelivery(delivery, unsigned, null);
-    stored.released = true;
-    applyOutcome(stored, { to: "handled" }, 1_000, moment);
-    expect(stored).toMatchObject(all);
   });
 
   it("applyOutcome() never sets the last turn of a deprioritized delivery back", () => {

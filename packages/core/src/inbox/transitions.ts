@@ -3,7 +3,6 @@
 import type { ActQuery } from "./acts/selection.ts";
 import type { ActRecord, Attempt, Outcome } from "./delivery.ts";
 import { errorKeyAfter } from "./facts/error-groups.ts";
-import { isUnsigned } from "./retention.ts";
 import type { StoredDelivery } from "./stored-delivery.ts";
 
 const historyOfKind = 20;
@@ -20,7 +19,7 @@ export interface LivedMoment {
 export type ActMoment = Pick<ActQuery, "act" | "now" | "wallOffset" | "by">;
 
 /**
- * Applies the outcome of an attempt that began at `startedAt` of lived time. An unsigned delivery that was handled keeps neither body nor path; a rejected one keeps them, and its signature, for a retry.
+ * Applies the outcome of an attempt that began at `startedAt` of lived time. A rejected delivery keeps its signature, for a retry.
  */
 export function applyOutcome(
   stored: StoredDelivery,
@@ -56,7 +55,6 @@ export function applyOutcome(
   stored.retryState = null;
   if (stored.state === "rejected") return;
   if (stored.verification !== null || stored.state === "handled") stored.signature = null;
-  if (stored.state === "handled" && isUnsigned(stored)) dropContent(stored);
 }
 
 /** Drops what only the work on a delivery needs: its body, path and signature. */

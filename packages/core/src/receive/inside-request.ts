@@ -1,5 +1,5 @@
 import type { HandleStage } from "../handle/handle-stage.ts";
-import type { ProblemCode, ReceiveResult } from "../http/answer.ts";
+import type { ProblemCode, ReceiveResult, Refusal } from "../http/answer.ts";
 import type { Arrival, NewDelivery, Outcome } from "../inbox/delivery.ts";
 import { jobAt } from "../inbox/stored-delivery.ts";
 import type { StopSignal } from "../lib/abort.ts";
@@ -12,6 +12,9 @@ import { messages } from "../log-messages.ts";
 import type { Reporter } from "../observe/reporter.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import type { VerifyStage } from "../verify/verify-stage.ts";
+
+/** The result when the time is used up; `isOurs` once it is known. */
+type Late = { -readonly [Name in keyof Refusal]: Refusal[Name] };
 
 // Reserved for storing when authorize is asked first.
 const storeMs = 1_000;
@@ -73,8 +76,12 @@ export class InsideRequest {
     if (admitted.to === "held") return { refused: "missing_signature" };
     const first = this.#running.get(id);
     if (first !== undefined) return this.#inTime(id, deadline, async () => copyOf(await first));
-    const handled = this.#inTime(id, deadline, (scope) =>
-      this.#handleWithin(delivery, admitted, scope),
+    const late: Late = { refused: "not_handled", id };
+    const handled = this.#inTime(
+      id,
+      deadline,
+      (scope) => this.#handleWithin(delivery, admitted, scope, late),
+      late,
     );
     // Unsigned notifications have no copies, and no request of a Worker may wait for another one.
     if (delivery.key === null || isTiedToRequests()) return handled;
@@ -86,6 +93,7 @@ export class InsideRequest {
     delivery: NewDelivery,
     admitted: Arrival,
     { signal }: TimeoutScope,
+    late: Late,
   ): Promise<ReceiveResult> {
     // No other process knows of it.
     const lease = { signal, isHeld: () => true };
@@ -105,26 +113,29 @@ export class InsideRequest {
       if (outcome.to !== "verified") return { refused: "not_handled" };
       job = jobAt(delivery, outcome);
     }
+    const isOurs = job.verification === "valid";
+    late.isOurs = isOurs;
     const outcome = await this.#handle.run(job, lease);
     this.#reporter.tell("settled", job, outcome);
     return outcome.to === "handled"
       ? { status: "accepted", id: job.id }
-      : { refused: "not_handled", isOurs: job.verification === "valid" };
+      : { refused: "not_handled", isOurs };
   }
 
   async #inTime(
     id: string,
     deadline: Deadline,
     run: (scope: TimeoutScope) => Promise<ReceiveResult>,
+    late: Late = { refused: "not_handled", id },
   ): Promise<ReceiveResult> {
     const { logger } = this.#settings;
-    const late = "The time of the request is used up";
-    const bounds = { clock: deadline, ms: deadline.leftMs, late, parent: this.#closing };
+    const why = "The time of the request is used up";
+    const bounds = { clock: deadline, ms: deadline.leftMs, late: why, parent: this.#closing };
     try {
       return { ...(await withTimeout(bounds, run)), id };
     } catch (error) {
       logger.warn({ id, error: describe(error) }, messages.notHandledInTime);
-      return { refused: "not_handled", id };
+      return late;
     }
   }
 }

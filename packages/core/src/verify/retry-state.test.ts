@@ -61,21 +61,24 @@ describe("nextRetryState()", () => {
   it("nextRetryState() counts a refusal if it is the first, or if another signature was judged since", () => {
     expect(next("unauthorized", {})).toMatchObject({ ownFaults: 1, refusedAt: now });
     const before = { ownFaults: 1, refusedAt: now - 10 };
-    expect(next("unauthorized", { before, judgedAt: now - 11 })).toMatchObject(before);
+    const refusedAt = now;
     expect(next("unauthorized", { before, judgedAt: now - 10 })).toMatchObject({
-      ...{ ownFaults: 2, refusedAt: now - 10 },
+      ...{ ownFaults: 1, refusedAt },
+    });
+    expect(next("unauthorized", { before, judgedAt: now - 9 })).toMatchObject({
+      ...{ ownFaults: 2, refusedAt },
     });
   });
 
-  it("nextRetryState() keeps the time of the first refusal, and has none before", () => {
+  it("nextRetryState() keeps the time of the last refusal, and has none before", () => {
     expect(next("unavailable", { before: { refusedAt: 5 } }).refusedAt).toBe(5);
     expect(next("unavailable", {})).toEqual({ wasUnanswered: true, ownFaults: 0 });
   });
 
   it("isJudgedSince() knows whether another signature was judged since", () => {
     expect(isJudgedSince({}, 5)).toBe(false);
-    expect(isJudgedSince({ refusedAt: 5 }, 4)).toBe(false);
-    expect(isJudgedSince({ refusedAt: 5 }, 5)).toBe(true);
+    expect(isJudgedSince({ refusedAt: 5 }, 5)).toBe(false);
+    expect(isJudgedSince({ refusedAt: 5 }, 6)).toBe(true);
   });
 });
 

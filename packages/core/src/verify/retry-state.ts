@@ -9,7 +9,7 @@ export interface RetryState {
   readonly wasUnanswered?: boolean;
   /** The number of answers that concerned this one signature: 400, 401, 403, 404 or 422. */
   readonly ownFaults?: number;
-  /** When the signature was first refused, by lived time in milliseconds. */
+  /** When the signature was last refused, by lived time in milliseconds. */
   readonly refusedAt?: number;
 }
 
@@ -23,7 +23,7 @@ export interface ServiceState {
   readonly knownSince: number;
   /** Why the circuit breaker is open; null while it is closed. */
   readonly open: Outage | null;
-  /** When the service last gave a verdict; `-Infinity` when it never did. */
+  /** When the call began that last got a verdict; `-Infinity` when none did. */
   readonly judgedAt: number;
 }
 
@@ -47,7 +47,7 @@ export function nextRetryState(
   // A refusal counts against this signature if it is the first, or if another signature was judged since.
   const isOwn = before.refusedAt === undefined || isJudgedSince(before, judgedAt);
   const isOwnFault = why === "bad_request" || (why === "unauthorized" && isOwn);
-  const refusedAt = before.refusedAt ?? (why === "unauthorized" ? now : undefined);
+  const refusedAt = why === "unauthorized" ? now : before.refusedAt;
   return {
     ...(before.askedAgain === true && { askedAgain: true }),
     wasUnanswered: before.wasUnanswered === true || (isUnanswered && isPrompt),
@@ -56,9 +56,9 @@ export function nextRetryState(
   };
 }
 
-/** Whether another signature was judged since this one was first refused: then the key is not to blame. */
+/** Whether another signature was asked about, and judged, since this one was last refused: then the key is not to blame. */
 export function isJudgedSince({ refusedAt }: RetryState, judgedAt: number): boolean {
-  return refusedAt !== undefined && judgedAt >= refusedAt;
+  return refusedAt !== undefined && judgedAt > refusedAt;
 }
 
 /** Why a signature was asked about too late, as a sentence; `refusedAt` is when the key was last refused. */

@@ -97,6 +97,7 @@ export class VerifyStage {
         continue;
       }
       let answer: Authorization;
+      const askedAt = clock.now();
       try {
         const ask = () => authorizeOnce(client, job, clock, signal);
         answer = await this.#reporter.verify(job, ask);
@@ -104,14 +105,14 @@ export class VerifyStage {
         this.#calls.release();
       }
       if (answer.verdict === null) return this.#notJudged(job, answer, permit, signal);
-      this.#judged(job, answer.verdict, permit);
+      this.#judged(job, answer.verdict, permit, askedAt);
       return this.#afterVerdict(job, answer.verdict);
     }
   }
 
-  #judged(job: Job, verdict: Verdict, permit: Permit): void {
+  #judged(job: Job, verdict: Verdict, permit: Permit, askedAt: number): void {
     this.#breaker.judged(permit);
-    this.#judgedAt = this.#settings.clock.now();
+    this.#judgedAt = Math.max(this.#judgedAt, askedAt);
     this.#reporter.tell("judged", job, verdict);
     if (this.#hasGoneSilent) this.#lines.again({}, messages.verdictsAgain);
     this.#hasGoneSilent = false;

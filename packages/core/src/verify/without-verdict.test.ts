@@ -27,7 +27,8 @@ function outcomeOf({ age = 0, job, call, service }: Given) {
 
 const odd = (times: number) => ({ why: "bad_request", state: { ownFaults: times } }) as const;
 const refused = (times: number) =>
-  ({ why: "unauthorized", state: { ownFaults: times, refusedAt: now - 5_000 } }) as const;
+  ({ why: "unauthorized", state: { ownFaults: times, refusedAt: now } }) as const;
+const refusedBefore = { retryState: JSON.stringify({ refusedAt: now - 5_000 }) };
 
 describe("held deliveries", () => {
   it.each<[string, Given, string]>([
@@ -37,8 +38,8 @@ describe("held deliveries", () => {
       "The service judges other signatures",
     ],
     [
-      "a third refusal if another was judged since the first",
-      { call: refused(3), service: { judgedAt: now - 5_000 } },
+      "a third refusal if another was judged since the second",
+      { job: refusedBefore, call: refused(3), service: { judgedAt: now - 4_999 } },
       "The service judges other signatures",
     ],
     ["after an hour", { age: 3_600_000 }, "The service gave no verdict for an hour"],
@@ -155,8 +156,13 @@ describe("another call", () => {
 
   it.each<[string, Given, boolean]>([
     ["a call without an answer", {}, true],
-    ["a refusal of this signature", { call: refused(1), service: { judgedAt: now } }, true],
-    ["a refusal of the key", { call: refused(1) }, false],
+    [
+      "a refusal of this signature",
+      { job: refusedBefore, call: refused(2), service: { judgedAt: now } },
+      true,
+    ],
+    ["a first refusal", { call: refused(1), service: { judgedAt: now } }, false],
+    ["a refusal of the key", { job: refusedBefore, call: refused(2) }, false],
     ["no call", { call: { why: "not asked" } }, false],
     ["no call for a released one", { job: { released: true }, call: { why: "not asked" } }, true],
   ])("withoutVerdict() counts as an attempt or not: %s", (_, given, countsAsAttempt) => {

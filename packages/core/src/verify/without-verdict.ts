@@ -1,6 +1,12 @@
 import { type Job, type Outcome, park, retryIn, signatureLifetimeMs } from "../inbox/delivery.ts";
 import { jitter } from "../lib/time/clock.ts";
-import { isJudgedSince, type RetryState, type ServiceState, type Unjudged } from "./retry-state.ts";
+import {
+  isJudgedSince,
+  type RetryState,
+  retryStateOf,
+  type ServiceState,
+  type Unjudged,
+} from "./retry-state.ts";
 
 /** A call without a verdict, or one that was not made. */
 export interface CallInVain {
@@ -30,7 +36,8 @@ export function withoutVerdict(job: Job, call: CallInVain): Outcome {
   const { error } = call;
   const hold = (why: string): Outcome =>
     park("held", "not_verified", `${why}. Last: ${error}`, error);
-  if (isItsOwnFault(call)) return hold("The service judges other signatures, but not this one");
+  if (isItsOwnFault(job, call))
+    return hold("The service judges other signatures, but not this one");
   const paused = isPaused(job, call);
   if (!paused && isGivenUp(job, call)) return hold("The service gave no verdict for an hour");
   // A pause is no turn: a deprioritized delivery keeps its place. Expired ones wait for young ones.
@@ -50,9 +57,11 @@ export function isKeySuspect({ state, service }: Pick<CallInVain, "state" | "ser
   return service.open === "unauthorized" || isFirst;
 }
 
-function isItsOwnFault({ why, state, service }: CallInVain): boolean {
+function isItsOwnFault(job: Job, { why, state, service }: CallInVain): boolean {
   if (why === "not asked" || (state.ownFaults ?? 0) < ownFaultsMax) return false;
-  return why === "unauthorized" ? isJudgedSince(state, service.judgedAt) : isWorking(service);
+  return why === "unauthorized"
+    ? isJudgedSince(retryStateOf(job), service.judgedAt)
+    : isWorking(service);
 }
 
 /** Whether verification pauses for the key, and no signature was judged since this one came: it had no chance yet. */
@@ -91,9 +100,9 @@ function backoffMs(attempts: number, age: number, retryAfterMs: number): number 
   return Math.max(jitter(delay), Math.min(retryAfterMs, young ? 60_000 : 300_000));
 }
 
-function countsAsAttempt(job: Job, { why, state, service }: CallInVain): boolean {
+function countsAsAttempt(job: Job, { why, service }: CallInVain): boolean {
   if (why === "not asked") return job.released;
-  return why !== "unauthorized" || isJudgedSince(state, service.judgedAt);
+  return why !== "unauthorized" || isJudgedSince(retryStateOf(job), service.judgedAt);
 }
 
 /** Whether to deprioritize: junk must not delay genuine deliveries, or use up every probe. */

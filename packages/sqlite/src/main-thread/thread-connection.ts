@@ -1,7 +1,12 @@
 import { clearImmediate, setImmediate } from "node:timers";
 import type { Worker } from "node:worker_threads";
 import type { AddResult, Arrival, NewDelivery, ReporthookError } from "@reporthook/core";
-import { describe, newStoredDelivery, type StoredDelivery } from "@reporthook/core/store";
+import {
+  describe,
+  newStoredDelivery,
+  type ShownChanges,
+  type StoredDelivery,
+} from "@reporthook/core/store";
 import { inboxFailed } from "../database/driver.ts";
 import { type CountsByKind, isUsual, kindOf } from "../protocol/counts.ts";
 import { MessageBuilder } from "../protocol/message.ts";
@@ -34,6 +39,7 @@ interface Adding extends PendingDelivery {
 /** The owner of a connection. */
 export interface ConnectionOwner {
   readonly consumers: ConsumerGroup;
+  readonly shown: ShownChanges;
   counts: Map<string, CountsByKind>;
   /** The thread has ended; `error` if that was unexpected. */
   ended(error: ReporthookError | null): void;
@@ -91,6 +97,7 @@ export class ThreadConnection {
   add(delivery: NewDelivery, arrival: Arrival): Promise<AddResult> {
     const { receiver, body, key } = delivery;
     const begins = isUsual(delivery, arrival) ? null : newStoredDelivery(delivery, arrival, null);
+    if (begins !== null) begins.changedAt = this.#owner.shown.after(begins.changedAt);
     const kind = begins === null ? 0 : kindOf(begins);
     const bytes = body.byteLength + (key?.byteLength ?? 0);
     const adding = { delivery, arrival, receiver, kind, bytes };

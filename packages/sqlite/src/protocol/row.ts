@@ -79,11 +79,6 @@ export function retentionClassAfter(changes: Changes): Value {
   return changes[retentionClassAt] ?? null;
 }
 
-/** Whether the delivery keeps neither body, path nor query. */
-export function dropsBody(changes: Changes): boolean {
-  return changes[retentionClassAt] === retentionClass.unsignedHandled;
-}
-
 /**
  * The retention of a delivery at the end of its way. `unsigned` is held; `announced` is a parked one whose end was announced: a
  * change of the delivery ends that. `rejected` is without body and signature, `wholeRejected` with them. Of `keyOnly`, a handled one, only the key is left, by which a copy is a duplicate.

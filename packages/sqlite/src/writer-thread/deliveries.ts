@@ -14,7 +14,6 @@ import type { Completion, Origin, StoredResult } from "../protocol/protocol.ts";
 import {
   type Changes,
   changesOf,
-  dropsBody,
   leasedTo,
   reasonOf,
   retentionClass,
@@ -145,9 +144,6 @@ export class Deliveries {
     const written = next === null ? changes : leasedTo(workerId, next, changes);
     const starts = next === null ? 0 : 1;
     if (this.#record.run(written, starts, seq, queues[stage].leased, workerId) === 0) return false;
-    if (dropsBody(changes)) {
-      this.tables.statement("UPDATE delivery SET body = NULL, url = '' WHERE seq = ?").run(seq);
-    }
     this.#recount(this.tables.receivers.idOf(receiver), kindBefore, kindAfter);
     return true;
   }

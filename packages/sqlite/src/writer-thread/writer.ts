@@ -227,7 +227,7 @@ export class Writer {
     if (!this.#deliveries.record(completion, consumer?.state.stage ?? null)) return false;
     this.#leases.held--;
     this.#claimer.passOn({ seq, receiver, queued, consumer, bytes: 0 });
-    this.#maintenance.bound(retentionClassAfter(changes));
+    this.#maintenance.bound(seq, retentionClassAfter(changes));
     return true;
   }
 }

@@ -3,7 +3,6 @@ import { addCounts, sumOf } from "../../lib/add-counts.ts";
 import { type EntryDetails, isParked, type ReasonCode, type State } from "../delivery.ts";
 import type { Inbox } from "../inbox.ts";
 import { filterOf } from "../query.ts";
-import { isUnsigned } from "../retention.ts";
 import type { StoredDelivery } from "../stored-delivery.ts";
 import {
   type Act,
@@ -42,7 +41,7 @@ function among(states: readonly State[], asked: Selection["state"]): readonly St
 
 /**
  * Makes the comparison of deliveries with the query of an act. Without a reason, a release of many leaves out what nobody
- * vouches for. An unsigned one that was handled has no body that could run.
+ * vouches for.
  */
 export function selectorOf(query: ActQuery): (stored: StoredDelivery) => boolean {
   const { act, id, receiver, reason, unchangedSince, now } = query;
@@ -57,9 +56,7 @@ export function selectorOf(query: ActQuery): (stored: StoredDelivery) => boolean
     if (stored.reason !== null && leftOut.includes(stored.reason.code)) return false;
     if (state === "rejected") return stored.body !== null && stored.signature !== null;
     if (act === "discard") return true;
-    return act === "retry"
-      ? dueAt > now
-      : stored.body !== null && (isParked(state) || !isUnsigned(stored));
+    return act === "retry" ? dueAt > now : stored.body !== null;
   };
 }
 

@@ -105,6 +105,7 @@ class MemoryInbox implements Inbox {
     this.#stored.set(id, stored);
     this.#waiting.count(stored, 1);
     const waits = isWaiting(stored.state);
+    if (!waits) stored.changedAt = this.#shown.after(arrivedAt);
     if (!waits) this.#place(stored, arrivedAt);
     await endOfTick();
     if (waits) this.#place(stored, arrivedAt);

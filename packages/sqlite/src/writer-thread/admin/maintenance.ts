@@ -9,25 +9,24 @@ import type { Consumers } from "../claim/consumers.ts";
 import { type Deliveries, removedColumns } from "../deliveries.ts";
 
 const maxRejected = 10_000;
-/** The bytes of rejected ones are added up after so many, which takes about a millisecond. */
-const betweenSums = 16;
 /** The number of starts without a recorded outcome after which a delivery is parked as poison. */
 const maxStarts = 5;
 
 /** Keeps deliveries within their bounds as others come, and requeues those that workers had leased. */
 export class Maintenance {
   readonly #deliveries: Deliveries;
-  #sinceSum = betweenSums;
+  /** The bytes of rejected ones at most: some may have gone since they were added up, which takes about a millisecond. */
+  #rejectedBytes = Number.POSITIVE_INFINITY;
 
   constructor(deliveries: Deliveries) {
     this.#deliveries = deliveries;
   }
 
   /** Called with the retention class of each recorded delivery: deletes or empties the oldest ones beyond the bounds of that. */
-  bound(stored: Value): void {
+  bound(seq: number, stored: Value): void {
     const { statement } = this.#deliveries.tables;
     if (stored === retentionClass.wholeRejected) {
-      this.#emptyRejected();
+      this.#emptyRejected(seq);
       this.#deleteRejected();
     }
     if (stored !== retentionClass.unsignedHandled && stored !== retentionClass.unsignedDead) return;
@@ -38,14 +37,15 @@ export class Maintenance {
     for (const row of beyond.all(stored, maxUnsigned)) this.#deliveries.remove(row);
   }
 
-  #emptyRejected(): void {
+  #emptyRejected(seq: number): void {
     const { statement } = this.#deliveries.tables;
     const whole = `FROM delivery INDEXED BY delivery_ended
       WHERE kept_as = ${retentionClass.wholeRejected} ORDER BY changed_at DESC`;
     const beyond = statement(`SELECT seq ${whole} LIMIT 100 OFFSET ${wholeRejected.max}`);
     for (const row of beyond.all()) this.#deliveries.empty(row);
-    if (++this.#sinceSum < betweenSums) return;
-    this.#sinceSum = 0;
+    const added = statement("SELECT length(body) AS bytes FROM delivery WHERE seq = ?").get(seq);
+    this.#rejectedBytes += Number(added?.["bytes"]);
+    if (this.#rejectedBytes <= wholeRejected.bytes) return;
     const newest = statement(
       `SELECT seq, length(body) AS bytes ${whole} LIMIT ${wholeRejected.max}`,
     );
@@ -53,6 +53,7 @@ export class Maintenance {
     for (const row of newest.all()) {
       bytes += Number(row["bytes"]);
       if (bytes > wholeRejected.bytes) this.#deliveries.empty(row);
+      else this.#rejectedBytes = bytes;
     }
   }
 

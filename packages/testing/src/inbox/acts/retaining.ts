@@ -1,6 +1,6 @@
 import type { Arrival } from "@reporthook/core";
 import { maxUnsigned, noBacklog, states } from "@reporthook/core/store";
-import { rejects, same } from "../../assert.ts";
+import { same } from "../../assert.ts";
 import {
   endedAs,
   handled,
@@ -145,7 +145,7 @@ export const retaining: readonly InboxCase[] = [
     },
   },
   {
-    name: "prune() keeps the latest 1,000 handled and 1,000 dead without a signature, and no body of the handled",
+    name: "prune() keeps the latest 1,000 handled and 1,000 dead without a signature",
     async run({ inbox, act, put, work, consume, until, patiently }) {
       const dead = endedAs("dead", "do_not_retry", { error: "no" });
       const signed = [await put(), await put()];
@@ -177,10 +177,9 @@ export const retaining: readonly InboxCase[] = [
         states,
         "Those with a signature, the held one, and the last",
       );
-      const bodies = found.map((entry) => typeof entry?.body);
-      same(bodies, ["string", "string", "string", "object", "string"], "Their bodies");
-      await rejects(act("release", last[0]), "not_releasable");
-      same(await act("release", { state: "handled" }), 1, "Those with a body");
+      same(new Set(found.map((entry) => typeof entry?.body)), new Set(["string"]), "Their bodies");
+      same(await act("release", last[0]), 1, "One that was handled without a signature");
+      same(await act("release", { state: "handled" }), maxUnsigned, "All others");
     },
   },
   {
