@@ -5,7 +5,7 @@ import { adviceFor } from "../lib/advice.ts";
 import { type CallbackChoice, signUrl, unsignedUrl, withCallback } from "../lib/callback.ts";
 import { emulatorKey, playgroundUrl, program, webhookPath } from "../lib/environment.ts";
 import { CommandFailed, UsageError } from "../lib/errors.ts";
-import { type Exchange, exchange, isDelivered, objectIn, parsed } from "../lib/exchange.ts";
+import { exchange, isDelivered, objectIn, parsed } from "../lib/exchange.ts";
 import { type Fixture, fixtureIn } from "../lib/fixture.ts";
 import { milliseconds } from "../lib/layout.ts";
 import { choiceOption, oneOf, url, withExamples } from "../lib/options.ts";
@@ -74,11 +74,13 @@ async function trigger(
   const made = emulator.notification(name, { reportId, signature, body });
   const headers = { ...made.headers, ...(contentType && { "content-type": contentType }) };
   const target = await signUrl(options.to, { ...options, recorded });
-  const work = (): Promise<Exchange> => exchange(target, { ...made, headers });
-  const answer = await terminal.during(`Sending ${name}`, work);
+  const answer = await terminal.during(`Sending ${name}`, () =>
+    exchange(target, { ...made, headers }),
+  );
   if (answer.status === null) {
     const noPlayground = `no playground is running: start one with ${program()} dev, or name your app's webhook with --to`;
-    const why = to === ofPlayground && answer.isRefused ? noPlayground : answer.error;
+    const isMissing = to === ofPlayground && answer.cause === "ECONNREFUSED";
+    const why = isMissing ? noPlayground : answer.error;
     throw new CommandFailed("not_delivered", `${to}: ${why}`);
   }
   const { status, ms } = answer;

@@ -1,6 +1,6 @@
 import type { Entry } from "@reporthook/core";
 import type { Delivery } from "@reporthook/emulator";
-import { type Exchange, isDelivered, type Outgoing } from "../lib/exchange.ts";
+import { type Exchange, isDelivered } from "../lib/exchange.ts";
 
 /** An event in the playground. */
 export type PlaygroundEvent =
@@ -56,9 +56,11 @@ export interface SentNotification {
 }
 
 /** A notification as it goes to an app. */
-export interface AppRequest extends Outgoing {
+export interface AppRequest {
   readonly url: string;
+  readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array<ArrayBuffer>;
 }
 
 /** The header of the signature. */

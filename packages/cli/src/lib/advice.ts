@@ -13,7 +13,7 @@ export interface Advice {
 /** How to fix an answer that is not 2xx. */
 export function adviceFor(to: string, answer: Exchange): Advice {
   if (answer.status === null) {
-    if (answer.isRefused) {
+    if (answer.cause === "ECONNREFUSED") {
       return { fix: "Start the app, or use the address where it listens.", type: "npm start" };
     }
     const type = `curl -i ${quoted(unsignedUrl(to))}`;
