@@ -100,7 +100,7 @@ export function eventLines(
   const isLost = what === "sent" && isProblem(event);
   const label = terminal.paint(styles[isLost ? "failed" : what], what.padEnd(8));
   const lead = `${time}  ${label}  `;
-  const lines = hang(lead, textOf(event, apiKey, terminal), terminal, 20);
+  const lines = hang(lead, textOf(event, apiKey, terminal), terminal);
   if (what !== "parked" || "forward" in to) return lines;
   return [...lines, commandLine(`inbox release ${event.entry.id}`, { ...to, receiver }, terminal)];
 }

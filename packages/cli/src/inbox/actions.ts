@@ -13,7 +13,7 @@ import {
   stateOption,
   withFilters,
 } from "./find.ts";
-import { actOnMany } from "./many.ts";
+import { actOnMany, type Verb } from "./many.ts";
 import {
   addInboxCommand,
   type InboxSource,
@@ -118,7 +118,7 @@ async function runAct(
     throw new UsageError(`Name the deliveries to ${act}, or choose a kind with ${kinds} or --all`);
   }
   const { receiver, yes = false } = options;
-  const verb = { act, ...commands[act] };
+  const verb: Verb = commands[act];
   await withInbox(terminal, options, isKind ? null : verb.doing, async (inbox, source) => {
     const query = { act, receiver, ...(await actorOn(inbox)) };
     if (!isKind) return actOnEach(terminal, inbox, { ids, query, done: verb.done }, source);

@@ -102,8 +102,7 @@ export async function wholeId(
  */
 export async function findId(inbox: Inbox, given: string, source: InboxSource): Promise<string> {
   const id = await wholeId(given, (idPrefix, limit) => inbox.list({ idPrefix, limit }));
-  if (id === null) throw noSuch(given, source);
-  return id;
+  return id ?? noSuch(given, source);
 }
 
 /**
@@ -118,9 +117,7 @@ export async function findEntry(
   receiver?: string,
 ): Promise<EntryDetails> {
   const id = await findId(inbox, given, source);
-  const details = await getEntry(inbox, id, receiver);
-  if (details === null) throw noSuch(id, source);
-  return details;
+  return (await getEntry(inbox, id, receiver)) ?? noSuch(id, source);
 }
 
 /** @throws CommandFailed `no_requests` */
@@ -143,8 +140,7 @@ export async function findRequestId(
     const some = await requestsOf(inbox).list({ receiver, after: idPrefix, limit });
     return some.filter((one) => one.id.startsWith(idPrefix));
   });
-  if (id === null) throw noSuchRequest(given);
-  return id;
+  return id ?? noSuchRequest(given);
 }
 
 /**
@@ -158,17 +154,15 @@ export async function findRequest(
   receiver?: string,
 ): Promise<StoredRequest> {
   const id = await findRequestId(inbox, given, receiver);
-  const found = await requestsOf(inbox).get(id, receiver);
-  if (found === null) throw noSuchRequest(given);
-  return found;
+  return (await requestsOf(inbox).get(id, receiver)) ?? noSuchRequest(given);
 }
 
-function noSuchRequest(id: string): CommandFailed {
+function noSuchRequest(id: string): never {
   const message = `No request with the id ${id}: reports list shows the requests`;
-  return new CommandFailed("not_found", message);
+  throw new CommandFailed("not_found", message);
 }
 
-function noSuch(id: string, source: InboxSource): CommandFailed {
+function noSuch(id: string, source: InboxSource): never {
   const message = `${nameOf(source)} has no delivery ${id}: inbox list shows the deliveries`;
-  return new CommandFailed("not_found", message);
+  throw new CommandFailed("not_found", message);
 }

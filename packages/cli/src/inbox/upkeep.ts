@@ -28,8 +28,9 @@ export function addPrune(group: Command, terminal: Terminal): void {
         const now = new Date((await livedTimeOf(inbox)).retentionNow);
         const foreseen = await terminal.during("Looking", () => inbox.prune(now, { dryRun: true }));
         if (!dryRun && !yes && sumOf(foreseen.deleted) > 0) {
-          const asked = { act: "delete", done: "deleted", note: "Their retention is over." };
-          await confirm(terminal, asked, amountOf(foreseen.deleted));
+          const many = amountOf(foreseen.deleted);
+          const note = "Their retention is over.";
+          await confirm(terminal, { act: "delete", done: "deleted", many, note });
         }
         const { deleted, announced, noticeMs } = dryRun
           ? foreseen
@@ -82,7 +83,7 @@ async function erase(terminal: Terminal, options: EraseOptions): Promise<void> {
       if (!yes) {
         const act = "erase bodies, errors and contexts of";
         const note = "They are gone for good; backups keep theirs.";
-        await confirm(terminal, { act, done: "erased", note }, manyOf(erased));
+        await confirm(terminal, { act, done: "erased", many: manyOf(erased), note });
       }
       erased = await terminal.during("Erasing", () => eraseReport(inbox, query));
     }

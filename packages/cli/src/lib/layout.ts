@@ -1,3 +1,5 @@
+import { stripVTControlCharacters } from "node:util";
+
 /** A text style. */
 export type Style = "bold" | "dim" | "inverse" | "red" | "green" | "yellow" | "cyan";
 
@@ -14,9 +16,6 @@ export interface Column<Row> {
 interface Page {
   readonly columns: number;
   clean(text: string): string;
-}
-
-interface PaintedPage extends Page {
   paint(style: Style, text: string): string;
 }
 
@@ -26,7 +25,7 @@ const gap = "  ";
 export function table<Row>(
   columns: readonly Column<Row>[],
   rows: readonly Row[],
-  page: PaintedPage,
+  page: Page,
 ): string[] {
   if (rows.length === 0) return ["Nothing."];
   const filled = columns
@@ -64,13 +63,9 @@ export function pairs(of: readonly (readonly [string, string | null])[], page: P
   return known.flatMap(([name, text]) => hang(name.padEnd(left), text, page));
 }
 
-/** Wraps text after `lead`, with a hanging indent. */
-export function hang(
-  lead: string,
-  text: string,
-  page: Page,
-  leadWidth: number = lead.length,
-): string[] {
+/** Wraps text after `lead`, which may be painted, with a hanging indent. */
+export function hang(lead: string, text: string, page: Page): string[] {
+  const leadWidth = stripVTControlCharacters(lead).length;
   const room = Math.max(20, page.columns - leadWidth);
   const lines: string[] = [];
   for (const word of page.clean(text).split(/\s+/)) {
