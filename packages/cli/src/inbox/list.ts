@@ -1,9 +1,9 @@
-import type { Inbox, LoggedAct } from "@reporthook/core";
+import type { LoggedAct } from "@reporthook/core";
 import { parkedReasons } from "@reporthook/core/store";
 import { dashboard, ofInbox } from "@reporthook/dashboard";
 import type { Command } from "commander";
 import { CommandFailed } from "../lib/errors.ts";
-import { type Fixture, fixtureText } from "../lib/fixture.ts";
+import { objectIn } from "../lib/exchange.ts";
 import { type Column, table } from "../lib/layout.ts";
 import { choiceOption, type Examples, limitOption, receiverOption } from "../lib/options.ts";
 import type { Terminal } from "../lib/terminal.ts";
@@ -90,38 +90,30 @@ export function addExport(group: Command, terminal: Terminal): void {
     .action((id: string, given: InboxSource) =>
       withInbox(terminal, given, "Reading the inbox", async (inbox, source) => {
         const details = await findEntry(inbox, id, source, source.receiver);
-        const shown = await shownIn(inbox, details.id, source.receiver);
-        if (details.body === null || shown === null) {
-          const message = `The body of ${details.id} is no longer kept: export a newer delivery`;
-          throw new CommandFailed("no_body", message);
+        const address = `http://127.0.0.1/api/deliveries/${details.id}`;
+        // A dashboard has the deliveries of one receiver, and knows what looks secret.
+        for (const name of await namesIn(inbox, source.receiver)) {
+          const page = dashboard(ofInbox(inbox, { receiver: name }), { logger: false });
+          const ask = (of: string) => page(new Request(of), { peer: "127.0.0.1" });
+          const answer = await ask(`${address}/body`);
+          if (!answer.ok) continue;
+          const body = await answer.text();
+          const { delivery } = (await (await ask(address)).json()) as {
+            delivery: { context: string | null };
+          };
+          const fixture = {
+            type: details.type,
+            headers: { "content-type": details.headers["content-type"] ?? "application/json" },
+            ...(delivery.context !== null && { context: JSON.parse(delivery.context) }),
+            // It can be edited in a file.
+            body: objectIn(body) ?? body,
+          };
+          return terminal.emit(fixture, terminal.clean(JSON.stringify(fixture, null, 2)));
         }
-        const { type, headers } = details;
-        const text = fixtureText({ type, contentType: headers["content-type"], ...shown });
-        terminal.emit(JSON.parse(text), terminal.clean(text));
+        const message = `The body of ${details.id} is no longer kept: export a newer delivery`;
+        throw new CommandFailed("no_body", message);
       }),
     );
-}
-
-/** The body and context as the dashboard shows them, which knows what looks secret; null without a body. */
-async function shownIn(
-  inbox: Inbox,
-  id: string,
-  receiver: string | undefined,
-): Promise<Pick<Fixture, "body" | "context"> | null> {
-  const address = `http://127.0.0.1/api/deliveries/${id}`;
-  // A dashboard has the deliveries of one receiver.
-  for (const name of await namesIn(inbox, receiver)) {
-    const page = dashboard(ofInbox(inbox, { receiver: name }), { logger: false });
-    const ask = (of: string) => page(new Request(of), { peer: "127.0.0.1" });
-    const body = await ask(`${address}/body`);
-    if (!body.ok) continue;
-    const { delivery } = (await (await ask(address)).json()) as {
-      delivery: { context: string | null };
-    };
-    const { context } = delivery;
-    return { body: await body.text(), context: context === null ? undefined : JSON.parse(context) };
-  }
-  return null;
 }
 
 const actColumns: readonly Column<LoggedAct>[] = [
