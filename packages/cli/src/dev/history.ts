@@ -99,8 +99,8 @@ export class History {
     return this.all.findLast((one) => one.id === id);
   }
 
-  ofSignature(signature: string): SentNotification | undefined {
-    if (signature === "") return undefined;
+  ofSignature(signature: string | undefined): SentNotification | undefined {
+    if (!signature) return undefined;
     return this.all.findLast(({ request }) => request?.headers[signatureHeader] === signature);
   }
 }

@@ -5,7 +5,6 @@ import { incomingFromNode, send } from "@reporthook/core/node";
 import { isLoopback } from "@reporthook/core/store";
 import { tokenOf, withQuery } from "../lib/callback.ts";
 import type { Exchange } from "../lib/exchange.ts";
-import type { AppSender } from "./app-sender.ts";
 import type { AppRequest } from "./history.ts";
 
 /** Answers one request of a Node server. */
@@ -41,7 +40,11 @@ export function serve(answer: (request: AppRequest) => Promise<Response>): Handl
 }
 
 /** Passes each request on to an app, signed unless it is, and returns its answer. A request that it sent itself is answered 508. */
-export function passTo(url: string, token: string, sender: AppSender): Handle {
+export function passTo(
+  url: string,
+  token: string,
+  deliver: (request: AppRequest) => Promise<Exchange>,
+): Handle {
   const own = randomUUID();
   return serve(async (request) => {
     if (request.headers[passedOnBy] === own) {
@@ -50,7 +53,7 @@ export function passTo(url: string, token: string, sender: AppSender): Handle {
     const { search } = new URL(request.url);
     const to = withQuery(url, search.slice(1), tokenOf(request.url) === "" ? token : "");
     const headers = { ...request.headers, [passedOnBy]: own };
-    const answer = await sender.send({ ...request, url: to, headers });
+    const answer = await deliver({ ...request, url: to, headers });
     return answer.error === "" ? passedOn(answer) : errors(502, `${url}: ${answer.error}`);
   });
 }
