@@ -111,19 +111,18 @@ const patienceMs = 1_000;
 /** Finds apps on this machine and asks which one to forward to; undefined if there is none, or none is wanted. */
 async function chooseApp(terminal: Terminal): Promise<string | undefined> {
   const urls = usualPorts.flatMap((port) => paths.map((path) => `http://localhost:${port}${path}`));
-  const work = (): Promise<boolean[]> => Promise.all(urls.map(isReceiver));
+  const headers = { "content-type": "text/plain" };
+  const question = { headers, body: "reporthook dev: is there a webhook?" };
+  const look = async (url: string): Promise<string[]> => {
+    // A receiver refuses plain text by this code, and keeps nothing of it.
+    const code = codeOf(await exchange(url, question, patienceMs));
+    return code === "unsupported_media_type" ? [url] : [];
+  };
+  const work = (): Promise<string[][]> => Promise.all(urls.map(look));
   const found = await terminal.during("Looking for your app", work);
-  for (const [index, url] of urls.entries()) {
-    if (!found[index]) continue;
+  for (const url of found.flat()) {
     terminal.tell(`A webhook is running at ${url}.`);
     if (await ask("Forward notifications there, instead of to the playground's own?")) return url;
   }
   return undefined;
-}
-
-/** Whether a receiver answers there. It refuses plain text by its code, and keeps nothing of it. */
-async function isReceiver(url: string): Promise<boolean> {
-  const headers = { "content-type": "text/plain" };
-  const question = { headers, body: "reporthook dev: is there a webhook?" };
-  return codeOf(await exchange(url, question, patienceMs)) === "unsupported_media_type";
 }

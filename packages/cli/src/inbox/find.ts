@@ -3,12 +3,10 @@ import type {
   EventType,
   Inbox,
   InboxQuery,
-  ReasonCode,
   RequestStore,
-  State,
   StoredRequest,
 } from "@reporthook/core";
-import { eventNames, getEntry, parkedReasons, states } from "@reporthook/core/store";
+import { eventNames, getEntry, states } from "@reporthook/core/store";
 import { type Command, InvalidArgumentError, type Option } from "commander";
 import { CommandFailed } from "../lib/errors.ts";
 import { choiceOption } from "../lib/options.ts";
@@ -38,17 +36,9 @@ export function withFilters(command: Command, only: string): Command {
     .option("--until <when>", `${only} received before: a time span ago, or a date`, moment);
 }
 
-/** The option for a reason of deliveries. */
-export function reasonOption(what: string, of: readonly ReasonCode[] = parkedReasons): Option {
-  return choiceOption("--reason <code>", what, of);
-}
-
 /** The option for a state of deliveries. */
-export function stateOption(
-  what: string,
-  of: readonly (State | "parked")[] = [...states, "parked"],
-): Option {
-  return choiceOption("--state <state>", what, of);
+export function stateOption(what: string): Option {
+  return choiceOption("--state <state>", what, [...states, "parked"]);
 }
 
 /** The query of an inbox for filters. */

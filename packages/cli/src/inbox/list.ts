@@ -5,14 +5,13 @@ import type { Command } from "commander";
 import { CommandFailed } from "../lib/errors.ts";
 import { objectIn } from "../lib/exchange.ts";
 import { type Column, table } from "../lib/layout.ts";
-import { choiceOption, type Examples, limitOption, receiverOption } from "../lib/options.ts";
+import { choiceOption, limitOption, receiverOption } from "../lib/options.ts";
 import type { Terminal } from "../lib/terminal.ts";
 import {
   type FilterOptions,
   findEntry,
   findId,
   queryOf,
-  reasonOption,
   stateOption,
   withFilters,
 } from "./find.ts";
@@ -32,23 +31,16 @@ interface ListOptions extends InboxSource, FilterOptions {
   readonly newestFirst?: true;
 }
 
-/** The example for parked deliveries. */
-export const listParked: Examples = {
-  "deliveries that need a decision": "reporthook inbox list --state parked",
-};
-/** The example for one delivery. */
-export const showOne: Examples = { "the reason, and the body": "reporthook inbox show 01m7qk2v" };
-
 /** Adds `inbox list`, which prints a line for each delivery, and why some are parked. */
 export function addList(group: Command, terminal: Terminal): void {
   const reasons = [...parkedReasons, "invalid_signature"] as const;
   const command = addInboxCommand(group, "list", "List deliveries, oldest first.", {
-    ...listParked,
+    "deliveries that need a decision": "reporthook inbox list --state parked",
     "the latest, and why they are stuck": "reporthook inbox list --since 2h --newest-first",
     "the next page of all": "reporthook inbox list --limit 500 --after 01m7qk2v --db inbox.db",
   })
     .addOption(stateOption("only this state; parked is held or dead"))
-    .addOption(reasonOption("only deliveries parked for this reason", reasons));
+    .addOption(choiceOption("--reason <code>", "only deliveries parked for this reason", reasons));
   withFilters(command, "only deliveries")
     .addOption(receiverOption())
     .option("--newest-first", "the newest first")
@@ -69,7 +61,9 @@ export function addList(group: Command, terminal: Terminal): void {
 /** Adds `inbox show`, which prints a delivery in full. */
 export function addShow(group: Command, terminal: Terminal): void {
   const what = "Show a delivery in full: body, headers, attempts.";
-  addInboxCommand(group, "show <id>", what, showOne).action((id: string, given: InboxSource) =>
+  addInboxCommand(group, "show <id>", what, {
+    "the reason, and the body": "reporthook inbox show 01m7qk2v",
+  }).action((id: string, given: InboxSource) =>
     withInbox(terminal, given, "Reading the inbox", async (inbox, source) => {
       const details = await findEntry(inbox, id, source);
       terminal.emit(details, entryLines(details, terminal));
