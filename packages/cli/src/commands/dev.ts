@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Command } from "commander";
 import { isProblem, type PlaygroundEvent } from "../dev/history.ts";
@@ -91,10 +91,9 @@ async function dev(terminal: Terminal, options: DevOptions): Promise<void> {
 /** Creates the playground's folder, ignored by git. */
 function makeFolder(): void {
   const folder = dirname(playgroundFile);
-  if (existsSync(folder)) return;
   try {
-    mkdirSync(folder);
-    writeFileSync(`${folder}/.gitignore`, "*\n");
+    const made = mkdirSync(folder, { recursive: true });
+    if (made !== undefined) writeFileSync(`${folder}/.gitignore`, "*\n");
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     const problem = `The folder ${folder} can't be created here (${code})`;

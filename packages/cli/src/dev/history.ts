@@ -18,10 +18,7 @@ export type PlaygroundEvent =
 export type ReceiverStep = "received" | "verified" | "rejected" | "handled" | "failed" | "parked";
 
 /** The notification of an event: its event name, and the id of its delivery if the app has answered with one. */
-export interface About {
-  readonly name: string;
-  readonly id: string | null;
-}
+export type About = Readonly<Pick<SentNotification, "name" | "id">>;
 
 /** A notification sent to an app, with the result. */
 export interface ForwardedNotification extends Pick<Delivery, "url" | "status" | "durationMs"> {
@@ -93,14 +90,5 @@ export class History {
     const next = this.all[this.index + by];
     // The newest follows what comes.
     if (next !== undefined) this.#chosen = next === this.all.at(-1) ? null : next;
-  }
-
-  ofDelivery(id: string): SentNotification | undefined {
-    return this.all.findLast((one) => one.id === id);
-  }
-
-  ofSignature(signature: string | undefined): SentNotification | undefined {
-    if (!signature) return undefined;
-    return this.all.findLast(({ request }) => request?.headers[signatureHeader] === signature);
   }
 }

@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { type Client, createClient, type EntryDetails, type Receiver } from "@reporthook/core";
 import { nodeHandler } from "@reporthook/core/node";
 import { isLoopback } from "@reporthook/core/store";
@@ -64,8 +64,8 @@ export class Playground {
   readonly #appInbox: AppInbox;
   readonly #webhook: Handle;
   readonly #dashboard: Handle;
-  readonly #service: Handle;
-  readonly #server: Server;
+  readonly #service = serve((request) => this.#answer(request));
+  readonly #server = createServer((req, res) => this.#serve(req, res));
   readonly #send = (request: AppRequest): Promise<Exchange> =>
     sendToApp(request, this.history, this.options.tell);
   readonly #completing = new Map<string, NodeJS.Timeout>();
@@ -89,8 +89,6 @@ export class Playground {
       this.#webhook = passTo(to.forward, token, this.#send);
       this.#dashboard = this.#appInbox.serve;
     }
-    this.#service = serve((request) => this.#answer(request));
-    this.#server = createServer((req, res) => this.#serve(req, res));
   }
 
   /** Whether notifications go to an app, and not to the playground's own receiver. */
@@ -195,9 +193,10 @@ export class Playground {
     const answer = await this.#emulator.fetch(request.url, request);
     const { pathname: path } = new URL(request.url);
     const isQuestion = path.endsWith("/webhooks/authorize");
-    const sent = isQuestion
-      ? this.history.ofSignature(request.headers[signatureHeader])
-      : undefined;
+    const signature = (isQuestion && request.headers[signatureHeader]) || null;
+    const sent = this.history.all.findLast(
+      (one) => one.request?.headers[signatureHeader] === signature,
+    );
     const verdict = verdicts[answer.status];
     const what = answer.status === 401 ? "refused" : "asked";
     const about = sent && { name: sent.name, id: sent.id };

@@ -117,7 +117,12 @@ export async function withInbox<Source extends InboxSource>(
  */
 export async function openInbox(source: InboxSource): Promise<Inbox> {
   const { db = "", url } = source;
-  const inbox = url === undefined ? inboxIn(db) : await inboxAt(url, source);
+  if (url === undefined && fileSize(db) === 0) {
+    const message = `There is no inbox ${db}: name the file that the app opens with sqliteInbox`;
+    throw new CommandFailed("no_inbox", message);
+  }
+  const inbox =
+    url === undefined ? sqliteInbox(db, { migrate: false }) : await inboxAt(url, source);
   try {
     // open() would refuse a full server, which can still be read and pruned.
     if (inbox.guarantees.durability === "server") await inbox.counts();
@@ -127,12 +132,6 @@ export async function openInbox(source: InboxSource): Promise<Inbox> {
     await inbox.close();
     throw error;
   }
-}
-
-function inboxIn(db: string): Inbox {
-  if (fileSize(db) > 0) return sqliteInbox(db, { migrate: false });
-  const message = `There is no inbox ${db}: name the file that the app opens with sqliteInbox`;
-  throw new CommandFailed("no_inbox", message);
 }
 
 async function inboxAt(url: string, { inbox, prefix }: InboxSource): Promise<Inbox> {

@@ -31,7 +31,8 @@ export function table<Row>(
   const filled = columns
     .map(({ title, of, style, shrinks = false }) => {
       const cells = rows.map((row) => page.clean(of(row)).replaceAll(/\s+/g, " "));
-      return { cells: [title, ...cells], style, shrinks, width: longest([title, ...cells]) };
+      const width = Math.max(...[title, ...cells].map((cell) => cell.length));
+      return { cells: [title, ...cells], style, shrinks, width };
     })
     .filter(({ cells }) => cells.slice(1).some((cell) => cell !== ""));
   const total = (): number =>
@@ -59,7 +60,7 @@ export function table<Row>(
 /** Formats names and values in two aligned columns, wrapped, without those that have no value. */
 export function pairs(of: readonly (readonly [string, string | null])[], page: Page): string[] {
   const known = of.filter((pair): pair is readonly [string, string] => pair[1] !== null);
-  const left = longest(known.map(([name]) => name)) + gap.length;
+  const left = Math.max(...known.map(([name]) => name.length)) + gap.length;
   return known.flatMap(([name, text]) => hang(name.padEnd(left), text, page));
 }
 
@@ -91,10 +92,6 @@ export function capital(text: string): string {
 /** Formats milliseconds, with one decimal below 10. */
 export function milliseconds(ms: number): string {
   return `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`;
-}
-
-function longest(texts: readonly string[]): number {
-  return texts.reduce((most, text) => Math.max(most, text.length), 0);
 }
 
 /** Truncates text to a width. */
