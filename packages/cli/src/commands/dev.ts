@@ -117,8 +117,7 @@ async function chooseApp(terminal: Terminal): Promise<string | undefined> {
     const code = codeOf(await exchange(url, question, patienceMs));
     return code === "unsupported_media_type" ? [url] : [];
   };
-  const work = (): Promise<string[][]> => Promise.all(urls.map(look));
-  const found = await terminal.during("Looking for your app", work);
+  const found = await terminal.during("Looking for your app", () => Promise.all(urls.map(look)));
   for (const url of found.flat()) {
     terminal.tell(`A webhook is running at ${url}.`);
     if (await ask("Forward notifications there, instead of to the playground's own?")) return url;

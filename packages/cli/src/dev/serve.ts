@@ -61,8 +61,7 @@ export function passTo(
 /** The answer of an app, to be passed on. */
 export function passedOn({ status, headers, body }: Exchange): Response {
   const type = headers.get("content-type") ?? "text/plain";
-  const hasBody = ![204, 205, 304].includes(Number(status));
-  const content = hasBody ? body : null;
+  const content = [204, 205, 304].includes(Number(status)) ? null : body;
   return new Response(content, { status: Number(status), headers: { "content-type": type } });
 }
 

@@ -37,12 +37,11 @@ export function table<Row>(
     .filter(({ cells }) => cells.slice(1).some((cell) => cell !== ""));
   const total = (): number =>
     filled.reduce((sum, column) => sum + column.width + gap.length, -gap.length);
-  for (;;) {
-    const over = total() - page.columns;
+  while (total() > page.columns) {
     const [widest] = filled
       .filter(({ shrinks }) => shrinks)
       .sort((one, other) => other.width - one.width);
-    if (over <= 0 || widest === undefined || widest.width <= 1) break;
+    if (widest === undefined || widest.width <= 1) break;
     widest.width--;
   }
   return [null, ...rows].map((row, index) => {
