@@ -26,7 +26,7 @@ const maxLines = {
   "core/src": 14_610,
   "core/src/inbox/memory": 820,
   "sqlite/src": 6_992,
-  "cli/src": 4_485,
+  "cli/src": 4_300,
   "dashboard/src": 1_524,
   "dashboard/page": 2_493,
 };

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Command } from "commander";
 import { isProblem, type PlaygroundEvent } from "../dev/history.ts";
@@ -91,10 +91,9 @@ async function dev(terminal: Terminal, options: DevOptions): Promise<void> {
 /** Creates the playground's folder, ignored by git. */
 function makeFolder(): void {
   const folder = dirname(playgroundFile);
-  if (existsSync(folder)) return;
   try {
-    mkdirSync(folder);
-    writeFileSync(`${folder}/.gitignore`, "*\n");
+    const made = mkdirSync(folder, { recursive: true });
+    if (made !== undefined) writeFileSync(`${folder}/.gitignore`, "*\n");
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     const problem = `The folder ${folder} can't be created here (${code})`;
@@ -111,19 +110,17 @@ const patienceMs = 1_000;
 /** Finds apps on this machine and asks which one to forward to; undefined if there is none, or none is wanted. */
 async function chooseApp(terminal: Terminal): Promise<string | undefined> {
   const urls = usualPorts.flatMap((port) => paths.map((path) => `http://localhost:${port}${path}`));
-  const work = (): Promise<boolean[]> => Promise.all(urls.map(isReceiver));
-  const found = await terminal.during("Looking for your app", work);
-  for (const [index, url] of urls.entries()) {
-    if (!found[index]) continue;
+  const headers = { "content-type": "text/plain" };
+  const question = { headers, body: "reporthook dev: is there a webhook?" };
+  const look = async (url: string): Promise<string[]> => {
+    // A receiver refuses plain text by this code, and keeps nothing of it.
+    const code = codeOf(await exchange(url, question, patienceMs));
+    return code === "unsupported_media_type" ? [url] : [];
+  };
+  const found = await terminal.during("Looking for your app", () => Promise.all(urls.map(look)));
+  for (const url of found.flat()) {
     terminal.tell(`A webhook is running at ${url}.`);
     if (await ask("Forward notifications there, instead of to the playground's own?")) return url;
   }
   return undefined;
-}
-
-/** Whether a receiver answers there. It refuses plain text by its code, and keeps nothing of it. */
-async function isReceiver(url: string): Promise<boolean> {
-  const headers = { "content-type": "text/plain" };
-  const question = { headers, body: "reporthook dev: is there a webhook?" };
-  return codeOf(await exchange(url, question, patienceMs)) === "unsupported_media_type";
 }

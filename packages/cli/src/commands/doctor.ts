@@ -68,7 +68,10 @@ async function doctor(terminal: Terminal, options: DoctorOptions): Promise<void>
   const { REPORTS_URL: isNamed, REPORTS_API_KEY: hasKey } = process.env;
   const service = signed || (isNamed && hasKey) ? serviceFromEnvironment() : null;
   if (service !== null && signed) await assertEmulator(terminal, service);
-  terminal.print(announcement({ ...options, to }, service, terminal));
+  const also = signed ? "then a signed report, a second copy, and a forged one" : "nothing signed";
+  const asks = service === null ? "" : ` Asks ${service.baseUrl} about a made-up signature.`;
+  const text = `Sends ${requests + 1} unsigned test notifications, which reach handlers of test_webhook_endpoint, and a few malformed requests to ${to}; ${also}.${asks}`;
+  terminal.print([...hang("", text, terminal), ""]);
   const { during } = terminal;
   const checks: Check[] = [];
   const note = (...found: readonly Check[]): void => {
@@ -118,21 +121,10 @@ async function doctor(terminal: Terminal, options: DoctorOptions): Promise<void>
   terminal.emit({ to, checks, times }, ["", `${ready}${warnings}${condition}.`, ...lines]);
 }
 
-function announcement(
-  { to, requests, signed }: DoctorOptions,
-  service: Service | null,
-  terminal: Terminal,
-): string[] {
-  const also = signed ? "then a signed report, a second copy, and a forged one" : "nothing signed";
-  const asks = service === null ? "" : ` Asks ${service.baseUrl} about a made-up signature.`;
-  const text = `Sends ${requests + 1} unsigned test notifications, which reach handlers of test_webhook_endpoint, and a few malformed requests to ${to}; ${also}.${asks}`;
-  return [...hang("", text, terminal), ""];
-}
-
 function checkLines({ name, result, says, fix, type }: Check, terminal: Terminal): string[] {
   const [mark, style] = marks[result];
   const lead = `${terminal.paint(style, mark)} ${name.padEnd(11)}  `;
-  const lines = hang(lead, says, terminal, 15);
+  const lines = hang(lead, says, terminal);
   const advice = fix === undefined ? [] : hang(" ".repeat(15), fix, terminal);
   const typed = type === undefined ? [] : hang(`${" ".repeat(15)}› `, type, terminal);
   return [...lines, ...advice, ...typed];

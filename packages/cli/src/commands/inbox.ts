@@ -1,6 +1,6 @@
 import type { Command } from "commander";
-import { addAct, releaseAll } from "../inbox/actions.ts";
-import { addActs, addExport, addList, addShow, listParked, showOne } from "../inbox/list.ts";
+import { addAct } from "../inbox/actions.ts";
+import { addActs, addExport, addList, addShow } from "../inbox/list.ts";
 import { addErrors, addStats } from "../inbox/stats.ts";
 import { addBackup, addErase, addPrune } from "../inbox/upkeep.ts";
 import { withExamples } from "../lib/options.ts";
@@ -24,10 +24,10 @@ export function addInbox(program: Command, terminal: Terminal): void {
   addErase(group, terminal);
   addBackup(group, terminal);
   withExamples(group, {
-    ...listParked,
-    ...showOne,
+    "deliveries that need a decision": "reporthook inbox list --state parked",
+    "the reason, and the body": "reporthook inbox show 01m7qk2v",
     "run it again": "reporthook inbox release 01m7qk2v",
-    ...releaseAll,
+    "run all that failed": "reporthook inbox release --reason attempts_used_up",
     "of another file": "reporthook inbox list --state parked --db /srv/app/inbox.db",
   });
 }

@@ -47,6 +47,10 @@ interface ListOptions extends InboxSource {
   readonly after?: string;
 }
 
+interface SettleOptions extends InboxSource {
+  readonly body?: object;
+}
+
 /** Adds `reports …`, which also works while the app runs. */
 export function addReports(program: Command, terminal: Terminal): void {
   const group = program
@@ -85,37 +89,24 @@ export function addReports(program: Command, terminal: Terminal): void {
   );
   add("settle <id> <status>", "Tell a final status that no notification brought.", settled)
     .option("--body <json>", "the body of the event: a JSON object, or @ and a file", bodyIn)
-    .action((id: string, status: string, options: SettleOptions) =>
-      settle(terminal, id, status, options),
-    );
+    .action(async (given: string, status: string, { body = {}, ...source }: SettleOptions) => {
+      if (status !== "complete" && status !== "internal_error") {
+        throw new UsageError(`The status must be complete or internal_error, not ${status}`);
+      }
+      await withInbox(terminal, source, "Reading the inbox", async (inbox) => {
+        const request = await findRequest(inbox, given, source.receiver);
+        const { id, receiver: name, state } = request;
+        const reports = storedReports({ inbox, name, time: new Timekeeper(inbox) });
+        const settled = await reports.settle(id, status, { body });
+        const what = request.isErased
+          ? "It was erased: no handler runs."
+          : "The app's handlers run, now or once it is started.";
+        const text = `${id} is ${status}. ${what}`;
+        if (settled) return terminal.emit({ id, settled }, text);
+        throw new CommandFailed("settled", `Request ${id} is ${state} already`, { id, settled });
+      });
+    });
   withExamples(group, { ...overdue, ...shown, ...settled });
-}
-
-interface SettleOptions extends InboxSource {
-  readonly body?: object;
-}
-
-async function settle(
-  terminal: Terminal,
-  given: string,
-  status: string,
-  { body = {}, ...source }: SettleOptions,
-): Promise<void> {
-  if (status !== "complete" && status !== "internal_error") {
-    throw new UsageError(`The status must be complete or internal_error, not ${status}`);
-  }
-  await withInbox(terminal, source, "Reading the inbox", async (inbox) => {
-    const request = await findRequest(inbox, given, source.receiver);
-    const { id, receiver: name, state } = request;
-    const reports = storedReports({ inbox, name, time: new Timekeeper(inbox) });
-    const settled = await reports.settle(id, status, { body });
-    const what = request.isErased
-      ? "It was erased: no handler runs."
-      : "The app's handlers run, now or once it is started.";
-    const text = `${id} is ${status}. ${what}`;
-    if (settled) return terminal.emit({ id, settled }, text);
-    throw new CommandFailed("settled", `Request ${id} is ${state} already`, { id, settled });
-  });
 }
 
 function bodyIn(given: string): object {

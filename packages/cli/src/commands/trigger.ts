@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { eventNames } from "@reporthook/core/store";
 import { createEmulator, type NotificationName, type SignatureKind } from "@reporthook/emulator";
 import { Argument, type Command, Option } from "commander";
@@ -5,8 +6,7 @@ import { adviceFor } from "../lib/advice.ts";
 import { type CallbackChoice, signUrl, unsignedUrl, withCallback } from "../lib/callback.ts";
 import { emulatorKey, playgroundUrl, program, webhookPath } from "../lib/environment.ts";
 import { CommandFailed, UsageError } from "../lib/errors.ts";
-import { type Exchange, exchange, isDelivered, objectIn, parsed } from "../lib/exchange.ts";
-import { type Fixture, fixtureIn } from "../lib/fixture.ts";
+import { exchange, isDelivered, objectIn, parsed } from "../lib/exchange.ts";
 import { milliseconds } from "../lib/layout.ts";
 import { choiceOption, oneOf, url, withExamples } from "../lib/options.ts";
 import type { Terminal } from "../lib/terminal.ts";
@@ -72,13 +72,16 @@ async function trigger(
   }
   const emulator = createEmulator({ apiKey: emulatorKey() });
   const made = emulator.notification(name, { reportId, signature, body });
-  const headers = { ...made.headers, ...(contentType && { "content-type": contentType }) };
+  const type = typeof contentType === "string" ? { "content-type": contentType } : {};
+  const headers = { ...made.headers, ...type };
   const target = await signUrl(options.to, { ...options, recorded });
-  const work = (): Promise<Exchange> => exchange(target, { ...made, headers });
-  const answer = await terminal.during(`Sending ${name}`, work);
+  const answer = await terminal.during(`Sending ${name}`, () =>
+    exchange(target, { ...made, headers }),
+  );
   if (answer.status === null) {
     const noPlayground = `no playground is running: start one with ${program()} dev, or name your app's webhook with --to`;
-    const why = to === ofPlayground && answer.isRefused ? noPlayground : answer.error;
+    const isMissing = to === ofPlayground && answer.cause === "ECONNREFUSED";
+    const why = isMissing ? noPlayground : answer.error;
     throw new CommandFailed("not_delivered", `${to}: ${why}`);
   }
   const { status, ms } = answer;
@@ -89,19 +92,26 @@ async function trigger(
     return terminal.emit(result, [took, text]);
   }
   if (text !== "") terminal.print(text);
-  const { fix, type } = adviceFor(to, answer);
+  const { fix, type: line } = adviceFor(to, answer);
   const advice = `${fix[0]?.toLowerCase()}${fix.slice(1).replace(/\.$/, "")}`;
   // The user has just typed that.
-  const line = type.includes(" trigger ") ? "" : `, ${type}`;
-  const message = `${to} answered ${status}, not 2xx: ${advice}${line}`;
+  const rest = line.includes(" trigger ") ? "" : `, ${line}`;
+  const message = `${to} answered ${status}, not 2xx: ${advice}${rest}`;
   throw new CommandFailed("not_delivered", message, result);
+}
+
+interface Chosen {
+  readonly name: NotificationName;
+  readonly body?: string;
+  readonly contentType?: unknown;
+  readonly context?: unknown;
 }
 
 /** The notification to send: a usual one, or one from a file. */
 function chosen(
   name: NotificationName | undefined,
   { from, body, reportId }: TriggerOptions,
-): Partial<Fixture> & { readonly name: NotificationName } {
+): Chosen {
   if (from === undefined) {
     if (name === undefined) {
       throw new UsageError(`missing required argument 'name': one of ${names.join(", ")}`);
@@ -111,6 +121,26 @@ function chosen(
   if (name !== undefined || body !== undefined || reportId !== undefined) {
     throw new UsageError("--from sends a file unchanged: omit the name, --body and --report-id");
   }
-  const fixture = fixtureIn(from);
-  return { ...fixture, name: names.find((each) => each === fixture.type) ?? "unknown" };
+  return recordedIn(from);
+}
+
+/** Reads a recorded notification: a fixture, or else the body itself. */
+function recordedIn(file: string): Chosen {
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const problem = `${file} can't be read (${code})`;
+    throw new CommandFailed("no_file", `${problem}: name the file of a notification`);
+  }
+  const { type, headers, body, context } = objectIn(text) ?? {};
+  const isFixture = typeof headers === "object" && headers !== null && body !== undefined;
+  if (!isFixture) return { name: "unknown", body: text };
+  return {
+    name: names.find((each) => each === type) ?? "unknown",
+    body: typeof body === "string" ? body : JSON.stringify(body),
+    contentType: (headers as Record<string, unknown>)["content-type"],
+    context,
+  };
 }

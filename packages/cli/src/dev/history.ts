@@ -1,6 +1,6 @@
 import type { Entry } from "@reporthook/core";
 import type { Delivery } from "@reporthook/emulator";
-import { type Exchange, isDelivered, type Outgoing } from "../lib/exchange.ts";
+import { type Exchange, isDelivered } from "../lib/exchange.ts";
 
 /** An event in the playground. */
 export type PlaygroundEvent =
@@ -18,10 +18,7 @@ export type PlaygroundEvent =
 export type ReceiverStep = "received" | "verified" | "rejected" | "handled" | "failed" | "parked";
 
 /** The notification of an event: its event name, and the id of its delivery if the app has answered with one. */
-export interface About {
-  readonly name: string;
-  readonly id: string | null;
-}
+export type About = Readonly<Pick<SentNotification, "name" | "id">>;
 
 /** A notification sent to an app, with the result. */
 export interface ForwardedNotification extends Pick<Delivery, "url" | "status" | "durationMs"> {
@@ -56,9 +53,11 @@ export interface SentNotification {
 }
 
 /** A notification as it goes to an app. */
-export interface AppRequest extends Outgoing {
+export interface AppRequest {
   readonly url: string;
+  readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array<ArrayBuffer>;
 }
 
 /** The header of the signature. */
@@ -91,14 +90,5 @@ export class History {
     const next = this.all[this.index + by];
     // The newest follows what comes.
     if (next !== undefined) this.#chosen = next === this.all.at(-1) ? null : next;
-  }
-
-  ofDelivery(id: string): SentNotification | undefined {
-    return this.all.findLast((one) => one.id === id);
-  }
-
-  ofSignature(signature: string): SentNotification | undefined {
-    if (signature === "") return undefined;
-    return this.all.findLast(({ request }) => request?.headers[signatureHeader] === signature);
   }
 }

@@ -24,7 +24,8 @@ export function createOwnReceiver(
 ): Receiver {
   const note = (step: ReceiverStep, entry: Entry): void => {
     const { id, type } = entry;
-    const sent = history.ofDelivery(id) ?? history.add({ name: "", id, step, request: null });
+    const known = history.all.findLast((one) => one.id === id);
+    const sent = known ?? history.add({ name: "", id, step, request: null });
     sent.name = type ?? sent.name;
     sent.step = step;
     tell({ what: step, entry });

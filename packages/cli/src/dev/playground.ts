@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { type Client, createClient, type EntryDetails, type Receiver } from "@reporthook/core";
 import { nodeHandler } from "@reporthook/core/node";
 import { isLoopback } from "@reporthook/core/store";
@@ -6,9 +6,10 @@ import { createEmulator, type Emulator } from "@reporthook/emulator";
 import { unsignedUrl, withQuery } from "../lib/callback.ts";
 import { webhookPath } from "../lib/environment.ts";
 import { CommandFailed } from "../lib/errors.ts";
+import type { Exchange } from "../lib/exchange.ts";
 import { startListening } from "../lib/listen.ts";
 import { AppInbox } from "./app-inbox.ts";
-import { AppSender } from "./app-sender.ts";
+import { sendToApp } from "./app-sender.ts";
 import {
   type AppRequest,
   History,
@@ -38,6 +39,14 @@ const dashboardPath = "/dashboard/";
 /** Time from the request until a report is complete, in milliseconds. */
 export const completeMs = 2_000;
 
+/** The answers of the service to a question about a signature. */
+const verdicts: Readonly<Record<number, string>> = {
+  200: "valid (200)",
+  401: "API key refused (401)",
+  406: "invalid (406)",
+  424: "expired (424)",
+};
+
 /** The emulated service and a webhook on one port. */
 export class Playground {
   url = "";
@@ -48,7 +57,6 @@ export class Playground {
   readonly history: History = new History();
   readonly options: PlaygroundOptions;
 
-  readonly #sender: AppSender;
   readonly #emulator: Emulator;
   readonly #client: Client;
   /** The playground's receiver; null if an app gets the notifications. */
@@ -56,14 +64,15 @@ export class Playground {
   readonly #appInbox: AppInbox;
   readonly #webhook: Handle;
   readonly #dashboard: Handle;
-  readonly #service: Handle;
-  readonly #server: Server;
+  readonly #service = serve((request) => this.#answer(request));
+  readonly #server = createServer((req, res) => this.#serve(req, res));
+  readonly #send = (request: AppRequest): Promise<Exchange> =>
+    sendToApp(request, this.history, this.options.tell);
   readonly #completing = new Map<string, NodeJS.Timeout>();
 
   constructor(options: PlaygroundOptions) {
     const { apiKey, to, token, tell } = options;
     this.options = options;
-    this.#sender = new AppSender(this.history, tell);
     this.#emulator = createEmulator({ apiKey, deliver: (request) => this.#deliver(request) });
     this.#client = createClient(this.#emulator.clientOptions);
     this.#appInbox = new AppInbox(tell);
@@ -77,11 +86,9 @@ export class Playground {
       this.#dashboard = pageOf(receiver, tell);
     } else {
       this.#receiver = null;
-      this.#webhook = passTo(to.forward, token, this.#sender);
+      this.#webhook = passTo(to.forward, token, this.#send);
       this.#dashboard = this.#appInbox.serve;
     }
-    this.#service = serve((request) => this.#answer(request));
-    this.#server = createServer((req, res) => this.#serve(req, res));
   }
 
   /** Whether notifications go to an app, and not to the playground's own receiver. */
@@ -125,7 +132,7 @@ export class Playground {
         const made = new Headers(this.#emulator.notification("unknown").headers);
         headers[signatureHeader] = made.get(signatureHeader) ?? "";
       }
-      return void (await this.#sender.send({ ...request, headers }));
+      return void (await this.#send({ ...request, headers }));
     }
     const details = await this.#receiver?.inbox.get(id ?? "");
     if (details === undefined || details === null || details.body === null) {
@@ -177,19 +184,25 @@ export class Playground {
     if (unsignedUrl(request.url) === this.webhook) return fetch(request);
     const { url, method } = request;
     const headers = Object.fromEntries(request.headers);
-    const answer = await this.#sender.send({ url, method, headers, body: await request.text() });
-    if (answer.status === null) throw new Error(answer.error);
+    const answer = await this.#send({ url, method, headers, body: await request.text() });
+    if (answer.error !== "") throw new Error(answer.error);
     return passedOn(answer);
   }
 
   async #answer(request: AppRequest): Promise<Response> {
     const answer = await this.#emulator.fetch(request.url, request);
-    const { pathname } = new URL(request.url);
-    const isQuestion = pathname.endsWith("/webhooks/authorize");
-    if (isQuestion || answer.status === 401) {
-      const signature = isQuestion ? request.headers[signatureHeader] : "";
-      this.#sender.asked(signature ?? "", answer.status, pathname);
-    }
+    const { pathname: path } = new URL(request.url);
+    const isQuestion = path.endsWith("/webhooks/authorize");
+    const signature = (isQuestion && request.headers[signatureHeader]) || null;
+    const sent = this.history.all.findLast(
+      (one) => one.request?.headers[signatureHeader] === signature,
+    );
+    const verdict = verdicts[answer.status];
+    const what = answer.status === 401 ? "refused" : "asked";
+    const about = sent && { name: sent.name, id: sent.id };
+    if (sent && verdict !== undefined) Object.assign(sent, { verdict, step: what });
+    if (what === "refused") this.options.tell({ what, path, ...about });
+    else if (about && verdict !== undefined) this.options.tell({ what, ...about, verdict });
     return answer;
   }
 

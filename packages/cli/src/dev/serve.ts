@@ -1,10 +1,10 @@
 import { Buffer } from "node:buffer";
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { incomingFromNode, send } from "@reporthook/core/node";
 import { isLoopback } from "@reporthook/core/store";
 import { tokenOf, withQuery } from "../lib/callback.ts";
-import type { EndpointAnswer } from "../lib/exchange.ts";
-import type { AppSender } from "./app-sender.ts";
+import type { Exchange } from "../lib/exchange.ts";
 import type { AppRequest } from "./history.ts";
 
 /** Answers one request of a Node server. */
@@ -20,17 +20,19 @@ const ofTheConnection =
 export function serve(answer: (request: AppRequest) => Promise<Response>): Handle {
   return async (req, res) => {
     try {
-      const body = await bytesOf(req);
-      if (body === null) {
-        res.setHeader("connection", "close");
-        return await respond(res, errors(413, `The body has more than ${maxBytes} bytes`));
+      const read = await incomingFromNode(req, req).readBody(maxBytes).result;
+      if (typeof read === "string") {
+        const body = JSON.stringify({ errors: [`The body has more than ${maxBytes} bytes`] });
+        const headers = { Connection: "close", "content-type": "application/json" };
+        return send(req, res, { status: 413, headers, body });
       }
       const { method = "GET" } = req;
       const kept = Object.entries(req.headers).filter(([name]) => !ofTheConnection.test(name));
       const headers = Object.fromEntries(kept.map(([name, value]) => [name, String(value)]));
       const bodyless = method === "GET" || method === "HEAD";
       const url = `http://localhost${req.url}`;
-      await respond(res, await answer({ url, method, headers, ...(!bodyless && { body }) }));
+      const body = bodyless ? {} : { body: Buffer.from(read) };
+      await respond(res, await answer({ url, method, headers, ...body }));
     } catch {
       req.socket.destroy();
     }
@@ -38,7 +40,11 @@ export function serve(answer: (request: AppRequest) => Promise<Response>): Handl
 }
 
 /** Passes each request on to an app, signed unless it is, and returns its answer. A request that it sent itself is answered 508. */
-export function passTo(url: string, token: string, sender: AppSender): Handle {
+export function passTo(
+  url: string,
+  token: string,
+  deliver: (request: AppRequest) => Promise<Exchange>,
+): Handle {
   const own = randomUUID();
   return serve(async (request) => {
     if (request.headers[passedOnBy] === own) {
@@ -47,17 +53,16 @@ export function passTo(url: string, token: string, sender: AppSender): Handle {
     const { search } = new URL(request.url);
     const to = withQuery(url, search.slice(1), tokenOf(request.url) === "" ? token : "");
     const headers = { ...request.headers, [passedOnBy]: own };
-    const answer = await sender.send({ ...request, url: to, headers });
-    if (answer.status === null) return errors(502, `${url}: ${answer.error}`);
-    return passedOn(answer);
+    const answer = await deliver({ ...request, url: to, headers });
+    return answer.error === "" ? passedOn(answer) : errors(502, `${url}: ${answer.error}`);
   });
 }
 
 /** The answer of an app, to be passed on. */
-export function passedOn({ status, headers, body }: EndpointAnswer): Response {
+export function passedOn({ status, headers, body }: Exchange): Response {
   const type = headers.get("content-type") ?? "text/plain";
-  const hasBody = ![204, 205, 304].includes(status);
-  return new Response(hasBody ? body : null, { status, headers: { "content-type": type } });
+  const content = [204, 205, 304].includes(Number(status)) ? null : body;
+  return new Response(content, { status: Number(status), headers: { "content-type": type } });
 }
 
 /**
@@ -87,16 +92,4 @@ function errors(status: number, error: string): Response {
 export async function respond(res: ServerResponse, response: Response): Promise<void> {
   const bytes = Buffer.from(await response.arrayBuffer());
   res.writeHead(response.status, Object.fromEntries(response.headers)).end(bytes);
-}
-
-/** The body; null if it is too large. */
-async function bytesOf(req: IncomingMessage): Promise<Uint8Array | null> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of req as AsyncIterable<Uint8Array>) {
-    size += chunk.byteLength;
-    // Reads the rest: if it closed earlier, the sender could not read the answer.
-    if (size <= maxBytes) chunks.push(chunk);
-  }
-  return size > maxBytes ? null : Buffer.concat(chunks);
 }

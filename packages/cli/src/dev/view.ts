@@ -10,13 +10,7 @@ import { hang, milliseconds, pairs, quoted, type Style, truncate } from "../lib/
 import type { Terminal } from "../lib/terminal.ts";
 import { appFile } from "./app-inbox.ts";
 import { askMs } from "./app-sender.ts";
-import {
-  type About,
-  type ForwardedNotification,
-  isProblem,
-  type PlaygroundEvent,
-  type SentNotification,
-} from "./history.ts";
+import { type About, isProblem, type PlaygroundEvent, type SentNotification } from "./history.ts";
 import { attempts } from "./own-receiver.ts";
 import { completeMs, type Playground, type PlaygroundOptions } from "./playground.ts";
 
@@ -100,7 +94,7 @@ export function eventLines(
   const isLost = what === "sent" && isProblem(event);
   const label = terminal.paint(styles[isLost ? "failed" : what], what.padEnd(8));
   const lead = `${time}  ${label}  `;
-  const lines = hang(lead, textOf(event, apiKey, terminal), terminal, 20);
+  const lines = hang(lead, textOf(event, apiKey, terminal), terminal);
   if (what !== "parked" || "forward" in to) return lines;
   return [...lines, commandLine(`inbox release ${event.entry.id}`, { ...to, receiver }, terminal)];
 }
@@ -124,8 +118,13 @@ function textOf(event: PlaygroundEvent, apiKey: string, terminal: Terminal): str
     case "parked":
     case "rejected":
       return `${event.entry.id} ${event.entry.state}: ${event.entry.reason?.message ?? ""}`;
-    case "sent":
-      return sentText(event.sent, terminal);
+    case "sent": {
+      const { url, name, status, durationMs, error, id, says = "" } = event.sent;
+      const about = `${name} to ${truncate(terminal.clean(unsignedUrl(url)), maxUrl)}`;
+      if (status === null) return `${about}: ${error ?? "no answer"}`;
+      const stored = id === undefined ? "" : `, ${id}`;
+      return `${about}: ${status} ${says && `${says} `}in ${milliseconds(durationMs)}${stored}`;
+    }
     case "asked":
       return `${nameOf(event)}the service says ${event.verdict}${next(event.verdict)}`;
     case "unasked":
@@ -143,15 +142,6 @@ function textOf(event: PlaygroundEvent, apiKey: string, terminal: Terminal): str
 function next(verdict: string): string {
   if (verdict.startsWith("valid")) return "; it is handled next, unless callback.require holds it";
   return verdict.startsWith("invalid") ? "; no handler runs" : "; it is held for a person";
-}
-
-function sentText(sent: ForwardedNotification, terminal: Terminal): string {
-  const { url, name, status, durationMs, error, id, says } = sent;
-  const about = `${name} to ${truncate(terminal.clean(unsignedUrl(url)), maxUrl)}`;
-  if (status === null) return `${about}: ${error ?? "no answer"}`;
-  const word = says === undefined ? "" : ` ${says}`;
-  const stored = id === undefined ? "" : `, ${id}`;
-  return `${about}: ${status}${word} in ${milliseconds(durationMs)}${stored}`;
 }
 
 function nameOf({ name, id }: Partial<About>): string {

@@ -61,7 +61,7 @@ export function checkReachable(to: string, answer: Exchange): Check {
     return { name, result: "warn", says, fix };
   }
   const answered = `answered ${answer.status}${code === null ? "" : ` ${code}`}, not 2xx`;
-  const says = answer.status === null ? answer.error : answered;
+  const says = answer.error || answered;
   return { name, result: "fail", says, ...adviceFor(to, answer) };
 }
 
@@ -85,7 +85,7 @@ export async function timeAnswers(
   const lost = undelivered.filter((answer) => codeOf(answer) !== unsignedRefused);
   const [one] = lost;
   if (one !== undefined) {
-    const why = one.status === null ? one.error : `answered ${one.status}`;
+    const why = one.error || `answered ${one.status}`;
     const says = `${lost.length} of ${count} failed: ${why}`;
     return { check: { name, result: "fail", says, ...adviceFor(to, one) }, times };
   }
@@ -137,7 +137,7 @@ export async function checkOversized(to: string): Promise<Check> {
     // The connection was closed on purpose, or the body was too large for the app.
     const after = await exchange(to, { method: "GET" });
     const gone = after.status === null ? `; a GET after it: ${after.error}` : "";
-    const result = answer.isLate || gone !== "" ? "fail" : "warn";
+    const result = answer.cause === "TimeoutError" || gone !== "" ? "fail" : "warn";
     const says = `300 kB without a signature: ${answer.error}${gone}`;
     const fix = "Limit the size of bodies and answer 413: anybody can send one.";
     return { name, result, says, fix, type };
@@ -167,9 +167,8 @@ export function pass(name: string, says: string): Check {
 }
 
 /** The status, or the reason why there is none. */
-export function statusOf(answer: Exchange): string {
-  if (answer.status === null) return `with nothing (${answer.error})`;
-  return String(answer.status);
+export function statusOf({ status, error }: Exchange): string {
+  return status === null ? `with nothing (${error})` : String(status);
 }
 
 /** The traces of frameworks: in `x-powered-by`, or the whole 404 page. The first that fits counts. */
@@ -192,7 +191,7 @@ export async function checkFramework(to: string, answer: Exchange): Promise<Chec
   const missing = await exchange(new URL(`/${randomUUID()}`, to).href, { method: "GET" });
   const found = traces.find(
     ([, poweredBy, page]) =>
-      [answer, missing].some((one) => poweredBy?.test(header(one, "x-powered-by"))) ||
+      [answer, missing].some((one) => poweredBy?.test(one.headers.get("x-powered-by") ?? "")) ||
       (missing.status === 404 && page?.test(missing.body)),
   );
   return pass("framework", found?.[0] ?? "unknown");
@@ -205,10 +204,6 @@ export function inFramework(check: Check, framework: string | undefined): Check 
     ...check,
     type: check.type.replace(/^app(\.post.*)$/, "router$1 app.use(router.routes());"),
   };
-}
-
-function header(answer: Exchange, name: string): string {
-  return (answer.status !== null && answer.headers.get(name)) || "";
 }
 
 const inboxFile = "inbox.db";

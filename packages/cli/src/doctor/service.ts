@@ -67,18 +67,15 @@ export async function checkSigned(to: string, { baseUrl, apiKey }: Service): Pro
   const second = await exchange(to, genuine);
   const forged = await exchange(to, emulator.notification("report", { signature: "invalid" }));
   const waitMs = isDelivered(first) ? patienceMs : 0;
+  const isRefused = forged.status === 401 || forged.status === 403;
+  const later = ": the verdict comes after the answer";
   return [
     await checkKey(baseUrl, genuine.headers, waitMs),
     delivered("signed", first, "a genuine notification"),
     delivered("duplicate", second, "a second copy"),
-    forged.status === 401 || forged.status === 403
+    isRefused
       ? pass("forged", `a forged notification is answered ${forged.status}`)
-      : delivered(
-          "forged",
-          forged,
-          "a forged notification",
-          ": the verdict comes after the answer",
-        ),
+      : delivered("forged", forged, "a forged notification", later),
   ];
 }
 

@@ -1,19 +1,12 @@
 import { hostname, userInfo } from "node:os";
 import { type Act, type ActQuery, type Entry, type Inbox, ReporthookError } from "@reporthook/core";
-import { actOn } from "@reporthook/core/store";
-import type { Command } from "commander";
+import { actOn, parkedReasons } from "@reporthook/core/store";
+import type { Command, Option } from "commander";
 import { CommandFailed, UsageError } from "../lib/errors.ts";
-import { type Examples, receiverOption, usualReceiver } from "../lib/options.ts";
+import { choiceOption, receiverOption, usualReceiver } from "../lib/options.ts";
 import type { Terminal } from "../lib/terminal.ts";
-import {
-  type FilterOptions,
-  findEntry,
-  queryOf,
-  reasonOption,
-  stateOption,
-  withFilters,
-} from "./find.ts";
-import { actOnMany } from "./many.ts";
+import { type FilterOptions, findEntry, queryOf, withFilters } from "./find.ts";
+import { actOnMany, type Verb } from "./many.ts";
 import {
   addInboxCommand,
   type InboxSource,
@@ -27,19 +20,16 @@ interface ActingOptions extends InboxSource, FilterOptions {
   readonly yes?: true;
 }
 
-const parkedStates = ["held", "dead", "parked"] as const;
+const parkedStates = ["held", "dead", "parked"];
 
 /** The states of deliveries that `retry` is for, not `release`. */
 export const retriedStates = ["received", "verified", "rejected"] as const;
 
-/** The example for all parked deliveries of a kind. */
-export const releaseAll: Examples = {
-  "run all that failed": "reporthook inbox release --reason attempts_used_up",
-};
-
 const theirs = "the receiver of the deliveries";
-const parkedReason = "all deliveries parked for this reason";
-const parkedState = "all in this state (default: parked)";
+const ofParked = (states: readonly string[]): Option[] => [
+  choiceOption("--reason <code>", "all deliveries parked for this reason", parkedReasons),
+  choiceOption("--state <state>", "all in this state (default: parked)", states),
+];
 
 /** The texts of the command for each act, and the options that are its own. */
 const commands = {
@@ -49,15 +39,11 @@ const commands = {
     what: "Run held, dead or handled deliveries again; attempts start from zero.",
     examples: {
       "two of them": "reporthook inbox release 01m7qk2v 01m8 --db inbox.db",
-      ...releaseAll,
+      "run all that failed": "reporthook inbox release --reason attempts_used_up",
       "in a script, without a question":
         "reporthook inbox release --reason schema_mismatch --yes --db inbox.db",
     },
-    options: [
-      reasonOption(parkedReason),
-      stateOption(parkedState, [...parkedStates, "handled"]),
-      receiverOption(theirs, usualReceiver),
-    ],
+    options: [...ofParked([...parkedStates, "handled"]), receiverOption(theirs, usualReceiver)],
     all: "every parked delivery that somebody vouches for",
   },
   retry: {
@@ -70,8 +56,11 @@ const commands = {
       "the key was wrong, and is right": "reporthook inbox retry --state rejected",
     },
     options: [
-      reasonOption("all rejected for this reason", ["invalid_signature", "expired"]),
-      stateOption("all in this state", retriedStates),
+      choiceOption("--reason <code>", "all rejected for this reason", [
+        "invalid_signature",
+        "expired",
+      ]),
+      choiceOption("--state <state>", "all in this state", retriedStates),
       receiverOption(theirs, usualReceiver),
     ],
     all: "every waiting delivery",
@@ -86,8 +75,7 @@ const commands = {
       "all of a kind": "reporthook inbox discard --reason unsigned",
     },
     options: [
-      reasonOption(parkedReason),
-      stateOption(parkedState, parkedStates),
+      ...ofParked(parkedStates),
       receiverOption(`${theirs} (default: ${usualReceiver}; of an id: any)`),
     ],
     all: "every parked delivery",
@@ -96,42 +84,37 @@ const commands = {
 
 /** Adds `inbox release`, `inbox retry` or `inbox discard`, for named deliveries or all that the filters find. */
 export function addAct(group: Command, terminal: Terminal, act: Act): void {
-  const { what, examples, options, all } = commands[act];
+  const { what, examples, options: own, all } = commands[act];
   const command = addInboxCommand(group, `${act} [ids...]`, what, examples);
-  for (const option of options) command.addOption(option);
+  for (const option of own) command.addOption(option);
   withFilters(command, "all deliveries")
     .option("--all", all)
     .option("--yes", "do not ask")
-    .action((ids: string[], given: ActingOptions) => runAct(terminal, act, ids, given));
-}
-
-async function runAct(
-  terminal: Terminal,
-  act: Act,
-  ids: readonly string[],
-  options: ActingOptions,
-): Promise<void> {
-  const filters = queryOf(options);
-  const isKind = options.all || Object.values(filters).some((value) => value !== undefined);
-  if (isKind === ids.length > 0) {
-    const kinds = act === "retry" ? "--state, --since" : "--reason, --type, --since";
-    throw new UsageError(`Name the deliveries to ${act}, or choose a kind with ${kinds} or --all`);
-  }
-  const { receiver, yes = false } = options;
-  const verb = { act, ...commands[act] };
-  await withInbox(terminal, options, isKind ? null : verb.doing, async (inbox, source) => {
-    const query = { act, receiver, ...(await actorOn(inbox)) };
-    if (!isKind) return actOnEach(terminal, inbox, { ids, query, done: verb.done }, source);
-    const ofKind = { ...query, ...filters, receiver: receiver ?? usualReceiver };
-    const found = await actOnMany(terminal, inbox, verb, { query: ofKind, yes });
-    if (found > 0 || terminal.json) return;
-    const others = await actOn(inbox, { ...ofKind, receiver: undefined, dryRun: true });
-    if (others.total > 0) {
-      terminal.tell(`Of other receivers: ${others.total}; name one with --receiver.`);
-    } else {
-      await warnOfOthers(terminal, inbox, { ...source, receiver: ofKind.receiver });
-    }
-  });
+    .action(async (ids: string[], options: ActingOptions) => {
+      const filters = queryOf(options);
+      const isKind = options.all || Object.values(filters).some((value) => value !== undefined);
+      if (isKind === ids.length > 0) {
+        const kinds = act === "retry" ? "--state, --since" : "--reason, --type, --since";
+        throw new UsageError(
+          `Name the deliveries to ${act}, or choose a kind with ${kinds} or --all`,
+        );
+      }
+      const { receiver, yes = false } = options;
+      const verb: Verb = commands[act];
+      await withInbox(terminal, options, isKind ? null : verb.doing, async (inbox, source) => {
+        const query = { act, receiver, ...(await actorOn(inbox)) };
+        if (!isKind) return actOnEach(terminal, inbox, { ids, query, done: verb.done }, source);
+        const ofKind = { ...query, ...filters, receiver: receiver ?? usualReceiver };
+        const found = await actOnMany(terminal, inbox, verb, { query: ofKind, yes });
+        if (found > 0 || terminal.json) return;
+        const others = await actOn(inbox, { ...ofKind, receiver: undefined, dryRun: true });
+        if (others.total > 0) {
+          terminal.tell(`Of other receivers: ${others.total}; name one with --receiver.`);
+        } else {
+          await warnOfOthers(terminal, inbox, { ...source, receiver: ofKind.receiver });
+        }
+      });
+    });
 }
 
 /** Acts once on each of the named deliveries, prints each result, and fails at the end if one failed. */

@@ -3,12 +3,10 @@ import type {
   EventType,
   Inbox,
   InboxQuery,
-  ReasonCode,
   RequestStore,
-  State,
   StoredRequest,
 } from "@reporthook/core";
-import { eventNames, getEntry, parkedReasons, states } from "@reporthook/core/store";
+import { eventNames, getEntry, states } from "@reporthook/core/store";
 import { type Command, InvalidArgumentError, type Option } from "commander";
 import { CommandFailed } from "../lib/errors.ts";
 import { choiceOption } from "../lib/options.ts";
@@ -38,17 +36,9 @@ export function withFilters(command: Command, only: string): Command {
     .option("--until <when>", `${only} received before: a time span ago, or a date`, moment);
 }
 
-/** The option for a reason of deliveries. */
-export function reasonOption(what: string, of: readonly ReasonCode[] = parkedReasons): Option {
-  return choiceOption("--reason <code>", what, of);
-}
-
 /** The option for a state of deliveries. */
-export function stateOption(
-  what: string,
-  of: readonly (State | "parked")[] = [...states, "parked"],
-): Option {
-  return choiceOption("--state <state>", what, of);
+export function stateOption(what: string): Option {
+  return choiceOption("--state <state>", what, [...states, "parked"]);
 }
 
 /** The query of an inbox for filters. */
@@ -102,8 +92,7 @@ export async function wholeId(
  */
 export async function findId(inbox: Inbox, given: string, source: InboxSource): Promise<string> {
   const id = await wholeId(given, (idPrefix, limit) => inbox.list({ idPrefix, limit }));
-  if (id === null) throw noSuch(given, source);
-  return id;
+  return id ?? noSuch(given, source);
 }
 
 /**
@@ -118,9 +107,7 @@ export async function findEntry(
   receiver?: string,
 ): Promise<EntryDetails> {
   const id = await findId(inbox, given, source);
-  const details = await getEntry(inbox, id, receiver);
-  if (details === null) throw noSuch(id, source);
-  return details;
+  return (await getEntry(inbox, id, receiver)) ?? noSuch(id, source);
 }
 
 /** @throws CommandFailed `no_requests` */
@@ -143,8 +130,7 @@ export async function findRequestId(
     const some = await requestsOf(inbox).list({ receiver, after: idPrefix, limit });
     return some.filter((one) => one.id.startsWith(idPrefix));
   });
-  if (id === null) throw noSuchRequest(given);
-  return id;
+  return id ?? noSuchRequest(given);
 }
 
 /**
@@ -158,17 +144,15 @@ export async function findRequest(
   receiver?: string,
 ): Promise<StoredRequest> {
   const id = await findRequestId(inbox, given, receiver);
-  const found = await requestsOf(inbox).get(id, receiver);
-  if (found === null) throw noSuchRequest(given);
-  return found;
+  return (await requestsOf(inbox).get(id, receiver)) ?? noSuchRequest(given);
 }
 
-function noSuchRequest(id: string): CommandFailed {
+function noSuchRequest(id: string): never {
   const message = `No request with the id ${id}: reports list shows the requests`;
-  return new CommandFailed("not_found", message);
+  throw new CommandFailed("not_found", message);
 }
 
-function noSuch(id: string, source: InboxSource): CommandFailed {
+function noSuch(id: string, source: InboxSource): never {
   const message = `${nameOf(source)} has no delivery ${id}: inbox list shows the deliveries`;
-  return new CommandFailed("not_found", message);
+  throw new CommandFailed("not_found", message);
 }

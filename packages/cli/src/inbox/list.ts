@@ -1,18 +1,17 @@
-import type { Inbox, LoggedAct } from "@reporthook/core";
+import type { LoggedAct } from "@reporthook/core";
 import { parkedReasons } from "@reporthook/core/store";
 import { dashboard, ofInbox } from "@reporthook/dashboard";
 import type { Command } from "commander";
 import { CommandFailed } from "../lib/errors.ts";
-import { type Fixture, fixtureText } from "../lib/fixture.ts";
+import { objectIn } from "../lib/exchange.ts";
 import { type Column, table } from "../lib/layout.ts";
-import { choiceOption, type Examples, limitOption, receiverOption } from "../lib/options.ts";
+import { choiceOption, limitOption, receiverOption } from "../lib/options.ts";
 import type { Terminal } from "../lib/terminal.ts";
 import {
   type FilterOptions,
   findEntry,
   findId,
   queryOf,
-  reasonOption,
   stateOption,
   withFilters,
 } from "./find.ts";
@@ -32,23 +31,16 @@ interface ListOptions extends InboxSource, FilterOptions {
   readonly newestFirst?: true;
 }
 
-/** The example for parked deliveries. */
-export const listParked: Examples = {
-  "deliveries that need a decision": "reporthook inbox list --state parked",
-};
-/** The example for one delivery. */
-export const showOne: Examples = { "the reason, and the body": "reporthook inbox show 01m7qk2v" };
-
 /** Adds `inbox list`, which prints a line for each delivery, and why some are parked. */
 export function addList(group: Command, terminal: Terminal): void {
   const reasons = [...parkedReasons, "invalid_signature"] as const;
   const command = addInboxCommand(group, "list", "List deliveries, oldest first.", {
-    ...listParked,
+    "deliveries that need a decision": "reporthook inbox list --state parked",
     "the latest, and why they are stuck": "reporthook inbox list --since 2h --newest-first",
     "the next page of all": "reporthook inbox list --limit 500 --after 01m7qk2v --db inbox.db",
   })
     .addOption(stateOption("only this state; parked is held or dead"))
-    .addOption(reasonOption("only deliveries parked for this reason", reasons));
+    .addOption(choiceOption("--reason <code>", "only deliveries parked for this reason", reasons));
   withFilters(command, "only deliveries")
     .addOption(receiverOption())
     .option("--newest-first", "the newest first")
@@ -69,7 +61,9 @@ export function addList(group: Command, terminal: Terminal): void {
 /** Adds `inbox show`, which prints a delivery in full. */
 export function addShow(group: Command, terminal: Terminal): void {
   const what = "Show a delivery in full: body, headers, attempts.";
-  addInboxCommand(group, "show <id>", what, showOne).action((id: string, given: InboxSource) =>
+  addInboxCommand(group, "show <id>", what, {
+    "the reason, and the body": "reporthook inbox show 01m7qk2v",
+  }).action((id: string, given: InboxSource) =>
     withInbox(terminal, given, "Reading the inbox", async (inbox, source) => {
       const details = await findEntry(inbox, id, source);
       terminal.emit(details, entryLines(details, terminal));
@@ -90,38 +84,30 @@ export function addExport(group: Command, terminal: Terminal): void {
     .action((id: string, given: InboxSource) =>
       withInbox(terminal, given, "Reading the inbox", async (inbox, source) => {
         const details = await findEntry(inbox, id, source, source.receiver);
-        const shown = await shownIn(inbox, details.id, source.receiver);
-        if (details.body === null || shown === null) {
-          const message = `The body of ${details.id} is no longer kept: export a newer delivery`;
-          throw new CommandFailed("no_body", message);
+        const address = `http://127.0.0.1/api/deliveries/${details.id}`;
+        // A dashboard has the deliveries of one receiver, and knows what looks secret.
+        for (const name of await namesIn(inbox, source.receiver)) {
+          const page = dashboard(ofInbox(inbox, { receiver: name }), { logger: false });
+          const ask = (of: string) => page(new Request(of), { peer: "127.0.0.1" });
+          const answer = await ask(`${address}/body`);
+          if (!answer.ok) continue;
+          const body = await answer.text();
+          const { delivery } = (await (await ask(address)).json()) as {
+            delivery: { context: string | null };
+          };
+          const fixture = {
+            type: details.type,
+            headers: { "content-type": details.headers["content-type"] ?? "application/json" },
+            ...(delivery.context !== null && { context: JSON.parse(delivery.context) }),
+            // It can be edited in a file.
+            body: objectIn(body) ?? body,
+          };
+          return terminal.emit(fixture, terminal.clean(JSON.stringify(fixture, null, 2)));
         }
-        const { type, headers } = details;
-        const text = fixtureText({ type, contentType: headers["content-type"], ...shown });
-        terminal.emit(JSON.parse(text), terminal.clean(text));
+        const message = `The body of ${details.id} is no longer kept: export a newer delivery`;
+        throw new CommandFailed("no_body", message);
       }),
     );
-}
-
-/** The body and context as the dashboard shows them, which knows what looks secret; null without a body. */
-async function shownIn(
-  inbox: Inbox,
-  id: string,
-  receiver: string | undefined,
-): Promise<Pick<Fixture, "body" | "context"> | null> {
-  const address = `http://127.0.0.1/api/deliveries/${id}`;
-  // A dashboard has the deliveries of one receiver.
-  for (const name of await namesIn(inbox, receiver)) {
-    const page = dashboard(ofInbox(inbox, { receiver: name }), { logger: false });
-    const ask = (of: string) => page(new Request(of), { peer: "127.0.0.1" });
-    const body = await ask(`${address}/body`);
-    if (!body.ok) continue;
-    const { delivery } = (await (await ask(address)).json()) as {
-      delivery: { context: string | null };
-    };
-    const { context } = delivery;
-    return { body: await body.text(), context: context === null ? undefined : JSON.parse(context) };
-  }
-  return null;
 }
 
 const actColumns: readonly Column<LoggedAct>[] = [

@@ -13,7 +13,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 const count = 700;
 const terminal = createTerminal(true, {});
-const verb = { act: "release", doing: "Releasing", done: "released" } as const;
+const verb = { doing: "Releasing", done: "released" };
 
 function openReceiver(file: string): Receiver {
   const client = { authorize: async () => "valid" as const };

@@ -8,15 +8,17 @@ import {
   sumOf,
   unvouchedReasons,
 } from "@reporthook/core/store";
-import { type AskedAct, confirm } from "../lib/ask.ts";
+import { confirm } from "../lib/ask.ts";
 import { CommandFailed } from "../lib/errors.ts";
 import { capital } from "../lib/layout.ts";
 import { endOfCommand } from "../lib/listen.ts";
 import type { Terminal } from "../lib/terminal.ts";
 
-/** An act on deliveries, in the words of messages. */
-export interface Verb extends AskedAct {
+/** An act on deliveries in the words of messages, with a warning after the question. */
+export interface Verb {
   readonly doing: string;
+  readonly done: string;
+  readonly note?: string;
 }
 
 /**
@@ -29,10 +31,9 @@ export interface Verb extends AskedAct {
 export async function actOnMany(
   terminal: Terminal,
   inbox: Inbox,
-  verb: Verb,
+  { doing, done, note = "" }: Verb,
   { query, yes }: { readonly query: ActQuery; readonly yes: boolean },
 ): Promise<number> {
-  const { doing, done } = verb;
   const leftOut = await terminal.during("Looking", () => leftOutOf(inbox, query));
   const hasLeft = Object.keys(leftOut).length > 0;
   if (hasLeft) {
@@ -41,10 +42,33 @@ export async function actOnMany(
     );
   }
   const shown = yes ? null : await terminal.during("Looking", () => lookFor(inbox, query));
-  if (shown !== null && shown.total > 0) await confirm(terminal, verb, amountOf(shown.counts));
+  if (shown !== null && shown.total > 0) {
+    await confirm(terminal, { act: query.act, done, many: amountOf(shown.counts), note });
+  }
   const confirmed = { ...query, unchangedSince: shown?.changedAt ?? undefined };
-  const work = { doing, done, of: shown?.total };
-  const { total } = await carryOut(terminal, inbox, confirmed, work);
+  const count = new ActCount();
+  const of = shown === null ? "" : ` of ${shown.total}`;
+  const failed = (code: string, why: string): CommandFailed => {
+    const message = `${why} ${count.total} ${done}, the rest is as it was`;
+    return new CommandFailed(code, message, { [done]: count.total });
+  };
+  const ending = endOfCommand();
+  try {
+    await terminal.during(`${doing}${of}`, async (say) => {
+      for await (const step of inbox.act(confirmed)) {
+        count.addStep(step);
+        say(`${doing}: ${count.total}${of}`);
+        if (ending.signal.aborted) throw failed("interrupted", "Interrupted:");
+      }
+    });
+  } catch (error) {
+    if (error instanceof CommandFailed) throw error;
+    const { code = "unexpected", message } = error as { code?: string; message: string };
+    throw failed(code, `${message}.`);
+  } finally {
+    ending.abort();
+  }
+  const { total } = count;
   const found = shown?.total ?? total;
   const changed = found - total;
   const have = changed === 1 ? "has" : "have";
@@ -59,35 +83,6 @@ export async function lookFor(inbox: Inbox, query: ActQuery): Promise<ActCount> 
   const shown = await actOn(inbox, { ...query, dryRun: true });
   if (Number(shown.changedAt) > query.now) shown.changedAt = new Date(query.now);
   return shown;
-}
-
-/** Carries out the steps of an act, until Ctrl-C. */
-async function carryOut(
-  terminal: Terminal,
-  inbox: Inbox,
-  query: ActQuery,
-  { doing, done, of }: Pick<Verb, "doing" | "done"> & { readonly of: number | undefined },
-): Promise<ActCount> {
-  const count = new ActCount();
-  const told = of === undefined ? "" : ` of ${of}`;
-  const soFar = (): string => `${count.total} ${done}, the rest is as it was`;
-  const ending = endOfCommand();
-  try {
-    await terminal.during(`${doing}${told}`, async (say) => {
-      for await (const step of inbox.act(query)) {
-        count.addStep(step);
-        say(`${doing}: ${count.total}${told}`);
-        if (ending.signal.aborted) break;
-      }
-    });
-    if (!ending.signal.aborted) return count;
-  } catch (error) {
-    const { code = "unexpected", message } = error as { code?: string; message: string };
-    throw new CommandFailed(code, `${message}. ${soFar()}`, { [done]: count.total });
-  } finally {
-    ending.abort();
-  }
-  throw new CommandFailed("interrupted", `Interrupted: ${soFar()}`, { [done]: count.total });
 }
 
 /** The deliveries that a release without a reason leaves out, by reason: a discard would find them. */

@@ -56,12 +56,10 @@ export function commandLine(
   title: string = "",
 ): string {
   // A URL may contain a password, so it is not printed.
-  const where = [
-    ...(receiver === undefined || receiver === usualReceiver ? [] : ["--receiver", receiver]),
-    ...(db === undefined ? [] : ["--db", quoted(db)]),
-    ...(inbox === undefined ? [] : ["--inbox URL"]),
-    ...(prefix === undefined ? [] : ["--prefix", quoted(prefix)]),
-  ].join(" ");
+  const named = receiver === usualReceiver ? undefined : receiver;
+  const where = Object.entries({ receiver: named, db, inbox: inbox && "URL", prefix })
+    .flatMap(([name, value]) => (value === undefined ? [] : [`--${name} ${quoted(value)}`]))
+    .join(" ");
   const lead = title === "" ? "" : `${title}:`.padEnd(13);
   const command = `${lead}${program()} ${line}`;
   const isLong = command.length + 1 + where.length > terminal.columns;
@@ -114,12 +112,17 @@ export async function withInbox<Source extends InboxSource>(
 /**
  * Opens an existing inbox, even if it accepts no more deliveries. It creates no file and does not change its version.
  *
- * @throws UsageError for an invalid URL; Failure `no_inbox` if it does not exist, `not_installed` if its package is missing;
+ * @throws UsageError for an invalid URL; CommandFailed `no_inbox` if it does not exist, `not_installed` if its package is missing;
  * ReporthookError `inbox_failed` if it can't be opened
  */
 export async function openInbox(source: InboxSource): Promise<Inbox> {
   const { db = "", url } = source;
-  const inbox = url === undefined ? inboxIn(db) : await inboxAt(url, source);
+  if (url === undefined && fileSize(db) === 0) {
+    const message = `There is no inbox ${db}: name the file that the app opens with sqliteInbox`;
+    throw new CommandFailed("no_inbox", message);
+  }
+  const inbox =
+    url === undefined ? sqliteInbox(db, { migrate: false }) : await inboxAt(url, source);
   try {
     // open() would refuse a full server, which can still be read and pruned.
     if (inbox.guarantees.durability === "server") await inbox.counts();
@@ -129,12 +132,6 @@ export async function openInbox(source: InboxSource): Promise<Inbox> {
     await inbox.close();
     throw error;
   }
-}
-
-function inboxIn(db: string): Inbox {
-  if (fileSize(db) > 0) return sqliteInbox(db, { migrate: false });
-  const message = `There is no inbox ${db}: name the file that the app opens with sqliteInbox`;
-  throw new CommandFailed("no_inbox", message);
 }
 
 async function inboxAt(url: string, { inbox, prefix }: InboxSource): Promise<Inbox> {

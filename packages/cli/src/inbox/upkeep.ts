@@ -28,8 +28,9 @@ export function addPrune(group: Command, terminal: Terminal): void {
         const now = new Date((await livedTimeOf(inbox)).retentionNow);
         const foreseen = await terminal.during("Looking", () => inbox.prune(now, { dryRun: true }));
         if (!dryRun && !yes && sumOf(foreseen.deleted) > 0) {
-          const asked = { act: "delete", done: "deleted", note: "Their retention is over." };
-          await confirm(terminal, asked, amountOf(foreseen.deleted));
+          const many = amountOf(foreseen.deleted);
+          const note = "Their retention is over.";
+          await confirm(terminal, { act: "delete", done: "deleted", many, note });
         }
         const { deleted, announced, noticeMs } = dryRun
           ? foreseen
@@ -63,37 +64,36 @@ export function addErase(group: Command, terminal: Terminal): void {
     .option("--request-id <id>", "the request")
     .addOption(receiverOption())
     .option("--yes", "do not ask")
-    .action((options: EraseOptions) => erase(terminal, options));
-}
-
-async function erase(terminal: Terminal, options: EraseOptions): Promise<void> {
-  const { reportId, requestId, receiver, yes } = options;
-  if ((reportId === undefined) === (requestId === undefined)) {
-    throw new UsageError("Name what to erase, either with --report-id or with --request-id");
-  }
-  await withInbox(terminal, options, null, async (inbox) => {
-    // Also an id whose request is gone: its deliveries may be there.
-    const request = requestId && (await findRequestId(inbox, requestId, receiver));
-    const query = { reportId, requestId: request, receiver, ...(await actorOn(inbox)) };
-    const look = () => eraseReport(inbox, { ...query, dryRun: true });
-    let erased = await terminal.during("Looking", look);
-    // Nothing that was not shown is erased.
-    if ((erased.deliveries ?? 0) + erased.requests > 0) {
-      if (!yes) {
-        const act = "erase bodies, errors and contexts of";
-        const note = "They are gone for good; backups keep theirs.";
-        await confirm(terminal, { act, done: "erased", note }, manyOf(erased));
+    .action(async (options: EraseOptions) => {
+      const { reportId, requestId, receiver, yes } = options;
+      if ((reportId === undefined) === (requestId === undefined)) {
+        throw new UsageError("Name what to erase, either with --report-id or with --request-id");
       }
-      erased = await terminal.during("Erasing", () => eraseReport(inbox, query));
-    }
-    const { deliveries, requests } = erased;
-    if (deliveries === null) {
-      const before = requests === 0 ? "" : `Erased ${manyOf(erased)}, and none of the deliveries: `;
-      const why = `${before}BullMQ can't look for a report in every state: release or discard its parked deliveries; the others go with their retention`;
-      throw new CommandFailed("not_searchable", why, { requests });
-    }
-    terminal.emit({ erased: deliveries, requests }, `Erased ${manyOf(erased)}.`);
-  });
+      await withInbox(terminal, options, null, async (inbox) => {
+        // Also an id whose request is gone: its deliveries may be there.
+        const request = requestId && (await findRequestId(inbox, requestId, receiver));
+        const query = { reportId, requestId: request, receiver, ...(await actorOn(inbox)) };
+        const look = () => eraseReport(inbox, { ...query, dryRun: true });
+        let erased = await terminal.during("Looking", look);
+        // Nothing that was not shown is erased.
+        if ((erased.deliveries ?? 0) + erased.requests > 0) {
+          if (!yes) {
+            const act = "erase bodies, errors and contexts of";
+            const note = "They are gone for good; backups keep theirs.";
+            await confirm(terminal, { act, done: "erased", many: manyOf(erased), note });
+          }
+          erased = await terminal.during("Erasing", () => eraseReport(inbox, query));
+        }
+        const { deliveries, requests } = erased;
+        if (deliveries === null) {
+          const before =
+            requests === 0 ? "" : `Erased ${manyOf(erased)}, and none of the deliveries: `;
+          const why = `${before}BullMQ can't look for a report in every state: release or discard its parked deliveries; the others go with their retention`;
+          throw new CommandFailed("not_searchable", why, { requests });
+        }
+        terminal.emit({ erased: deliveries, requests }, `Erased ${manyOf(erased)}.`);
+      });
+    });
 }
 
 function manyOf({ deliveries, requests }: Erased): string {

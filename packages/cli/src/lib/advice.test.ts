@@ -15,17 +15,13 @@ function wordsOf(line: string): string[] {
   return printed.toString().trimEnd().split("\n");
 }
 
-function unanswered(isRefused: boolean): Exchange {
-  return { status: null, error: "", isRefused, isLate: false, ms: 1 };
-}
-
-function answered(status: number, headers: Record<string, string> = {}): Exchange {
-  return { status, headers: new Headers(headers), body: "", ms: 1 };
+function answered(status: number | null, headers: Record<string, string> = {}): Exchange {
+  return { status, headers: new Headers(headers), body: "", error: "", cause: "", ms: 1 };
 }
 
 it.each([
   ["another address", adviceFor("http://a/", answered(302, { location: evil })).type, evil],
-  ["an app that does not answer", adviceFor(evil, unanswered(false)).type, evil],
+  ["an app that does not answer", adviceFor(evil, answered(null)).type, evil],
   ["the same again", againLine(evil), evil],
   ["an app's start", startLine(evil), `REPORTS_URL=${evil}`],
 ])("a line for %s has the address as one word", (_, line, word) => {

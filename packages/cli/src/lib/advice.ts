@@ -13,7 +13,7 @@ export interface Advice {
 /** How to fix an answer that is not 2xx. */
 export function adviceFor(to: string, answer: Exchange): Advice {
   if (answer.status === null) {
-    if (answer.isRefused) {
+    if (answer.cause === "ECONNREFUSED") {
       return { fix: "Start the app, or use the address where it listens.", type: "npm start" };
     }
     const type = `curl -i ${quoted(unsignedUrl(to))}`;
@@ -39,16 +39,15 @@ export function adviceFor(to: string, answer: Exchange): Advice {
     case 429:
       return mounted("Exempt this path from the rate limit.");
   }
-  if (codeOf(answer) !== null) return { fix: "Check the app's log.", type: againLine(to) };
-  if (status >= 300 && status < 400) {
+  if (codeOf(answer) === null && status >= 300 && status < 400) {
     const target = headers.get("location") ?? "";
     const isUrl = target !== "" && URL.canParse(target, to);
     const url = isUrl ? unsignedUrl(new URL(target, to).href) : "URL";
     const fix = "Use the address that this one redirects to.";
     return { fix, type: `${program()} doctor --to ${quoted(url)}` };
   }
-  const fix = "Check the app's log and the middleware ahead of the receiver.";
-  return { fix, type: againLine(to) };
+  const ahead = codeOf(answer) === null ? " and the middleware ahead of the receiver" : "";
+  return { fix: `Check the app's log${ahead}.`, type: againLine(to) };
 }
 
 /** The line that mounts a receiver at the path of an address, in Express. */

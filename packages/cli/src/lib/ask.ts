@@ -9,24 +9,14 @@ export function canAsk({ json }: Terminal): boolean {
   return !json && process.stdin.isTTY === true && process.stderr.isTTY === true;
 }
 
-/** An act that is asked about, in the words of messages. */
-export interface AskedAct {
-  /** Before the number of what it concerns. */
-  readonly act: string;
-  readonly done: string;
-  /** A warning after the question. */
-  readonly note?: string | undefined;
-}
-
 /**
- * Asks whether to act on that many.
+ * Asks whether to act on that many, with a warning after the question.
  *
  * @throws UsageError without a terminal to ask on; CommandFailed `not_confirmed` after a no, `interrupted` after Ctrl-C
  */
 export async function confirm(
   terminal: Terminal,
-  { act, done, note = "" }: AskedAct,
-  many: string,
+  { act, done, many, note = "" }: Record<"act" | "done" | "many", string> & { note?: string },
 ): Promise<void> {
   if (!canAsk(terminal)) {
     throw new UsageError(`${many} would be ${done}: add --yes, or confirm on a terminal`);

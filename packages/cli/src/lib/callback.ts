@@ -60,8 +60,7 @@ export async function signUrl(url: string, choice: CallbackChoice): Promise<stri
       autostart: false,
       logger: false,
     });
-    const signed = context ?? recorded;
-    const signing = signer.callbackUrl(url, signed === undefined ? undefined : { context: signed });
+    const signing = signer.callbackUrl(url, { context: context ?? recorded });
     return await signing.finally(() => signer.close());
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;

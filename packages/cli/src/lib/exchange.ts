@@ -1,30 +1,13 @@
-/** The result of a request to an endpoint. */
-export type Exchange = EndpointAnswer | NoAnswer;
-
-/** An answer. */
-export interface EndpointAnswer {
-  readonly status: number;
+/** The answer of an endpoint; without one the status is null, and `error` tells why. */
+export interface Exchange {
+  readonly status: number | null;
   readonly headers: Headers;
   /** Its first 64 KiB. */
   readonly body: string;
-  readonly ms: number;
-}
-
-interface NoAnswer {
-  readonly status: null;
   readonly error: string;
-  /** The connection was refused. */
-  readonly isRefused: boolean;
-  /** The service would have given up. */
-  readonly isLate: boolean;
+  /** The code of the error: of a timeout, after which the service would have given up, `TimeoutError`. */
+  readonly cause: string;
   readonly ms: number;
-}
-
-/** A request like the service's. */
-export interface Outgoing {
-  readonly method?: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string | Uint8Array;
 }
 
 /** The service's limit for an answer (the service's document, section Limits), in milliseconds. */
@@ -34,11 +17,15 @@ const maxBytes = 65_536;
 /** Sends one request; it never rejects. Redirects are not followed: a 3xx is not 2xx. */
 export async function exchange(
   url: string,
-  outgoing: Outgoing,
+  outgoing: RequestInit,
   patienceMs: number = answerTimeMs,
 ): Promise<Exchange> {
   const from = performance.now();
-  const passed = (): number => performance.now() - from;
+  const ended = (result: Partial<Exchange>): Exchange => ({
+    ...{ status: null, headers: new Headers(), body: "", error: "", cause: "" },
+    ...result,
+    ms: performance.now() - from,
+  });
   try {
     const response = await fetch(url, {
       method: "POST",
@@ -46,24 +33,15 @@ export async function exchange(
       redirect: "manual",
       signal: AbortSignal.timeout(patienceMs),
     });
-    const body = await textOf(response);
-    return { status: response.status, headers: response.headers, body, ms: passed() };
+    const { status, headers } = response;
+    return ended({ status, headers, body: await textOf(response) });
   } catch (error) {
     const { name, code = "", message } = innermost(error as NetworkError);
-    const isLate = name === "TimeoutError";
-    const isUntrusted = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY/.test(code);
-    const reason = isLate
-      ? `no answer within ${answerTimeMs / 1_000} seconds`
-      : isUntrusted
-        ? `its certificate is not trusted (${code}): the service would refuse it too`
-        : (known[code] ?? `unreachable (${code || message})`);
-    return {
-      status: null,
-      error: reason,
-      isRefused: code === "ECONNREFUSED",
-      isLate,
-      ms: passed(),
-    };
+    const cause = name === timeout ? name : code;
+    const reason = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY/.test(cause)
+      ? `its certificate is not trusted (${cause}): the service would refuse it too`
+      : (known[cause] ?? `unreachable (${cause || message})`);
+    return ended({ error: reason, cause });
   }
 }
 
@@ -95,8 +73,8 @@ export function codeOf(answer: Exchange): string | null {
 }
 
 /** The answer's JSON object, else an empty object. */
-export function parsedBody(answer: Exchange): Record<string, unknown> {
-  return (answer.status === null ? null : objectIn(answer.body)) ?? {};
+export function parsedBody({ body }: Exchange): Record<string, unknown> {
+  return objectIn(body) ?? {};
 }
 
 async function textOf(response: Response): Promise<string> {
@@ -111,7 +89,9 @@ async function textOf(response: Response): Promise<string> {
   return text;
 }
 
+const timeout = "TimeoutError";
 const known: Readonly<Record<string, string>> = {
+  [timeout]: `no answer within ${answerTimeMs / 1_000} seconds`,
   ECONNREFUSED: "connection refused (ECONNREFUSED): start the app, or check host and port",
   ENOTFOUND: "host not found (ENOTFOUND): check the name",
   EAI_AGAIN: "host lookup failed (EAI_AGAIN): try again later",
@@ -125,6 +105,6 @@ type NetworkError = Error & { readonly code?: string; readonly errors?: readonly
 function innermost(error: NetworkError): NetworkError {
   // A host with several addresses gives one error for each.
   const inner = error.cause ?? error.errors?.[0];
-  const isLast = error.name === "TimeoutError" || inner === undefined;
+  const isLast = error.name === timeout || inner === undefined;
   return isLast ? error : innermost(inner as NetworkError);
 }

@@ -29,7 +29,7 @@ it("clean() leaves the emulator's key, which is printed to be copied", () => {
 });
 
 it("hang() cuts a word of any length into lines, and indents them as far as the first", () => {
-  const lines = hang("12345", "a".repeat(1_000_000), { columns: 25, clean: (text) => text });
+  const lines = hang("12345", "a".repeat(1_000_000), { ...terminal, columns: 25 });
   expect(lines).toHaveLength(50_000);
   expect(lines.slice(0, 2)).toEqual([`12345${"a".repeat(20)}`, `     ${"a".repeat(20)}`]);
 });

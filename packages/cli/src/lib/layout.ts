@@ -1,3 +1,5 @@
+import { stripVTControlCharacters } from "node:util";
+
 /** A text style. */
 export type Style = "bold" | "dim" | "inverse" | "red" | "green" | "yellow" | "cyan";
 
@@ -14,9 +16,6 @@ export interface Column<Row> {
 interface Page {
   readonly columns: number;
   clean(text: string): string;
-}
-
-interface PaintedPage extends Page {
   paint(style: Style, text: string): string;
 }
 
@@ -26,23 +25,23 @@ const gap = "  ";
 export function table<Row>(
   columns: readonly Column<Row>[],
   rows: readonly Row[],
-  page: PaintedPage,
+  page: Page,
 ): string[] {
   if (rows.length === 0) return ["Nothing."];
   const filled = columns
     .map(({ title, of, style, shrinks = false }) => {
       const cells = rows.map((row) => page.clean(of(row)).replaceAll(/\s+/g, " "));
-      return { cells: [title, ...cells], style, shrinks, width: longest([title, ...cells]) };
+      const width = Math.max(...[title, ...cells].map((cell) => cell.length));
+      return { cells: [title, ...cells], style, shrinks, width };
     })
     .filter(({ cells }) => cells.slice(1).some((cell) => cell !== ""));
   const total = (): number =>
     filled.reduce((sum, column) => sum + column.width + gap.length, -gap.length);
-  for (;;) {
-    const over = total() - page.columns;
+  while (total() > page.columns) {
     const [widest] = filled
       .filter(({ shrinks }) => shrinks)
       .sort((one, other) => other.width - one.width);
-    if (over <= 0 || widest === undefined || widest.width <= 1) break;
+    if (widest === undefined || widest.width <= 1) break;
     widest.width--;
   }
   return [null, ...rows].map((row, index) => {
@@ -60,17 +59,13 @@ export function table<Row>(
 /** Formats names and values in two aligned columns, wrapped, without those that have no value. */
 export function pairs(of: readonly (readonly [string, string | null])[], page: Page): string[] {
   const known = of.filter((pair): pair is readonly [string, string] => pair[1] !== null);
-  const left = longest(known.map(([name]) => name)) + gap.length;
+  const left = Math.max(...known.map(([name]) => name.length)) + gap.length;
   return known.flatMap(([name, text]) => hang(name.padEnd(left), text, page));
 }
 
-/** Wraps text after `lead`, with a hanging indent. */
-export function hang(
-  lead: string,
-  text: string,
-  page: Page,
-  leadWidth: number = lead.length,
-): string[] {
+/** Wraps text after `lead`, which may be painted, with a hanging indent. */
+export function hang(lead: string, text: string, page: Page): string[] {
+  const leadWidth = stripVTControlCharacters(lead).length;
   const room = Math.max(20, page.columns - leadWidth);
   const lines: string[] = [];
   for (const word of page.clean(text).split(/\s+/)) {
@@ -96,10 +91,6 @@ export function capital(text: string): string {
 /** Formats milliseconds, with one decimal below 10. */
 export function milliseconds(ms: number): string {
   return `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`;
-}
-
-function longest(texts: readonly string[]): number {
-  return texts.reduce((most, text) => Math.max(most, text.length), 0);
 }
 
 /** Truncates text to a width. */

@@ -53,7 +53,7 @@ export function createTerminal(
     for (const part of [text].flat()) stream.write(`${redact(part)}\n`);
     footer.draw();
   };
-  const terminal: Terminal = {
+  return {
     json,
     hasKeys:
       !json &&
@@ -86,7 +86,7 @@ export function createTerminal(
         : null;
       let latest: string | null = text;
       const tellLatest = (): void => {
-        if (latest !== null) terminal.tell(`${latest} …`);
+        if (latest !== null) write(stderr, `${latest} …`);
         latest = null;
       };
       const slow = spinner === null ? setInterval(tellLatest, longMs) : undefined;
@@ -101,7 +101,6 @@ export function createTerminal(
       }
     },
   };
-  return terminal;
 }
 
 /** Redacts a JSON value, including its keys. */

@@ -327,7 +327,7 @@ describe("asking", () => {
     ["wait", [1], "reports.wait: id must"],
     ["wait", ["a", { timeoutMs: -1 }], "reports.wait: timeoutMs must"],
     ["wait", ["a", { signal: {} }], "reports.wait: signal must"],
-  ])("reports.%s(...%j) rejects with %s", async (method, args, says) => {
+  ])("receiver.reports refuses %s(...%j): %s", async (method, args, says) => {
     const call = make().reports[method] as (...args: unknown[]) => Promise<unknown>;
     await expect(call(...args)).rejects.toThrow(new RegExp(`^${says}`));
   });
