@@ -1,6 +1,7 @@
 import { setUp, standStill, turns, turnUntil } from "@reporthook/test-support/receiver-setup";
 import { describe, expect, it } from "vitest";
 import type { Authorizer } from "./client/authorizer.ts";
+import type { Verdict } from "./client/client.ts";
 import { ServiceError } from "./errors.ts";
 
 const minute = 60_000;
@@ -177,6 +178,36 @@ describe("verification", () => {
     refusing = false;
     await advanceUntil(() => seen.length === 40);
     expect((await receiver.health()).service).toBe("ok");
+  });
+
+  it.each([
+    ["came in the same millisecond", async () => "valid" as const],
+    ["had been asked for before", null],
+  ])("a receiver holds none while the key is refused, though a verdict %s", async (_, first) => {
+    let endLate = (_verdict: Verdict): void => {};
+    const late = new Promise<Verdict>((resolve) => (endLate = resolve));
+    const refused: Authorizer["authorize"] = async () => {
+      throw new ServiceError("service_refused", "no", { serviceStatus: 401, retryable: true });
+    };
+    let answer: Authorizer["authorize"] = first ?? (() => late);
+    const { receiver, emulator, send } = setUp({
+      client: { authorize: (...given) => answer(...given) },
+    });
+    receiver.on("report", () => {});
+    await send("report");
+    await turns();
+    answer = refused;
+    for (let count = 0; count < 3; count++) await send("report");
+    await turns();
+    emulator.clock.advance(30);
+    endLate("valid");
+    for (let passed = 0; passed < 60_000; passed += 500) {
+      emulator.clock.advance(500);
+      await turns();
+    }
+    expect(await receiver.inbox.counts()).toMatchObject({ handled: 1, received: 3, held: 0 });
+    const { problems } = await receiver.health();
+    expect(problems).toMatchObject([{ code: "key_refused", count: 3 }]);
   });
 
   it("a receiver holds a delivery that is answered 400 three times while others are answered", async () => {

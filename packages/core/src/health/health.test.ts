@@ -5,6 +5,7 @@ import { describe, expect, it, vi } from "vitest";
 import type { Facts } from "../inbox/facts/facts.ts";
 import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
 import { messages } from "../log-messages.ts";
+import type { ReceiverOptions } from "../options/receiver-options.ts";
 import { type Inside, inside } from "./health.ts";
 
 const never = (): Promise<never> => new Promise(() => {});
@@ -33,6 +34,51 @@ describe("health", () => {
     clock.advance(5_000);
     const health = await receiver.health();
     expect(health).toMatchObject({ newest: received, countedAt: new Date(clock.now()) });
+  });
+
+  it.each<[what: string, options: Partial<ReceiverOptions>]>([
+    ["was discarded", {}],
+    ["was handled within its request", { ack: "handled" }],
+  ])("health() tells when the newest was received though it %s", async (_, options) => {
+    const { receiver, send, emulator } = setUp(options);
+    receiver.on("report", () => {});
+    const at = new Date(emulator.clock.now());
+    await send("report", { signature: options.ack === undefined ? "none" : "valid" });
+    emulator.clock.advance(5_000);
+    if (options.ack === undefined) await receiver.inbox.discard({ state: "held" });
+    expect(await receiver.health()).toMatchObject({ newest: at, counts: { held: 0, handled: 0 } });
+  });
+
+  it("health() tells a genuine one as lost that was not handled in the time of its request", async () => {
+    const { receiver, send, advanceUntil } = setUp({ ack: "handled" });
+    receiver.on("report", never);
+    let status = 0;
+    void send("report").then((answer) => (status = answer.status));
+    await advanceUntil(() => status !== 0);
+    expect(status).toBe(503);
+    const { problems } = await receiver.health();
+    expect(problems).toMatchObject([{ code: "lost", count: 1, severity: "critical" }]);
+  });
+
+  it("health() tells that all are rejected though a valid one came in the same millisecond", async () => {
+    const { receiver, send } = setUp({ verify: "before-ack" });
+    await send("report");
+    for (let count = 0; count < 5; count++) await send("report", { signature: "invalid" });
+    const { problems } = await receiver.health();
+    expect(problems).toMatchObject([{ code: "all_rejected", count: 5, severity: "warning" }]);
+  });
+
+  it("health() tells all_rejected as critical if one came with a token that carries no context", async () => {
+    const callback = { secrets: ["0123456789abcdef0123456789abcdef"] };
+    const { receiver, emulator, send } = setUp({ verify: "before-ack", callback });
+    await send("report");
+    const url = await receiver.callbackUrl("https://app.example/hook");
+    for (let count = 0; count < 5; count++) {
+      const forged = emulator.notification("report", { signature: "invalid" });
+      await receiver.fetch(new Request(url, forged));
+    }
+    const { problems } = await receiver.health();
+    expect(problems).toMatchObject([{ code: "all_rejected", severity: "critical" }]);
   });
 
   it("health() tells no event of the receiver's own as the newest notification", async () => {

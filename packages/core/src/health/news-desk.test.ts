@@ -243,6 +243,7 @@ describe("the rest", () => {
     pass(1);
     expect(desk.news.fails).toBe(null);
     desk.notStored(new Error("full"));
+    expect(desk.news.fails).toMatchObject({ since: now() });
     desk.stored();
     expect(desk.news.fails).toBe(null);
   });

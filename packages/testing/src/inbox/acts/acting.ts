@@ -2,7 +2,7 @@ import type { ReasonCode, Selection } from "@reporthook/core";
 import { unvouchedReasons } from "@reporthook/core/store";
 import { same } from "../../assert.ts";
 import { endedAs, handled, type InboxCase, type InboxFixture, later, valid } from "../fixture.ts";
-import { oneInEachState } from "./retaining.ts";
+import { oneInEachState, unsigned } from "./retaining.ts";
 
 const minuteMs = 60_000;
 const many = 1_100;
@@ -53,6 +53,17 @@ export const acting: readonly InboxCase[] = [
       const newest = Math.max(...before.map(({ changedAt }) => changedAt.getTime()));
       same(Math.max(...times), newest, "When the last of them changed");
       same(await inbox.list(), before, "The entries after it");
+    },
+  },
+  {
+    name: "act() leaves a delivery alone that was held as it came, after the list was shown",
+    async run({ inbox, act, put }) {
+      await put({ signature: null, arrival: unsigned });
+      const [shown] = await inbox.list({ reason: "unsigned" });
+      const came = await put({ signature: null, arrival: unsigned });
+      const selection: Selection = { reason: "unsigned", unchangedSince: shown?.changedAt };
+      same(await act("discard", selection), 1, "How many were discarded");
+      same((await inbox.get(came))?.state, "held", "The one that came later");
     },
   },
   {
