@@ -27,7 +27,7 @@ const maxLines = {
   "core/src/inbox/memory": 820,
   "sqlite/src": 6_992,
   "cli/src": 4_485,
-  "dashboard/src": 1_524,
+  "dashboard/src": 1_513,
   "dashboard/page": 2_493,
 };
 

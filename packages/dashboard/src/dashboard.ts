@@ -110,8 +110,8 @@ function createAnswers(
     // A query would open a closed inbox again.
     if (await isOver()) return problem(503, "closing", "The receiver is closing.", later);
     if ("metrics" in asked) {
-      const { text, contentType } = await measure();
-      return answer(200, text, { "Content-Type": contentType });
+      const headers = { "Content-Type": "text/plain; version=0.0.4; charset=utf-8" };
+      return answer(200, await measure(), headers);
     }
     if ("action" in asked) return act(viewer, asked, request);
     if ("bodyOf" in asked) {
