@@ -27,8 +27,8 @@ const maxLines = {
   "core/src/inbox/memory": 820,
   "sqlite/src": 6_992,
   "cli/src": 4_485,
-  "dashboard/src": 1_513,
-  "dashboard/page": 2_493,
+  "dashboard/src": 1_509,
+  "dashboard/page": 2_446,
 };
 
 const api = new API({ cwd: root });

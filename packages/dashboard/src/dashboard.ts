@@ -81,14 +81,14 @@ function createAnswers(
 ): (request: Request, viewer: Person) => Promise<Response> {
   const views = createViews(source);
   const reports = createReportViews(source);
-  const tell = createTell(source);
-  const measure = createSourceMetrics(source);
-  const act = createActions(source, logger);
   const isOver = async (): Promise<boolean> => {
     const { ready, inbox } = await source.health();
     return !ready && inbox.ok;
   };
-  const live = createLive(isOver);
+  const tell = createTell(source, isOver);
+  const measure = createSourceMetrics(source);
+  const act = createActions(source, logger);
+  const live = createLive();
 
   return async (request, viewer) => {
     const asked = matchRoute(request);
@@ -123,8 +123,10 @@ function createAnswers(
     const { list, one } = name === "reports" ? reports : views;
     const view = tell(name === "overview" ? views.overview : id === null ? list(query) : one(id));
     const isLive = request.headers.get("accept") === "text/event-stream";
-    // HEAD has no body; a live answer would never end.
-    if (!isLive || request.method === "HEAD") return json(withViewer(viewer, await view()));
+    // Nobody is there for the body of HEAD, nor once the client is gone: a live answer would never end.
+    if (!isLive || request.method === "HEAD" || request.signal.aborted) {
+      return json(withViewer(viewer, await view()));
+    }
     const key = JSON.stringify([name, id, name === "overview" ? "" : String(query)]);
     return live(key, view, viewer, request);
   };

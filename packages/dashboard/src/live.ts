@@ -1,7 +1,7 @@
 import { setUnrefTimeout, systemClock } from "@reporthook/core/store";
-import { SharedViews, type View } from "./deliveries/shared-views.ts";
+import { shareViews, type View } from "./deliveries/shared-views.ts";
 import { withViewer } from "./deliveries/telling.ts";
-import { type Person, stillHere } from "./deliveries/wire.ts";
+import type { Person } from "./deliveries/wire.ts";
 import { answer, problem } from "./http/answer.ts";
 
 const everyMs = 1_000;
@@ -9,47 +9,50 @@ const silentMs = 15_000;
 // The connection is renewed, and `authorize` called again.
 const maxMs = 300_000;
 const most = 100;
+/** A comment: the connection of a view without news is alive. */
+const stillHere = ":\n\n";
 
 /**
- * Creates what answers with a view and sends each change of it. Pages with one `key` share what is read; `isOver` ends all of
- * them.
+ * Creates what answers with a view and sends each change of it; it rejects when the view can't be read at first. Pages with one
+ * `key` share what is read.
  */
-export function createLive(
-  isOver: () => Promise<boolean>,
-): (key: string, view: View, viewer: Person, request: Request) => Response {
-  const views = new SharedViews(isOver);
+export function createLive(): (
+  key: string,
+  view: View,
+  viewer: Person,
+  request: Request,
+) => Promise<Response> {
+  const join = shareViews();
   let number = 0;
 
-  return (key, view, viewer, request) => {
+  return async (key, view, viewer, request) => {
     if (number >= most) {
       return problem(503, "too_many_viewers", "Too many pages are open.", { "Retry-After": "10" });
     }
     number++;
-    const shown = views.join(key, view);
-    let isEnded = false;
-    const end = (): void => {
-      if (isEnded) return;
-      isEnded = true;
-      number--;
-      shown.leave();
-    };
-    if (request.signal.aborted) end();
-    request.signal.addEventListener("abort", end, { once: true });
-    const events = changes(shown.read, viewer, () => isEnded);
+    const leaving = new AbortController();
+    const gone = AbortSignal.any([request.signal, leaving.signal]);
+    gone.addEventListener("abort", () => number--, { once: true });
+    const leave = (): void => leaving.abort();
+    const read = join(key, view, gone);
+    await read().catch((error: unknown) => {
+      leave();
+      throw error;
+    });
+    const events = changes(read, viewer, gone);
     const encoder = new TextEncoder();
     const stream = new ReadableStream<Uint8Array>(
       {
         async pull(controller) {
-          try {
-            const { done, value } = await events.next();
-            if (!done && !isEnded) return controller.enqueue(encoder.encode(value));
-          } catch {
-            // The page connects again and then gets the error.
+          // Of a view that fails later the stream ends: the page connects again and then gets the error.
+          const { value } = await events.next().catch(() => ({ value: undefined }));
+          if (value !== undefined && !gone.aborted) {
+            return controller.enqueue(encoder.encode(value));
           }
-          end();
+          leave();
           controller.close();
         },
-        cancel: end,
+        cancel: leave,
       },
       { highWaterMark: 0 },
     );
@@ -65,16 +68,19 @@ export function createLive(
   };
 }
 
-async function* changes(read: View, viewer: Person, ended: () => boolean): AsyncGenerator<string> {
+async function* changes(
+  read: View,
+  viewer: Person,
+  gone: AbortSignal,
+): AsyncGenerator<string, undefined> {
   const until = performance.now() + maxMs;
   let told: string | null = null;
   let toldAt = performance.now();
-  yield "retry: 1000\n\n";
-  while (performance.now() < until && !ended()) {
+  while (performance.now() < until && !gone.aborted) {
     const seen = await read();
     const isNews = seen !== told;
     if (isNews || performance.now() - toldAt > silentMs) {
-      yield isNews ? `data: ${withViewer(viewer, seen)}\n\n` : `event: ${stillHere}\ndata:\n\n`;
+      yield isNews ? `data: ${withViewer(viewer, seen)}\n\n` : stillHere;
       toldAt = performance.now();
       told = seen;
     }

@@ -50,9 +50,6 @@ export const pageLength = 50;
 /** The maximum length of a list: all of it is read each second. */
 export const maxListLength = 200;
 
-/** The event of a live view that has nothing else to say for a while: its connection is alive. */
-export const stillHere = "still-here";
-
 /** Every view has these. */
 export interface WireView {
   readonly viewer: Person;
