@@ -57,8 +57,8 @@ describe("the five minutes of a delivery", () => {
         await page.getByText("Handled at attempt 1").waitFor();
         await page.getByText("Released by Ada").waitFor();
         expect(logged).toEqual([
-          { receiver: "reports", by: "Ada", id, message: dashboardMessages.retried },
-          { receiver: "reports", by: "Ada", id, message: dashboardMessages.released },
+          { receiver: "reports", by: "Ada", id, message: dashboardMessages.retry },
+          { receiver: "reports", by: "Ada", id, message: dashboardMessages.release },
         ]);
       });
     });

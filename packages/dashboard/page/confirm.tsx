@@ -70,7 +70,7 @@ export function Confirming({
   place,
   children,
 }: {
-  readonly place: string;
+  readonly place: string | undefined;
   readonly children: JSX.Element;
 }): JSX.Element {
   const [asked, ask] = useState<Asked | null>(null);

@@ -1,7 +1,7 @@
 import { type JSX, render } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { Confirming } from "./confirm.tsx";
-import { useRoute } from "./route.ts";
+import { type Query, useQuery } from "./route.ts";
 import { focusMain, useFocus } from "./screen.tsx";
 import { DeliveriesScreen } from "./views/deliveries.tsx";
 import { DeliveryScreen } from "./views/delivery.tsx";
@@ -11,9 +11,8 @@ import { ReportsScreen } from "./views/reports.tsx";
 
 /** The dashboard: the screen that the address names. */
 function App(): JSX.Element {
-  const route = useRoute();
-  const { screen } = route;
-  const place = "id" in route ? route.id : screen;
+  const query = useQuery();
+  const place = query["delivery"] ?? query["show"] ?? query["request"];
   const before = useRef(place);
   useFocus();
   useEffect(() => {
@@ -21,21 +20,16 @@ function App(): JSX.Element {
     if (before.current !== place) focusMain();
     before.current = place;
   }, [place]);
-  return (
-    <Confirming place={place}>
-      {screen === "overview" ? (
-        <Overview />
-      ) : screen === "deliveries" ? (
-        <DeliveriesScreen filters={route.filters} />
-      ) : screen === "reports" ? (
-        <ReportsScreen of={route.of} after={route.after} />
-      ) : screen === "report" ? (
-        <ReportScreen key={route.id} id={route.id} />
-      ) : (
-        <DeliveryScreen key={route.id} id={route.id} />
-      )}
-    </Confirming>
-  );
+  return <Confirming place={place}>{screenOf(query)}</Confirming>;
+}
+
+function screenOf(query: Query): JSX.Element {
+  const { delivery, show, ...filters } = query;
+  const { request } = filters;
+  if (delivery !== undefined) return <DeliveryScreen key={delivery} id={delivery} />;
+  if (show === "deliveries") return <DeliveriesScreen filters={filters} />;
+  if (show === "reports") return <ReportsScreen filters={filters} />;
+  return request === undefined ? <Overview /> : <ReportScreen key={request} id={request} />;
 }
 
 const root = document.getElementById("app");

@@ -4,33 +4,6 @@ import { useEffect, useId, useState } from "preact/hooks";
 import { errorOf } from "../src/deliveries/errors.ts";
 import type { WireEntry } from "../src/deliveries/wire.ts";
 import { durationText, type ReportState, reasonName, reportLabels, stateLabels } from "./labels.ts";
-import { addressOf, go, type Route } from "./route.ts";
-
-/** A link to a screen, which a click follows without loading the page again. */
-export function To({
-  route,
-  isCurrent = false,
-  children,
-}: {
-  readonly route: Route;
-  /** Whether it leads to the current screen. */
-  readonly isCurrent?: boolean;
-  readonly children: ComponentChildren;
-}): JSX.Element {
-  return (
-    <a
-      aria-current={isCurrent ? "page" : undefined}
-      href={addressOf(route)}
-      onClick={(event: MouseEvent) => {
-        if (event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey) return;
-        event.preventDefault();
-        go(route);
-      }}
-    >
-      {children}
-    </a>
-  );
-}
 
 /** A state as sign, word and colour. */
 export function StateBadge({ state }: { readonly state: State | ReportState }): JSX.Element {
@@ -123,12 +96,8 @@ export function Copy({
     } catch {
       setSaid("Not allowed here");
     }
+    setTimeout(() => setSaid(null), 2_000);
   };
-  useEffect(() => {
-    if (said === null) return;
-    const timer = setTimeout(() => setSaid(null), 2_000);
-    return () => clearTimeout(timer);
-  }, [said]);
   return (
     <button type="button" class="quiet" onClick={() => void copy()}>
       <span aria-live="polite">{said ?? children}</span>
@@ -219,7 +188,8 @@ export function Missing({
 }: {
   readonly what: string;
   readonly id: string;
-  readonly to: Route;
+  /** The address of those that are there. */
+  readonly to: string;
   readonly children: ComponentChildren;
 }): JSX.Element {
   return (
@@ -229,7 +199,7 @@ export function Missing({
         <p>
           {children} The id was <code>{id}</code>.
         </p>
-        <To route={to}>See those that are</To>
+        <a href={to}>See those that are</a>
       </Empty>
     </>
   );

@@ -2,14 +2,19 @@ import { type ComponentChildren, createContext, type JSX } from "preact";
 import { useContext, useEffect } from "preact/hooks";
 import type { WireView } from "../src/deliveries/wire.ts";
 import { type Link, useLive } from "./live.ts";
-import { To } from "./parts.tsx";
-import { useRoute } from "./route.ts";
+import { at } from "./route.ts";
 
 const links: Readonly<Record<Link, string>> = {
   connecting: "Connecting…",
   live: "Live",
   lost: "Connection lost, trying again…",
   refused: "Refused",
+};
+
+const screens: Readonly<Record<string, string>> = {
+  Overview: "./",
+  Deliveries: at({ show: "deliveries" }),
+  Reports: at({ show: "reports" }),
 };
 
 const View = createContext<WireView | null>(null);
@@ -73,7 +78,6 @@ export function Screen<T extends WireView>({
   readonly top?: ComponentChildren;
   readonly children: (data: T) => JSX.Element;
 }): JSX.Element {
-  const { screen } = useRoute();
   const { link, problem, data } = useLive<T>(address, subject);
   if (data !== null) hasReports = data.reports !== null;
   useEffect(() => {
@@ -87,17 +91,13 @@ export function Screen<T extends WireView>({
       <header>
         <span class="mark">reporthook</span>
         <nav aria-label="Screens">
-          <To route={{ screen: "overview" }} isCurrent={screen === "overview"}>
-            Overview
-          </To>
-          <To route={{ screen: "deliveries", filters: {} }} isCurrent={screen === "deliveries"}>
-            Deliveries
-          </To>
-          {hasReports && (
-            <To route={{ screen: "reports", of: "open" }} isCurrent={screen === "reports"}>
-              Reports
-            </To>
-          )}
+          {Object.entries(screens)
+            .filter(([name]) => name !== "Reports" || hasReports)
+            .map(([name, address]) => (
+              <a key={name} href={address} aria-current={name === title ? "page" : undefined}>
+                {name}
+              </a>
+            ))}
         </nav>
         <span class={`link is-${link}`} role="status">
           {problem === null || data === null ? links[link] : `${problem.detail} Trying again…`}

@@ -4,19 +4,8 @@ import type { WireDelivery, WireOne } from "../../src/deliveries/wire.ts";
 import { actionsOn } from "../actions.tsx";
 import { Actions } from "../confirm.tsx";
 import { eventLabel, reasonHint, reasonName, stateLabels } from "../labels.ts";
-import {
-  Ago,
-  Code,
-  Copy,
-  Missing,
-  Moment,
-  Named,
-  Quoted,
-  Section,
-  StateBadge,
-  To,
-} from "../parts.tsx";
-import type { Route } from "../route.ts";
+import { Ago, Code, Copy, Missing, Moment, Named, Quoted, Section, StateBadge } from "../parts.tsx";
+import { at, listAt } from "../route.ts";
 import { Screen } from "../screen.tsx";
 import { timelineOf } from "./timeline.ts";
 import { Way } from "./way.tsx";
@@ -27,7 +16,7 @@ export function DeliveryScreen({ id }: { readonly id: string }): JSX.Element {
     <Screen<WireOne> title={`Delivery ${id}`} address={`api/deliveries/${encodeURIComponent(id)}`}>
       {({ delivery }) =>
         delivery === null ? (
-          <Missing what="delivery" id={id} to={{ screen: "deliveries", filters: {} }}>
+          <Missing what="delivery" id={id} to={listAt({})}>
             Handled deliveries are kept for 7 days, parked ones for 30.
           </Missing>
         ) : (
@@ -46,9 +35,9 @@ function Whole({ delivery }: { readonly delivery: WireDelivery }): JSX.Element {
         <h1>
           {eventLabel(delivery)}{" "}
           {reportId !== null && (
-            <To route={{ screen: "deliveries", filters: { report: reportId } }}>
+            <a href={listAt({ report: reportId })}>
               <bdi>{reportId}</bdi>
-            </To>
+            </a>
           )}
         </h1>
         <StateBadge state={state} />
@@ -109,10 +98,7 @@ function Verdict({ delivery }: { readonly delivery: WireDelivery }): JSX.Element
         <bdi>{error}</bdi>
       </p>
       <p>
-        {name}:{" "}
-        <To route={{ screen: "deliveries", filters: { ...parked, reason: reason.code } }}>
-          {reasonName(reason.code)}
-        </To>{" "}
+        {name}: <a href={listAt({ ...parked, reason: reason.code })}>{reasonName(reason.code)}</a>{" "}
         <Code of={reason.code} />
       </p>
       {message !== error && (
@@ -128,11 +114,11 @@ function Verdict({ delivery }: { readonly delivery: WireDelivery }): JSX.Element
 /** The report, the request and the context: whom it concerns. */
 function ForWhom({ delivery }: { readonly delivery: WireDelivery }): JSX.Element {
   const { reportId, requestId, context, url } = delivery;
-  const linked = (id: string | null, route: (id: string) => Route) =>
-    id === null ? "Not known" : <To route={route(id)}>{id}</To>;
+  const linked = (id: string | null, address: (id: string) => string) =>
+    id === null ? "Not known" : <a href={address(id)}>{id}</a>;
   const facts = {
-    Report: linked(reportId, (report) => ({ screen: "deliveries", filters: { report } })),
-    Request: linked(requestId, (id) => ({ screen: "report", id })),
+    Report: linked(reportId, (report) => listAt({ report })),
+    Request: linked(requestId, (request) => at({ request })),
     Path: url === "" ? "Not kept" : url,
   };
   return (

@@ -2,7 +2,8 @@ import type { Counts, State } from "@reporthook/core";
 import type { JSX } from "preact";
 import type { WireOverview } from "../../src/deliveries/wire.ts";
 import { count, deliveries, stateLabels, total } from "../labels.ts";
-import { Ago, NoDelivery, Section, StateBadge, To } from "../parts.tsx";
+import { Ago, NoDelivery, Section, StateBadge } from "../parts.tsx";
+import { listAt } from "../route.ts";
 import { Screen } from "../screen.tsx";
 import { Chart } from "./charts.tsx";
 import { LastActs, Problems, Processes } from "./problems.tsx";
@@ -55,7 +56,7 @@ function States({ overview }: { readonly overview: WireOverview }): JSX.Element 
       <ul class="counts">
         {(Object.keys(stateLabels) as State[]).map((state) => (
           <li key={state}>
-            <To route={{ screen: "deliveries", filters: { state } }}>
+            <a href={listAt({ state })}>
               <StateBadge state={state} />
               <span class="number">{count(counts[state])}</span>
               <span class="soft">{stateLabels[state].meaning}</span>
@@ -63,7 +64,7 @@ function States({ overview }: { readonly overview: WireOverview }): JSX.Element 
                 {oldest[state] === null ? "none" : "oldest "}
                 {oldest[state] !== null && <Ago at={oldest[state]} />}
               </span>
-            </To>
+            </a>
           </li>
         ))}
       </ul>

@@ -3,9 +3,10 @@ import type { WireReport, WireReportOne } from "../../src/deliveries/wire.ts";
 import { type Action, Actions } from "../confirm.tsx";
 import { reportLabels, reportState } from "../labels.ts";
 import { post } from "../live.ts";
-import { Ago, Copy, Missing, Moment, Named, Quoted, Section, StateBadge, To } from "../parts.tsx";
+import { Ago, Copy, Missing, Moment, Named, Quoted, Section, StateBadge } from "../parts.tsx";
+import { at, listAt } from "../route.ts";
 import { Screen } from "../screen.tsx";
-import { DeliveryRow } from "./deliveries.tsx";
+import { rowOf } from "./deliveries.tsx";
 import type { TimelineStep } from "./timeline.ts";
 import { Way } from "./way.tsx";
 
@@ -18,22 +19,19 @@ export function ReportScreen({ id }: { readonly id: string }): JSX.Element {
     >
       {({ report, deliveries }) =>
         report === null ? (
-          <Missing what="request" id={id} to={{ screen: "reports", of: "open" }}>
+          <Missing what="request" id={id} to={at({ show: "reports" })}>
             Settled ones are kept as long as handled deliveries, others for 30 days after they are
             due.
           </Missing>
         ) : (
-          <Whole report={report} deliveries={deliveries} />
+          wholeOf(report, deliveries)
         )
       }
     </Screen>
   );
 }
 
-function Whole({
-  report,
-  deliveries,
-}: Pick<WireReportOne, "deliveries"> & { readonly report: WireReport }): JSX.Element {
+function wholeOf(report: WireReport, deliveries: WireReportOne["deliveries"]): JSX.Element {
   const { id, reportId, requestedAt, settledAt, dueAt, idempotencyKey } = report;
   const state = reportState(report);
   const { name, meaning } = reportLabels[state];
@@ -45,9 +43,9 @@ function Whole({
           {reportId === null ? (
             "without an id yet"
           ) : (
-            <To route={{ screen: "deliveries", filters: { report: reportId } }}>
+            <a href={listAt({ report: reportId })}>
               <bdi>{reportId}</bdi>
-            </To>
+            </a>
           )}
         </h1>
         <StateBadge state={state} />
@@ -70,7 +68,7 @@ function Whole({
         )}
       </section>
       <Way title="Course" steps={courseOf(report)} />
-      <Deliveries id={id} deliveries={deliveries} />
+      <Section title="Deliveries">{deliveriesOf(id, deliveries)}</Section>
       <Section title="For whom">
         <Named of={{ Key: idempotencyKey ?? "None" }} />
         <Quoted text={report.context} none="No context was given." />
@@ -101,31 +99,16 @@ function settling(id: string): (status: string) => Action {
   });
 }
 
-function Deliveries({
-  id,
-  deliveries,
-}: Pick<WireReportOne, "deliveries"> & { readonly id: string }): JSX.Element {
+function deliveriesOf(id: string, deliveries: WireReportOne["deliveries"]): JSX.Element {
+  if (deliveries === null) return <p>This inbox can’t look for the deliveries of a request.</p>;
+  if (deliveries.length === 0) return <p>None came, or none is kept.</p>;
   return (
-    <Section title="Deliveries">
-      {deliveries === null ? (
-        <p>This inbox can’t look for the deliveries of a request.</p>
-      ) : deliveries.length === 0 ? (
-        <p>None came, or none is kept.</p>
-      ) : (
-        <>
-          <ul class="list">
-            {deliveries.map((entry) => (
-              <DeliveryRow key={entry.id} entry={entry} />
-            ))}
-          </ul>
-          <p class="soft">
-            <To route={{ screen: "deliveries", filters: { request: id } }}>
-              In the list of deliveries
-            </To>
-          </p>
-        </>
-      )}
-    </Section>
+    <>
+      <ul class="list">{deliveries.map(rowOf)}</ul>
+      <p class="soft">
+        <a href={listAt({ request: id })}>In the list of deliveries</a>
+      </p>
+    </>
   );
 }
 

@@ -36,7 +36,6 @@ export interface WireDelivery extends Wire<Omit<EntryDetails, "body" | "context"
   readonly context: string | null;
   readonly body: {
     readonly text: string;
-    readonly isJson: boolean;
     /** Whether it goes on: `api/deliveries/ID/body` has all of it. */
     readonly isCut: boolean;
   } | null;
