@@ -27,8 +27,8 @@ const maxLines = {
   "core/src/inbox/memory": 820,
   "sqlite/src": 6_992,
   "cli/src": 4_485,
-  "dashboard/src": 1_486,
-  "dashboard/page": 2_321,
+  "dashboard/src": 1_455,
+  "dashboard/page": 2_245,
 };
 
 const api = new API({ cwd: root });

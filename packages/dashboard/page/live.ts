@@ -1,11 +1,12 @@
 import { useEffect, useState } from "preact/hooks";
-import type { WireDone } from "../src/deliveries/wire.ts";
 
 /** The state of the connection to the server. */
 export type Link = "connecting" | "live" | "lost" | "refused";
 
 /** The last data of the server, and the state of the connection. */
 export interface LiveData<T> {
+  /** The subject. */
+  readonly of: string;
   readonly data: T | null;
   readonly link: Link;
   /** Why it refused last; null once it answers. */
@@ -31,7 +32,7 @@ const maxMs = 30_000;
  */
 export function useLive<T>(address: string, subject: string): LiveData<T> {
   const nothing = { of: subject, data: null, link: "connecting", problem: null } as const;
-  const [told, setTold] = useState<About<T>>(nothing);
+  const [told, setTold] = useState<LiveData<T>>(nothing);
   useEffect(() => {
     const set = (part: Partial<LiveData<T>>): void =>
       setTold((before) => ({ ...about(subject, before), ...part }));
@@ -56,13 +57,8 @@ export function useLive<T>(address: string, subject: string): LiveData<T> {
   return about(subject, told);
 }
 
-interface About<T> extends LiveData<T> {
-  /** The subject. */
-  readonly of: string;
-}
-
 /** The data of a subject; if those of another one were told, only the state of the connection. */
-function about<T>(subject: string, told: About<T>): About<T> {
+function about<T>(subject: string, told: LiveData<T>): LiveData<T> {
   if (told.of === subject) return told;
   const link = told.link === "refused" ? "connecting" : told.link;
   return { of: subject, data: null, link, problem: null };
@@ -138,7 +134,7 @@ async function refusalOf(response: Response): Promise<Partial<LiveData<never>> |
   return { link: "refused", problem, ...(status < 500 && { data: null }) };
 }
 
-/** Has something done; rejects with what the server says when it was not. */
+/** Has something done; resolves to how often it was, and rejects with what the server says when it was not. */
 export async function post(address: string): Promise<number> {
   const headers = { "X-Reporthook": "1" };
   const signal = AbortSignal.timeout(maxMs);
@@ -149,7 +145,10 @@ export async function post(address: string): Promise<number> {
     },
   );
   // A proxy may answer with another page.
-  const { done, detail } = (await response.json().catch(() => ({}))) as Partial<WireDone & Denial>;
+  const answer: Partial<Denial & { readonly done: number }> = await response
+    .json()
+    .catch(() => ({}));
+  const { done, detail } = answer;
   if (done === undefined) throw new Error(detail ?? `The server answered ${response.status}.`);
   return done;
 }

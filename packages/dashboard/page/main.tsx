@@ -1,26 +1,24 @@
 import { type JSX, render } from "preact";
-import { useEffect, useRef } from "preact/hooks";
 import { Confirming } from "./confirm.tsx";
-import { type Query, useQuery } from "./route.ts";
-import { focusMain, useFocus } from "./screen.tsx";
+import { followLink, type Query } from "./route.ts";
+import { focusMain, keepFocus } from "./screen.tsx";
 import { DeliveriesScreen } from "./views/deliveries.tsx";
 import { DeliveryScreen } from "./views/delivery.tsx";
 import { Overview } from "./views/overview.tsx";
 import { ReportScreen } from "./views/report.tsx";
 import { ReportsScreen } from "./views/reports.tsx";
 
-/** The dashboard: the screen that the address names. */
-function App(): JSX.Element {
-  const query = useQuery();
-  const place = query["delivery"] ?? query["show"] ?? query["request"];
-  const before = useRef(place);
-  useFocus();
-  useEffect(() => {
-    // As after a load.
-    if (before.current !== place) focusMain();
-    before.current = place;
-  }, [place]);
-  return <Confirming place={place}>{screenOf(query)}</Confirming>;
+const root = document.getElementById("app") as HTMLElement;
+let shown: string | undefined;
+
+/** Shows the screen that the address names. */
+function show(): void {
+  const query = Object.fromEntries(new URLSearchParams(location.search));
+  const place = query["delivery"] ?? query["show"] ?? query["request"] ?? "overview";
+  render(<Confirming place={place}>{screenOf(query)}</Confirming>, root);
+  // As after a load.
+  if (shown !== undefined && shown !== place) focusMain();
+  shown = place;
 }
 
 function screenOf(query: Query): JSX.Element {
@@ -32,8 +30,8 @@ function screenOf(query: Query): JSX.Element {
   return request === undefined ? <Overview /> : <ReportScreen key={request} id={request} />;
 }
 
-const root = document.getElementById("app");
-if (root !== null) {
-  root.replaceChildren();
-  render(<App />, root);
-}
+root.replaceChildren();
+keepFocus();
+addEventListener("click", followLink);
+addEventListener("popstate", show);
+show();

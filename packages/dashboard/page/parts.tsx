@@ -4,6 +4,7 @@ import { useEffect, useId, useState } from "preact/hooks";
 import { errorOf } from "../src/deliveries/errors.ts";
 import type { WireEntry } from "../src/deliveries/wire.ts";
 import { durationText, type ReportState, reasonName, reportLabels, stateLabels } from "./labels.ts";
+import type { TimelineStep } from "./views/timeline.ts";
 
 /** A state as sign, word and colour. */
 export function StateBadge({ state }: { readonly state: State | ReportState }): JSX.Element {
@@ -122,14 +123,10 @@ export function Section({ title, children }: Titled): JSX.Element {
 }
 
 /** Values, each with its name. */
-export function Named({
-  of,
-}: {
-  readonly of: Readonly<Record<string, ComponentChildren>>;
-}): JSX.Element {
+export function named(values: Readonly<Record<string, ComponentChildren>>): JSX.Element {
   return (
     <dl>
-      {Object.entries(of).map(([name, value]) => (
+      {Object.entries(values).map(([name, value]) => (
         <div key={name}>
           <dt>{name}</dt>
           <dd>
@@ -142,13 +139,7 @@ export function Named({
 }
 
 /** Text from outside, or what is said in its place. */
-export function Quoted({
-  text,
-  none,
-}: {
-  readonly text: string | null;
-  readonly none: string;
-}): JSX.Element {
+export function quoted(text: string | null, none: string): JSX.Element {
   if (text === null) return <p>{none}</p>;
   return (
     <pre>
@@ -179,28 +170,45 @@ export function NoDelivery(): JSX.Element {
   );
 }
 
-/** The screen of something that is gone; its children say how long such are kept. */
-export function Missing({
-  what,
-  id,
-  to,
-  children,
-}: {
-  readonly what: string;
-  readonly id: string;
-  /** The address of those that are there. */
-  readonly to: string;
-  readonly children: ComponentChildren;
-}): JSX.Element {
+/** The screen of something that is gone: `kept` says how long such are, and the address `to` shows those that are there. */
+export function missing(what: string, id: string, to: string, kept: string): JSX.Element {
   return (
     <>
       <h1>No such {what}</h1>
       <Empty title="It was deleted, or never there">
         <p>
-          {children} The id was <code>{id}</code>.
+          {kept} The id was <code>{id}</code>.
         </p>
         <a href={to}>See those that are</a>
       </Empty>
     </>
+  );
+}
+
+/** The steps of a delivery or a report, in order. */
+export function wayOf(steps: readonly TimelineStep[]): JSX.Element {
+  return (
+    <ol class="way">
+      {steps.map(({ at, title: step, tone, ms, detail, alike, until }, index) => (
+        <li key={index} class={`is-${tone}`}>
+          <span class="soft">{at !== null && <Moment at={at} />}</span>
+          <div>
+            <strong>{step}</strong>
+            {ms !== undefined && <span class="soft"> {durationText(ms)}</span>}
+            {until !== undefined && (
+              <span class="soft">
+                {" "}
+                {alike} alike, until <Moment at={until} />
+              </span>
+            )}
+            {detail && (
+              <pre class="error">
+                <bdi>{detail}</bdi>
+              </pre>
+            )}
+          </div>
+        </li>
+      ))}
+    </ol>
   );
 }

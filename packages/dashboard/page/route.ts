@@ -1,5 +1,3 @@
-import { useEffect, useState } from "preact/hooks";
-
 /** The query of the page's address: `delivery` or `request` names one, else `show` a list, and the rest its filters. */
 export type Query = Readonly<Record<string, string>>;
 
@@ -13,11 +11,8 @@ export function listAt(filters: Query): string {
   return at({ show: "deliveries", ...filters });
 }
 
-/** Goes to an address, as a link would. */
-export function go(
-  address: string,
-  { replace = false }: { readonly replace?: boolean } = {},
-): void {
+/** Goes to an address, as a link would; it may replace the one before. */
+export function go(address: string, replace = false): void {
   if (replace) history.replaceState(null, "", address);
   else history.pushState(null, "", address);
   dispatchEvent(new PopStateEvent("popstate"));
@@ -25,25 +20,10 @@ export function go(
 }
 
 /** Follows a link to another screen without loading the page again. */
-function follow(event: MouseEvent): void {
+export function followLink(event: MouseEvent): void {
   const address = (event.target as Element).closest("a")?.getAttribute("href") ?? "";
   if (!/^(\?|\.\/)/.test(address)) return;
   if (event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey) return;
   event.preventDefault();
   go(address);
-}
-
-/** The query of the page's address, as it changes. */
-export function useQuery(): Query {
-  const [search, setSearch] = useState(location.search);
-  useEffect(() => {
-    const change = (): void => setSearch(location.search);
-    addEventListener("popstate", change);
-    addEventListener("click", follow);
-    return () => {
-      removeEventListener("popstate", change);
-      removeEventListener("click", follow);
-    };
-  }, []);
-  return Object.fromEntries(new URLSearchParams(search));
 }

@@ -29,33 +29,24 @@ export function focusMain(): void {
   document.getElementById("main")?.focus({ preventScroll: true });
 }
 
-/** The focus goes to the screen's beginning when what had it is gone, or can't have it any more: else it is nowhere. */
-export function useFocus(): void {
-  useEffect(() => {
-    let last: Element | null = null;
-    const remember = ({ target }: FocusEvent): void => {
-      last = target as Element;
-    };
-    const watch = new MutationObserver(() => {
-      if (last === null || document.activeElement !== document.body) return;
-      if (last.isConnected && !last.matches(":disabled")) return;
-      last = null;
-      focusMain();
-    });
-    // A click elsewhere gives up the focus.
-    const forget = (): void => {
-      last = null;
-    };
-    addEventListener("focusin", remember);
-    addEventListener("pointerdown", forget);
-    const attributes = { attributes: true, attributeFilter: ["disabled"] };
-    watch.observe(document.body, { subtree: true, childList: true, ...attributes });
-    return () => {
-      removeEventListener("focusin", remember);
-      removeEventListener("pointerdown", forget);
-      watch.disconnect();
-    };
-  }, []);
+/** From now on the focus goes to the screen's beginning when what had it is gone, or can't have it any more: else it is nowhere. */
+export function keepFocus(): void {
+  let last: Element | null = null;
+  const watch = new MutationObserver(() => {
+    if (last === null || document.activeElement !== document.body) return;
+    if (last.isConnected && !last.matches(":disabled")) return;
+    last = null;
+    focusMain();
+  });
+  addEventListener("focusin", ({ target }) => {
+    last = target as Element;
+  });
+  // A click elsewhere gives up the focus.
+  addEventListener("pointerdown", () => {
+    last = null;
+  });
+  const attributes = { attributes: true, attributeFilter: ["disabled"] };
+  watch.observe(document.body, { subtree: true, childList: true, ...attributes });
 }
 
 // A screen that loads does not know it yet.

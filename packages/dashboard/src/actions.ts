@@ -1,7 +1,7 @@
-import type { Act, Logger, ReasonCode, Selection } from "@reporthook/core";
+import type { Logger, ReasonCode, Selection } from "@reporthook/core";
 import { states } from "@reporthook/core/store";
 import { ifKept, type Source } from "./deliveries/source.ts";
-import type { Person, WireDone } from "./deliveries/wire.ts";
+import type { Person } from "./deliveries/wire.ts";
 import { json, problem } from "./http/answer.ts";
 import type { RouteMatch } from "./http/route.ts";
 import { dashboardMessages } from "./log-messages.ts";
@@ -22,28 +22,30 @@ export function createActions(
     if (may !== "act") {
       return problem(403, "view_only", `${by} may view, but not act.`);
     }
-    const { id, query, action } = asked;
-    const did = await (action === "settle"
-      ? settle(source, id, query)
-      : actOn(source, action, id, query, by));
+    const { id, action } = asked;
+    const did = await perform(source, asked, by);
     if (typeof did === "string") return problem(400, "unclear", did);
     const { done, fields } = did;
     const message = id === null ? (`${action}All` as "releaseAll" | "discardAll") : action;
     if (done > 0 || id === null) logger.info?.({ by, ...fields }, dashboardMessages[message]);
-    return json(JSON.stringify({ done } satisfies WireDone));
+    return json(JSON.stringify({ done }));
   };
 }
 
-/** How many were changed, and the fields of the log line about it; or what is unclear. */
-type Done = { readonly done: number; readonly fields: object } | string;
-
-async function actOn(
-  { inbox }: Source,
-  action: Act,
-  id: string | null,
-  query: URLSearchParams,
+/** Resolves to how many were changed, with the fields of the log line about it; or to what is unclear. */
+async function perform(
+  { inbox, reports }: Source,
+  { action, id, query }: Action,
   by: string,
-): Promise<Done> {
+): Promise<{ readonly done: number; readonly fields: object } | string> {
+  if (action === "settle") {
+    const status = query.get("status");
+    if (status !== "complete" && status !== "internal_error") {
+      return "Name the status: complete or internal_error.";
+    }
+    const isDone = await ifKept(reports?.settle(id, status), false);
+    return { done: Number(isDone), fields: { id, status } };
+  }
   const time = query.get("unchangedSince");
   const shown: Selection = {
     state: states.find((one) => one === query.get("state")),
@@ -63,14 +65,4 @@ async function actOn(
   // With a time, the delivery as it was shown.
   const which = unchangedSince === undefined ? id : { ...shown, idPrefix: id };
   return { done: await inbox[action](which, { by }), fields: { id } };
-}
-
-/** Tells that a report has come to its end. */
-async function settle({ reports }: Source, id: string, query: URLSearchParams): Promise<Done> {
-  const status = query.get("status");
-  if (status !== "complete" && status !== "internal_error") {
-    return "Name the status: complete or internal_error.";
-  }
-  const done = Number(await ifKept(reports?.settle(id, status), false));
-  return { done, fields: { id, status } };
 }

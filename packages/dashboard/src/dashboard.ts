@@ -127,8 +127,7 @@ function createAnswers(
     if (!isLive || request.method === "HEAD" || request.signal.aborted) {
       return json(withViewer(viewer, await view()));
     }
-    const key = JSON.stringify([name, id, name === "overview" ? "" : String(query)]);
-    return live(key, view, viewer, request);
+    return live(view, viewer, request);
   };
 }
 

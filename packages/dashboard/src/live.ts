@@ -13,19 +13,14 @@ const most = 100;
 const stillHere = ":\n\n";
 
 /**
- * Creates what answers with a view and sends each change of it; it rejects when the view can't be read at first. Pages with one
- * `key` share what is read.
+ * Creates what answers with a view and sends each change of it; it rejects when the view can't be read at first. Requests for the
+ * same address share what is read.
  */
-export function createLive(): (
-  key: string,
-  view: View,
-  viewer: Person,
-  request: Request,
-) => Promise<Response> {
+export function createLive(): (view: View, viewer: Person, request: Request) => Promise<Response> {
   const join = shareViews();
   let number = 0;
 
-  return async (key, view, viewer, request) => {
+  return async (view, viewer, request) => {
     if (number >= most) {
       return problem(503, "too_many_viewers", "Too many pages are open.", { "Retry-After": "10" });
     }
@@ -34,21 +29,19 @@ export function createLive(): (
     const gone = AbortSignal.any([request.signal, leaving.signal]);
     gone.addEventListener("abort", () => number--, { once: true });
     const leave = (): void => leaving.abort();
-    const read = join(key, view, gone);
+    const read = join(request.url, view, gone);
     await read().catch((error: unknown) => {
       leave();
       throw error;
     });
-    const events = changes(read, viewer, gone);
+    const next = changes(read, viewer, gone);
     const encoder = new TextEncoder();
     const stream = new ReadableStream<Uint8Array>(
       {
         async pull(controller) {
           // Of a view that fails later the stream ends: the page connects again and then gets the error.
-          const { value } = await events.next().catch(() => ({ value: undefined }));
-          if (value !== undefined && !gone.aborted) {
-            return controller.enqueue(encoder.encode(value));
-          }
+          const event = await next().catch(() => null);
+          if (event !== null) return controller.enqueue(encoder.encode(event));
           leave();
           controller.close();
         },
@@ -68,22 +61,23 @@ export function createLive(): (
   };
 }
 
-async function* changes(
-  read: View,
-  viewer: Person,
-  gone: AbortSignal,
-): AsyncGenerator<string, undefined> {
-  const until = performance.now() + maxMs;
-  let told: string | null = null;
+/** Creates what waits for the next event; it resolves to null at the end. */
+function changes(read: View, viewer: Person, gone: AbortSignal): () => Promise<string | null> {
   let toldAt = performance.now();
-  while (performance.now() < until && !gone.aborted) {
-    const seen = await read();
-    const isNews = seen !== told;
-    if (isNews || performance.now() - toldAt > silentMs) {
-      yield isNews ? `data: ${withViewer(viewer, seen)}\n\n` : stillHere;
-      toldAt = performance.now();
-      told = seen;
+  let told: string | null = null;
+  const until = toldAt + maxMs;
+  return async () => {
+    for (;;) {
+      const seen = await read();
+      const now = performance.now();
+      if (now >= until || gone.aborted) return null;
+      const isNews = seen !== told;
+      if (isNews || now - toldAt > silentMs) {
+        toldAt = now;
+        told = seen;
+        return isNews ? `data: ${withViewer(viewer, seen)}\n\n` : stillHere;
+      }
+      await new Promise<void>((resolve) => setUnrefTimeout(systemClock, resolve, everyMs));
     }
-    await new Promise<void>((resolve) => setUnrefTimeout(systemClock, resolve, everyMs));
-  }
+  };
 }

@@ -74,9 +74,7 @@ export function Chart({ minutes, hours }: Pick<WireOverview, "minutes" | "hours"
         role="img"
         aria-label={`${title}. Last ${span.name}: ${sums.join(", ")}`}
       >
-        {bars.map((bar) => (
-          <Stack key={bar.at} bar={bar} x={Math.round((bar.at - first) / barMs)} most={most} />
-        ))}
+        {bars.map((bar) => stackOf(bar, Math.round((bar.at - first) / barMs), most))}
       </svg>
       <p class="axis">
         <span>{startOf(first, span)}</span>
@@ -110,10 +108,10 @@ function sum(numbers: readonly number[]): number {
 }
 
 /** The outcomes of one bar, one on the other; `most` is the number of the highest. */
-function Stack({ bar, x, most }: { readonly bar: Bar; readonly x: number; readonly most: number }) {
+function stackOf(bar: Bar, x: number, most: number): JSX.Element {
   let y = height;
   return (
-    <g>
+    <g key={bar.at}>
       {outcomes.map((name) => {
         if (bar[name] === 0) return null;
         const tall = (bar[name] / most) * height;

@@ -4,11 +4,23 @@ import type { WireDelivery, WireOne } from "../../src/deliveries/wire.ts";
 import { actionsOn } from "../actions.tsx";
 import { Actions } from "../confirm.tsx";
 import { eventLabel, reasonHint, reasonName, stateLabels } from "../labels.ts";
-import { Ago, Code, Copy, Missing, Moment, Named, Quoted, Section, StateBadge } from "../parts.tsx";
+import {
+  Ago,
+  Code,
+  Copy,
+  Moment,
+  missing,
+  named,
+  quoted,
+  Section,
+  StateBadge,
+  wayOf,
+} from "../parts.tsx";
 import { at, listAt } from "../route.ts";
 import { Screen } from "../screen.tsx";
 import { timelineOf } from "./timeline.ts";
-import { Way } from "./way.tsx";
+
+const kept = "Handled deliveries are kept for 7 days, parked ones for 30.";
 
 /** One delivery: its state and reason, its history, and its body. */
 export function DeliveryScreen({ id }: { readonly id: string }): JSX.Element {
@@ -16,9 +28,7 @@ export function DeliveryScreen({ id }: { readonly id: string }): JSX.Element {
     <Screen<WireOne> title={`Delivery ${id}`} address={`api/deliveries/${encodeURIComponent(id)}`}>
       {({ delivery }) =>
         delivery === null ? (
-          <Missing what="delivery" id={id} to={listAt({})}>
-            Handled deliveries are kept for 7 days, parked ones for 30.
-          </Missing>
+          missing("delivery", id, listAt({}), kept)
         ) : (
           <Whole delivery={delivery} />
         )
@@ -50,13 +60,13 @@ function Whole({ delivery }: { readonly delivery: WireDelivery }): JSX.Element {
         <Verdict delivery={delivery} />
         <Actions of={actionsOn(delivery)} />
       </section>
-      <Way title="History" steps={timelineOf(delivery)} />
+      <Section title="History">{wayOf(timelineOf(delivery))}</Section>
       <ForWhom delivery={delivery} />
       <Section title="Stored headers">
         {Object.keys(headers).length === 0 ? (
           <p>None. Only content-type, user-agent and traceparent are stored.</p>
         ) : (
-          <Named of={headers} />
+          named(headers)
         )}
       </Section>
       <Body id={id} body={delivery.body} />
@@ -123,8 +133,8 @@ function ForWhom({ delivery }: { readonly delivery: WireDelivery }): JSX.Element
   };
   return (
     <Section title="For whom">
-      <Named of={facts} />
-      <Quoted text={context} none="No context: its callback URL had none." />
+      {named(facts)}
+      {quoted(context, "No context: its callback URL had none.")}
     </Section>
   );
 }

@@ -42,11 +42,9 @@ export function Filtering({ filters }: { readonly filters: Query }): JSX.Element
       matchMedia("(min-width: 50rem)").matches || Object.keys(rare).some((name) => name in filters),
   );
   const apply = (form: HTMLFormElement, replace: boolean): void =>
-    go(listAt(filtersOf(form, filters)), { replace });
+    go(listAt(filtersOf(form, filters)), replace);
   const show = (fields: Fields): JSX.Element[] =>
-    Object.entries(fields).map(([name, field]) => (
-      <Labelled key={name} {...field} name={name} value={filters[name] ?? ""} />
-    ));
+    Object.entries(fields).map(([name, field]) => labelled(name, field, filters[name]));
   return (
     <form
       class="filters"
@@ -81,17 +79,11 @@ export function Filtering({ filters }: { readonly filters: Query }): JSX.Element
   );
 }
 
-function Labelled({
-  label,
-  name,
-  value,
-  options,
-  hint,
-}: Field & { readonly name: string; readonly value: string }): JSX.Element {
+function labelled(name: string, { label, options, hint }: Field, value = ""): JSX.Element {
   const shown = shownTime(value);
   const id = `of-${name}`;
   return (
-    <label for={id}>
+    <label key={name} for={id}>
       <span>{label}</span>
       {options !== undefined ? (
         <select id={id} name={name} value={value}>

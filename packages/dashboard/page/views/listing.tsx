@@ -1,13 +1,11 @@
-import type { JSX, TargetedFocusEvent, TargetedMouseEvent } from "preact";
+import type { JSX, TargetedFocusEvent } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { maxListLength, pageLength, type WirePage } from "../../src/deliveries/wire.ts";
 import { count } from "../labels.ts";
 import { go, type Query } from "../route.ts";
 import { Screen } from "../screen.tsx";
 
-interface Listed {
-  readonly id: string;
-}
+type Listed = { readonly id: string };
 
 interface Parts<T, List> {
   /** How many fit; null where that is not known. */
@@ -98,44 +96,34 @@ function Listing<T extends Listed, List extends WirePage<T>>({
 function usePaused<T extends Listed>(entries: readonly T[]) {
   const [held, setHeld] = useState<readonly T[]>([]);
   const last = held.at(-1)?.id;
-  const keep = (): void => setHeld(entries);
-  const letGo = (): void => setHeld([]);
-  const begin = (): void => {
-    if (last === undefined) keep();
-  };
-  const list = last === undefined ? { shown: entries, fresh: 0 } : inPlace(held, last, entries);
+  const now = new Map(entries.map((entry) => [entry.id, entry]));
+  // Each keeps its place, even if it no longer fits the list; older ones follow.
+  const kept = held.map((entry) => now.get(entry.id) ?? entry);
+  const shown = [...kept, ...entries.filter(({ id }) => last === undefined || id < last)];
+  const known = new Set(shown.map(({ id }) => id));
   const root = useRef<HTMLDivElement>(null);
   useEffect(() => {
     if (last === undefined) return;
     // The element under the pointer or with the focus may disappear without an event.
     const isInUse = root.current?.matches(":hover, :focus-within") === true;
-    const next = isInUse ? list.shown : [];
+    const next = isInUse ? shown : [];
     if (next.length !== held.length) setHeld((now) => (now === held ? next : now));
   });
+  const begin = () => last === undefined && setHeld(entries);
   return {
-    ...list,
-    show: keep,
+    shown,
+    /** How many wait. */
+    fresh: entries.filter(({ id }) => !known.has(id)).length,
+    show: () => setHeld(entries),
     hold: {
       ref: root,
       onMouseMove: begin,
-      onMouseLeave: ({ currentTarget }: TargetedMouseEvent<HTMLDivElement>) => {
-        if (!currentTarget.contains(document.activeElement)) letGo();
-      },
+      onMouseLeave: () => root.current?.contains(document.activeElement) || setHeld([]),
       onFocusIn: begin,
       onFocusOut: ({ currentTarget, relatedTarget }: TargetedFocusEvent<HTMLDivElement>) => {
         const stays = currentTarget.contains(relatedTarget as Node | null);
-        if (!stays && !currentTarget.matches(":hover")) letGo();
+        if (!stays && !currentTarget.matches(":hover")) setHeld([]);
       },
     },
   };
-}
-
-/** The held entries as they are now, with older ones after them, and the number of those that wait. */
-function inPlace<T extends Listed>(held: readonly T[], last: string, entries: readonly T[]) {
-  const now = new Map(entries.map((entry) => [entry.id, entry]));
-  // Each keeps its place, even if it no longer fits the list.
-  const kept = held.map((entry) => now.get(entry.id) ?? entry);
-  const shown = [...kept, ...entries.filter(({ id }) => id < last)];
-  const known = new Set(shown.map(({ id }) => id));
-  return { shown, fresh: entries.filter(({ id }) => !known.has(id)).length };
 }

@@ -12,13 +12,13 @@ import { LastActs, Problems, Processes } from "./problems.tsx";
 export function Overview(): JSX.Element {
   return (
     <Screen<WireOverview> title="Overview" address="api/overview">
-      {(overview) => <Known overview={overview} />}
+      {shownOf}
     </Screen>
   );
 }
 
-function Known({ overview }: { readonly overview: WireOverview }): JSX.Element {
-  const { counts, minutes, hours, inbox, service, problems, processes, acts } = overview;
+function shownOf(overview: WireOverview): JSX.Element {
+  const { counts, oldest, minutes, hours, inbox, service, problems, processes, acts } = overview;
   // Its content is unknown.
   if (!inbox.ok) {
     return (
@@ -40,7 +40,7 @@ function Known({ overview }: { readonly overview: WireOverview }): JSX.Element {
       {service === "ok" && <p class="soft">The service answers.</p>}
       <Problems overview={overview} />
       {problems.length === 0 && total(counts) === 0 && <NoDelivery />}
-      <States overview={overview} />
+      <States counts={counts} oldest={oldest} />
       <Chart minutes={minutes} hours={hours} />
       <LastActs acts={acts} />
       <Processes processes={processes} />
@@ -49,8 +49,7 @@ function Known({ overview }: { readonly overview: WireOverview }): JSX.Element {
 }
 
 /** How many are in each state, and how old the oldest is. */
-function States({ overview }: { readonly overview: WireOverview }): JSX.Element {
-  const { counts, oldest } = overview;
+function States({ counts, oldest }: Pick<WireOverview, "counts" | "oldest">): JSX.Element {
   return (
     <Section title="All deliveries">
       <ul class="counts">

@@ -3,12 +3,24 @@ import type { WireReport, WireReportOne } from "../../src/deliveries/wire.ts";
 import { type Action, Actions } from "../confirm.tsx";
 import { reportLabels, reportState } from "../labels.ts";
 import { post } from "../live.ts";
-import { Ago, Copy, Missing, Moment, Named, Quoted, Section, StateBadge } from "../parts.tsx";
+import {
+  Ago,
+  Copy,
+  Moment,
+  missing,
+  named,
+  quoted,
+  Section,
+  StateBadge,
+  wayOf,
+} from "../parts.tsx";
 import { at, listAt } from "../route.ts";
 import { Screen } from "../screen.tsx";
 import { rowOf } from "./deliveries.tsx";
 import type { TimelineStep } from "./timeline.ts";
-import { Way } from "./way.tsx";
+
+const kept =
+  "Settled ones are kept as long as handled deliveries, others for 30 days after they are due.";
 
 /** One report, by its request: its state, its course, its deliveries, and for whom it is. */
 export function ReportScreen({ id }: { readonly id: string }): JSX.Element {
@@ -18,14 +30,9 @@ export function ReportScreen({ id }: { readonly id: string }): JSX.Element {
       address={`api/reports/${encodeURIComponent(id)}`}
     >
       {({ report, deliveries }) =>
-        report === null ? (
-          <Missing what="request" id={id} to={at({ show: "reports" })}>
-            Settled ones are kept as long as handled deliveries, others for 30 days after they are
-            due.
-          </Missing>
-        ) : (
-          wholeOf(report, deliveries)
-        )
+        report === null
+          ? missing("request", id, at({ show: "reports" }), kept)
+          : wholeOf(report, deliveries)
       }
     </Screen>
   );
@@ -67,18 +74,14 @@ function wholeOf(report: WireReport, deliveries: WireReportOne["deliveries"]): J
           </>
         )}
       </section>
-      <Way title="Course" steps={courseOf(report)} />
+      <Section title="Course">{wayOf(courseOf(report))}</Section>
       <Section title="Deliveries">{deliveriesOf(id, deliveries)}</Section>
       <Section title="For whom">
-        <Named of={{ Key: idempotencyKey ?? "None" }} />
-        <Quoted text={report.context} none="No context was given." />
+        {named({ Key: idempotencyKey ?? "None" })}
+        {quoted(report.context, "No context was given.")}
       </Section>
-      <Section title="Asked for">
-        <Quoted text={report.report} none="" />
-      </Section>
-      <Section title="Answer of the service">
-        <Quoted text={report.answer} none="Not known." />
-      </Section>
+      <Section title="Asked for">{quoted(report.report, "")}</Section>
+      <Section title="Answer of the service">{quoted(report.answer, "Not known.")}</Section>
     </article>
   );
 }

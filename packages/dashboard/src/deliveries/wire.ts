@@ -117,9 +117,3 @@ export interface WireOverview
   /** The last acts of people, newest first. */
   readonly acts: readonly Wire<LoggedAct>[];
 }
-
-/** The answer to an action. */
-export interface WireDone {
-  /** The number of deliveries that were released, discarded or retried, or of reports that were settled: those that were as they had been shown. */
-  readonly done: number;
-}
