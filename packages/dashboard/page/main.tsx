@@ -1,6 +1,6 @@
 import { type JSX, render } from "preact";
 import { Confirming } from "./confirm.tsx";
-import { followLink, type Query } from "./route.ts";
+import { followLink, type PageQuery } from "./route.ts";
 import { focusMain, keepFocus } from "./screen.tsx";
 import { DeliveriesScreen } from "./views/deliveries.tsx";
 import { DeliveryScreen } from "./views/delivery.tsx";
@@ -21,7 +21,7 @@ function show(): void {
   shown = place;
 }
 
-function screenOf(query: Query): JSX.Element {
+function screenOf(query: PageQuery): JSX.Element {
   const { delivery, show, ...filters } = query;
   const { request } = filters;
   if (delivery !== undefined) return <DeliveryScreen key={delivery} id={delivery} />;

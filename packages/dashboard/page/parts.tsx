@@ -139,7 +139,7 @@ export function named(values: Readonly<Record<string, ComponentChildren>>): JSX.
 }
 
 /** Text from outside, or what is said in its place. */
-export function quoted(text: string | null, none: string): JSX.Element {
+export function textOr(text: string | null, none: string): JSX.Element {
   if (text === null) return <p>{none}</p>;
   return (
     <pre>

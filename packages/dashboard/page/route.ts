@@ -1,13 +1,13 @@
 /** The query of the page's address: `delivery` or `request` names one, else `show` a list, and the rest its filters. */
-export type Query = Readonly<Record<string, string>>;
+export type PageQuery = Readonly<Record<string, string>>;
 
 /** The address of a screen, relative to the dashboard. */
-export function at(query: Query): string {
+export function at(query: PageQuery): string {
   return `?${new URLSearchParams(query)}`;
 }
 
 /** The address of the list of deliveries with these filters. */
-export function listAt(filters: Query): string {
+export function listAt(filters: PageQuery): string {
   return at({ show: "deliveries", ...filters });
 }
 

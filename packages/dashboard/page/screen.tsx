@@ -45,8 +45,7 @@ export function keepFocus(): void {
   addEventListener("pointerdown", () => {
     last = null;
   });
-  const attributes = { attributes: true, attributeFilter: ["disabled"] };
-  watch.observe(document.body, { subtree: true, childList: true, ...attributes });
+  watch.observe(document.body, { subtree: true, childList: true, attributeFilter: ["disabled"] });
 }
 
 // A screen that loads does not know it yet.

@@ -26,8 +26,9 @@ export function createActions(
     const did = await perform(source, asked, by);
     if (typeof did === "string") return problem(400, "unclear", did);
     const { done, fields } = did;
-    const message = id === null ? (`${action}All` as "releaseAll" | "discardAll") : action;
-    if (done > 0 || id === null) logger.info?.({ by, ...fields }, dashboardMessages[message]);
+    const name = id === null ? (`${action}All` as "releaseAll" | "discardAll") : action;
+    const message = dashboardMessages[name];
+    if (done > 0 || id === null) logger.info?.({ by, ...fields }, message);
     return json(JSON.stringify({ done }));
   };
 }

@@ -4,12 +4,12 @@ import { actionsOnAll } from "../actions.tsx";
 import { type Action, Actions } from "../confirm.tsx";
 import { count, eventLabel } from "../labels.ts";
 import { Empty, Moment, NoDelivery, Section, StateBadge, Why } from "../parts.tsx";
-import { at, go, listAt, type Query } from "../route.ts";
+import { at, go, listAt, type PageQuery } from "../route.ts";
 import { Filtering } from "./filtering.tsx";
 import { ListScreen } from "./listing.tsx";
 
 /** The newest deliveries that fit the filters, as they come and change. */
-export function DeliveriesScreen({ filters }: { readonly filters: Query }): JSX.Element {
+export function DeliveriesScreen({ filters }: { readonly filters: PageQuery }): JSX.Element {
   return (
     <ListScreen<WireEntry, WireList>
       title="Deliveries"
@@ -46,7 +46,7 @@ export function DeliveriesScreen({ filters }: { readonly filters: Query }): JSX.
 /** The actions on all that are parked for a reason, if the list shows these and no others. */
 function actionsOnList(
   { total, parkedChangedAt: changedAt, groups: errors }: WireList,
-  { state, reason, ...rest }: Query,
+  { state, reason, ...rest }: PageQuery,
 ): Action[] {
   if (state !== "parked" || reason === undefined || Object.keys(rest).length > 0) return [];
   return total ? actionsOnAll({ of: reason, number: total, changedAt, errors }) : [];
@@ -55,7 +55,7 @@ function actionsOnList(
 /** The largest groups of equal errors, each with its actions. */
 function groupsOf(
   { groups, parkedChangedAt: changedAt }: WireList,
-  { state, error, ...others }: Query,
+  { state, error, ...others }: PageQuery,
 ): JSX.Element | null {
   if (groups.length === 0 || Object.keys(others).length > 0) return null;
   return (

@@ -11,9 +11,9 @@ import {
   Moment,
   missing,
   named,
-  quoted,
   Section,
   StateBadge,
+  textOr,
   wayOf,
 } from "../parts.tsx";
 import { at, listAt } from "../route.ts";
@@ -134,7 +134,7 @@ function ForWhom({ delivery }: { readonly delivery: WireDelivery }): JSX.Element
   return (
     <Section title="For whom">
       {named(facts)}
-      {quoted(context, "No context: its callback URL had none.")}
+      {textOr(context, "No context: its callback URL had none.")}
     </Section>
   );
 }

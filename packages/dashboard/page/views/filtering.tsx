@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { events, reasons, reasonWithCode, stateLabels } from "../labels.ts";
-import { go, listAt, type Query } from "../route.ts";
+import { go, listAt, type PageQuery } from "../route.ts";
 
 /** A field with options, or of a text with a hint, or else of a time. */
 interface Field {
@@ -33,7 +33,7 @@ const rare: Fields = {
 };
 
 /** The filters of a list; the address keeps them. A choice is applied at once, a text once typing has paused. */
-export function Filtering({ filters }: { readonly filters: Query }): JSX.Element {
+export function Filtering({ filters }: { readonly filters: PageQuery }): JSX.Element {
   const typing = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   // A text that was typed a moment ago is dropped when the list changes or is left.
   useLayoutEffect(() => () => clearTimeout(typing.current), [filters]);
@@ -114,7 +114,7 @@ function labelled(name: string, { label, options, hint }: Field, value = ""): JS
 }
 
 /** The filters in a form; a time that is not one yet stays as it was `before`, and one that nobody changed to the millisecond. */
-function filtersOf(form: HTMLFormElement, before: Query): Query {
+function filtersOf(form: HTMLFormElement, before: PageQuery): PageQuery {
   const given: Record<string, string> = {};
   for (const [name, value] of new FormData(form)) given[name] = String(value).trim();
   for (const name of ["from", "until"] as const) {

@@ -2,7 +2,7 @@ import type { JSX, TargetedFocusEvent } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { maxListLength, pageLength, type WirePage } from "../../src/deliveries/wire.ts";
 import { count } from "../labels.ts";
-import { go, type Query } from "../route.ts";
+import { go, type PageQuery } from "../route.ts";
 import { Screen } from "../screen.tsx";
 
 type Listed = { readonly id: string };
@@ -28,7 +28,7 @@ export function ListScreen<T extends Listed, List extends WirePage<T>>({
   ...parts
 }: Parts<T, List> & {
   readonly title: "Deliveries" | "Reports";
-  readonly filters: Query;
+  readonly filters: PageQuery;
   readonly top: JSX.Element;
 }): JSX.Element {
   const subject = String(new URLSearchParams(filters));

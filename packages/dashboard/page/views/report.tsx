@@ -9,9 +9,9 @@ import {
   Moment,
   missing,
   named,
-  quoted,
   Section,
   StateBadge,
+  textOr,
   wayOf,
 } from "../parts.tsx";
 import { at, listAt } from "../route.ts";
@@ -78,10 +78,10 @@ function wholeOf(report: WireReport, deliveries: WireReportOne["deliveries"]): J
       <Section title="Deliveries">{deliveriesOf(id, deliveries)}</Section>
       <Section title="For whom">
         {named({ Key: idempotencyKey ?? "None" })}
-        {quoted(report.context, "No context was given.")}
+        {textOr(report.context, "No context was given.")}
       </Section>
-      <Section title="Asked for">{quoted(report.report, "")}</Section>
-      <Section title="Answer of the service">{quoted(report.answer, "Not known.")}</Section>
+      <Section title="Asked for">{textOr(report.report, "")}</Section>
+      <Section title="Answer of the service">{textOr(report.answer, "Not known.")}</Section>
     </article>
   );
 }

@@ -2,14 +2,14 @@ import type { JSX } from "preact";
 import type { WireReport, WireReports, WireView } from "../../src/deliveries/wire.ts";
 import { count, reportState } from "../labels.ts";
 import { Ago, Empty, Moment, StateBadge } from "../parts.tsx";
-import { at, type Query } from "../route.ts";
+import { at, type PageQuery } from "../route.ts";
 import { useView } from "../screen.tsx";
 import { ListScreen } from "./listing.tsx";
 
 const names = { open: "Open", overdue: "Overdue", done: "Done" };
 
 /** The reports that were asked for, by how far they are; only older ones than `after`, if it is given. */
-export function ReportsScreen({ filters }: { readonly filters: Query }): JSX.Element {
+export function ReportsScreen({ filters }: { readonly filters: PageQuery }): JSX.Element {
   const { of = "open", after } = filters;
   return (
     <ListScreen<WireReport, WireReports>
