@@ -99,7 +99,8 @@ async function listen(
   let silent = wait();
   try {
     const signal = AbortSignal.any([leaving, dead.signal]);
-    const response = await fetch(address, { headers: { Accept: "text/event-stream" }, signal });
+    const headers = { Accept: "text/event-stream" };
+    const response = await fetch(address, { cache: "no-store", headers, signal });
     if (!response.ok) return await refusalOf(response);
     const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
     let text = "";
@@ -114,6 +115,7 @@ async function listen(
     }
   } finally {
     clearTimeout(silent);
+    dead.abort();
   }
 }
 

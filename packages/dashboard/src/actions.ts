@@ -22,10 +22,10 @@ export function createActions(
     if (may !== "act") {
       return problem(403, "view_only", `${by} may view, but not act.`);
     }
-    const { id, action } = asked;
     const did = await perform(source, asked, by);
     if (typeof did === "string") return problem(400, "unclear", did);
     const { done, fields } = did;
+    const { id, action } = asked;
     const name = id === null ? (`${action}All` as "releaseAll" | "discardAll") : action;
     const message = dashboardMessages[name];
     if (done > 0 || id === null) logger.info?.({ by, ...fields }, message);

@@ -35,13 +35,12 @@ export function createLive(): (view: View, viewer: Person, request: Request) => 
       throw error;
     });
     const next = changes(read, viewer, gone);
-    const encoder = new TextEncoder();
     const stream = new ReadableStream<Uint8Array>(
       {
         async pull(controller) {
           // Of a view that fails later the stream ends: the page connects again and then gets the error.
           const event = await next().catch(() => null);
-          if (event !== null) return controller.enqueue(encoder.encode(event));
+          if (event !== null) return controller.enqueue(new TextEncoder().encode(event));
           leave();
           controller.close();
         },
