@@ -2,7 +2,6 @@
 
 export { reasonHint, reasonName, reasons } from "./page/labels.ts";
 export { timelineOf } from "./page/views/timeline.ts";
-export { doneToAll, doneToOne } from "./src/actions.ts";
 export {
   maxListLength,
   type WireOne,

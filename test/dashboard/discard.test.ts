@@ -44,10 +44,10 @@ describe("requests", () => {
       ]);
       expect((await discard(`deliveries/${third?.id}/discard?${shown}`)).text).toBe('{"done":0}');
       expect((await discard(`discard?reason=${reason}`)).text).toBe('{"done":1}');
-      const some = dashboardMessages.discardedAll;
+      const some = dashboardMessages.discardAll;
       const by = { receiver: "reports", by: "Ada" };
       expect(logged).toEqual([
-        { ...by, id: second?.id, message: dashboardMessages.discarded },
+        { ...by, id: second?.id, message: dashboardMessages.discard },
         { ...by, reason, done: 1, message: some },
         { ...by, reason, done: 1, message: some },
       ]);

@@ -97,7 +97,7 @@ describe("requests", () => {
         expect((await settle("status=complete")).data).toEqual({ done: 1 });
         expect((await settle("status=internal_error")).data).toEqual({ done: 0 });
         expect((await receiver.reports.get(overdue))?.state).toBe("complete");
-        const message = dashboardMessages.settled;
+        const message = dashboardMessages.settle;
         expect(logged).toEqual([
           { receiver: "reports", by: "Ada", id: overdue, status: "complete", message },
         ]);

@@ -27,8 +27,8 @@ const maxLines = {
   "core/src/inbox/memory": 820,
   "sqlite/src": 6_992,
   "cli/src": 4_300,
-  "dashboard/src": 1_524,
-  "dashboard/page": 2_493,
+  "dashboard/src": 1_455,
+  "dashboard/page": 2_240,
 };
 
 const api = new API({ cwd: root });

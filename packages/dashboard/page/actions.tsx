@@ -15,7 +15,7 @@ export function actionsOn(delivery: WireDelivery): Action[] {
       const shown = { state, unchangedSince: changedAt, ...(reason && { reason: reason.code }) };
       const done = await post(`api/deliveries/${id}/${act}?${new URLSearchParams(shown)}`);
       if (done === 0) throw new Error("It has changed meanwhile: look at it again.");
-      if (act === "discard") go({ screen: "overview" });
+      if (act === "discard") go("./");
       return said;
     },
   });

@@ -21,11 +21,8 @@ export interface Action {
   readonly run: () => Promise<string>;
 }
 
-interface Asked {
-  readonly action: Action;
-  /** The command line that does the same. */
-  readonly line: string;
-}
+/** An action, and the line that does the same. */
+type Asked = Action & { readonly line: string };
 
 const Asking = createContext<(asked: Asked) => void>(() => {});
 
@@ -51,7 +48,7 @@ export function Actions({
           key={action.command}
           type="button"
           class={action.isPrimary ? "primary" : undefined}
-          onClick={() => ask({ action, line: lineOf(action) })}
+          onClick={() => ask({ ...action, line: lineOf(action) })}
         >
           {action.label}
         </button>
@@ -104,18 +101,21 @@ export function Confirming({
 }
 
 function Question({
-  action,
+  verb,
+  text,
+  more,
+  isFinal,
+  run,
   line,
   say,
   close,
 }: Asked & { readonly say: (said: Said) => void; readonly close: () => void }): JSX.Element {
-  const { verb, text, more, isFinal } = action;
   const dialog = useRef<HTMLDialogElement>(null);
   const [busy, setBusy] = useState(false);
   useEffect(() => dialog.current?.showModal(), []);
   const agree = async (): Promise<void> => {
     setBusy(true);
-    const said = await action.run().then(
+    const said = await run().then(
       (done) => ({ text: done, failed: false }),
       ({ message }: Error) => ({ text: message, failed: true }),
     );

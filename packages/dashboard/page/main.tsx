@@ -1,45 +1,37 @@
 import { type JSX, render } from "preact";
-import { useEffect, useRef } from "preact/hooks";
 import { Confirming } from "./confirm.tsx";
-import { useRoute } from "./route.ts";
-import { focusMain, useFocus } from "./screen.tsx";
+import { followLink, type PageQuery } from "./route.ts";
+import { focusMain, keepFocus } from "./screen.tsx";
 import { DeliveriesScreen } from "./views/deliveries.tsx";
 import { DeliveryScreen } from "./views/delivery.tsx";
 import { Overview } from "./views/overview.tsx";
 import { ReportScreen } from "./views/report.tsx";
 import { ReportsScreen } from "./views/reports.tsx";
 
-/** The dashboard: the screen that the address names. */
-function App(): JSX.Element {
-  const route = useRoute();
-  const { screen } = route;
-  const place = "id" in route ? route.id : screen;
-  const before = useRef(place);
-  useFocus();
-  useEffect(() => {
-    // As after a load.
-    if (before.current !== place) focusMain();
-    before.current = place;
-  }, [place]);
-  return (
-    <Confirming place={place}>
-      {screen === "overview" ? (
-        <Overview />
-      ) : screen === "deliveries" ? (
-        <DeliveriesScreen filters={route.filters} />
-      ) : screen === "reports" ? (
-        <ReportsScreen of={route.of} after={route.after} />
-      ) : screen === "report" ? (
-        <ReportScreen key={route.id} id={route.id} />
-      ) : (
-        <DeliveryScreen key={route.id} id={route.id} />
-      )}
-    </Confirming>
-  );
+const root = document.getElementById("app") as HTMLElement;
+let shown: string | undefined;
+
+/** Shows the screen that the address names. */
+function show(): void {
+  const query = Object.fromEntries(new URLSearchParams(location.search));
+  const place = query["delivery"] ?? query["show"] ?? query["request"] ?? "overview";
+  render(<Confirming place={place}>{screenOf(query)}</Confirming>, root);
+  // As after a load.
+  if (shown !== undefined && shown !== place) focusMain();
+  shown = place;
 }
 
-const root = document.getElementById("app");
-if (root !== null) {
-  root.replaceChildren();
-  render(<App />, root);
+function screenOf(query: PageQuery): JSX.Element {
+  const { delivery, show, ...filters } = query;
+  const { request } = filters;
+  if (delivery !== undefined) return <DeliveryScreen key={delivery} id={delivery} />;
+  if (show === "deliveries") return <DeliveriesScreen filters={filters} />;
+  if (show === "reports") return <ReportsScreen filters={filters} />;
+  return request === undefined ? <Overview /> : <ReportScreen key={request} id={request} />;
 }
+
+root.replaceChildren();
+keepFocus();
+addEventListener("click", followLink);
+addEventListener("popstate", show);
+show();

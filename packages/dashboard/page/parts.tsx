@@ -4,33 +4,7 @@ import { useEffect, useId, useState } from "preact/hooks";
 import { errorOf } from "../src/deliveries/errors.ts";
 import type { WireEntry } from "../src/deliveries/wire.ts";
 import { durationText, type ReportState, reasonName, reportLabels, stateLabels } from "./labels.ts";
-import { addressOf, go, type Route } from "./route.ts";
-
-/** A link to a screen, which a click follows without loading the page again. */
-export function To({
-  route,
-  isCurrent = false,
-  children,
-}: {
-  readonly route: Route;
-  /** Whether it leads to the current screen. */
-  readonly isCurrent?: boolean;
-  readonly children: ComponentChildren;
-}): JSX.Element {
-  return (
-    <a
-      aria-current={isCurrent ? "page" : undefined}
-      href={addressOf(route)}
-      onClick={(event: MouseEvent) => {
-        if (event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey) return;
-        event.preventDefault();
-        go(route);
-      }}
-    >
-      {children}
-    </a>
-  );
-}
+import type { TimelineStep } from "./views/timeline.ts";
 
 /** A state as sign, word and colour. */
 export function StateBadge({ state }: { readonly state: State | ReportState }): JSX.Element {
@@ -123,12 +97,8 @@ export function Copy({
     } catch {
       setSaid("Not allowed here");
     }
+    setTimeout(() => setSaid(null), 2_000);
   };
-  useEffect(() => {
-    if (said === null) return;
-    const timer = setTimeout(() => setSaid(null), 2_000);
-    return () => clearTimeout(timer);
-  }, [said]);
   return (
     <button type="button" class="quiet" onClick={() => void copy()}>
       <span aria-live="polite">{said ?? children}</span>
@@ -153,14 +123,10 @@ export function Section({ title, children }: Titled): JSX.Element {
 }
 
 /** Values, each with its name. */
-export function Named({
-  of,
-}: {
-  readonly of: Readonly<Record<string, ComponentChildren>>;
-}): JSX.Element {
+export function named(values: Readonly<Record<string, ComponentChildren>>): JSX.Element {
   return (
     <dl>
-      {Object.entries(of).map(([name, value]) => (
+      {Object.entries(values).map(([name, value]) => (
         <div key={name}>
           <dt>{name}</dt>
           <dd>
@@ -173,13 +139,7 @@ export function Named({
 }
 
 /** Text from outside, or what is said in its place. */
-export function Quoted({
-  text,
-  none,
-}: {
-  readonly text: string | null;
-  readonly none: string;
-}): JSX.Element {
+export function textOr(text: string | null, none: string): JSX.Element {
   if (text === null) return <p>{none}</p>;
   return (
     <pre>
@@ -210,27 +170,45 @@ export function NoDelivery(): JSX.Element {
   );
 }
 
-/** The screen of something that is gone; its children say how long such are kept. */
-export function Missing({
-  what,
-  id,
-  to,
-  children,
-}: {
-  readonly what: string;
-  readonly id: string;
-  readonly to: Route;
-  readonly children: ComponentChildren;
-}): JSX.Element {
+/** The screen of something that is gone: `kept` says how long such are, and the address `to` shows those that are there. */
+export function missing(what: string, id: string, to: string, kept: string): JSX.Element {
   return (
     <>
       <h1>No such {what}</h1>
       <Empty title="It was deleted, or never there">
         <p>
-          {children} The id was <code>{id}</code>.
+          {kept} The id was <code>{id}</code>.
         </p>
-        <To route={to}>See those that are</To>
+        <a href={to}>See those that are</a>
       </Empty>
     </>
+  );
+}
+
+/** The steps of a delivery or a report, in order. */
+export function wayOf(steps: readonly TimelineStep[]): JSX.Element {
+  return (
+    <ol class="way">
+      {steps.map(({ at, title: step, tone, ms, detail, alike, until }, index) => (
+        <li key={index} class={`is-${tone}`}>
+          <span class="soft">{at !== null && <Moment at={at} />}</span>
+          <div>
+            <strong>{step}</strong>
+            {ms !== undefined && <span class="soft"> {durationText(ms)}</span>}
+            {until !== undefined && (
+              <span class="soft">
+                {" "}
+                {alike} alike, until <Moment at={until} />
+              </span>
+            )}
+            {detail && (
+              <pre class="error">
+                <bdi>{detail}</bdi>
+              </pre>
+            )}
+          </div>
+        </li>
+      ))}
+    </ol>
   );
 }

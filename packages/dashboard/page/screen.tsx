@@ -2,14 +2,19 @@ import { type ComponentChildren, createContext, type JSX } from "preact";
 import { useContext, useEffect } from "preact/hooks";
 import type { WireView } from "../src/deliveries/wire.ts";
 import { type Link, useLive } from "./live.ts";
-import { To } from "./parts.tsx";
-import { useRoute } from "./route.ts";
+import { at } from "./route.ts";
 
 const links: Readonly<Record<Link, string>> = {
   connecting: "Connecting…",
   live: "Live",
   lost: "Connection lost, trying again…",
   refused: "Refused",
+};
+
+const screens: Readonly<Record<string, string>> = {
+  Overview: "./",
+  Deliveries: at({ show: "deliveries" }),
+  Reports: at({ show: "reports" }),
 };
 
 const View = createContext<WireView | null>(null);
@@ -24,33 +29,23 @@ export function focusMain(): void {
   document.getElementById("main")?.focus({ preventScroll: true });
 }
 
-/** The focus goes to the screen's beginning when what had it is gone, or can't have it any more: else it is nowhere. */
-export function useFocus(): void {
-  useEffect(() => {
-    let last: Element | null = null;
-    const remember = ({ target }: FocusEvent): void => {
-      last = target as Element;
-    };
-    const watch = new MutationObserver(() => {
-      if (last === null || document.activeElement !== document.body) return;
-      if (last.isConnected && !last.matches(":disabled")) return;
-      last = null;
-      focusMain();
-    });
-    // A click elsewhere gives up the focus.
-    const forget = (): void => {
-      last = null;
-    };
-    addEventListener("focusin", remember);
-    addEventListener("pointerdown", forget);
-    const attributes = { attributes: true, attributeFilter: ["disabled"] };
-    watch.observe(document.body, { subtree: true, childList: true, ...attributes });
-    return () => {
-      removeEventListener("focusin", remember);
-      removeEventListener("pointerdown", forget);
-      watch.disconnect();
-    };
-  }, []);
+/** From now on the focus goes to the screen's beginning when what had it is gone, or can't have it any more: else it is nowhere. */
+export function keepFocus(): void {
+  let last: Element | null = null;
+  const watch = new MutationObserver(() => {
+    if (last === null || document.activeElement !== document.body) return;
+    if (last.isConnected && !last.matches(":disabled")) return;
+    last = null;
+    focusMain();
+  });
+  addEventListener("focusin", ({ target }) => {
+    last = target as Element;
+  });
+  // A click elsewhere gives up the focus.
+  addEventListener("pointerdown", () => {
+    last = null;
+  });
+  watch.observe(document.body, { subtree: true, childList: true, attributeFilter: ["disabled"] });
 }
 
 // A screen that loads does not know it yet.
@@ -73,7 +68,6 @@ export function Screen<T extends WireView>({
   readonly top?: ComponentChildren;
   readonly children: (data: T) => JSX.Element;
 }): JSX.Element {
-  const { screen } = useRoute();
   const { link, problem, data } = useLive<T>(address, subject);
   if (data !== null) hasReports = data.reports !== null;
   useEffect(() => {
@@ -87,17 +81,13 @@ export function Screen<T extends WireView>({
       <header>
         <span class="mark">reporthook</span>
         <nav aria-label="Screens">
-          <To route={{ screen: "overview" }} isCurrent={screen === "overview"}>
-            Overview
-          </To>
-          <To route={{ screen: "deliveries", filters: {} }} isCurrent={screen === "deliveries"}>
-            Deliveries
-          </To>
-          {hasReports && (
-            <To route={{ screen: "reports", of: "open" }} isCurrent={screen === "reports"}>
-              Reports
-            </To>
-          )}
+          {Object.entries(screens)
+            .filter(([name]) => name !== "Reports" || hasReports)
+            .map(([name, address]) => (
+              <a key={name} href={address} aria-current={name === title ? "page" : undefined}>
+                {name}
+              </a>
+            ))}
         </nav>
         <span class={`link is-${link}`} role="status">
           {problem === null || data === null ? links[link] : `${problem.detail} Trying again…`}

@@ -1,27 +1,13 @@
-import type { Act, Logger, ReasonCode, Selection } from "@reporthook/core";
+import type { Logger, ReasonCode, Selection } from "@reporthook/core";
 import { states } from "@reporthook/core/store";
 import { ifKept, type Source } from "./deliveries/source.ts";
-import type { Person, WireDone } from "./deliveries/wire.ts";
+import type { Person } from "./deliveries/wire.ts";
 import { json, problem } from "./http/answer.ts";
 import type { RouteMatch } from "./http/route.ts";
 import { dashboardMessages } from "./log-messages.ts";
 
 /** A requested action. */
 type Action = Extract<RouteMatch, { readonly action: string }>;
-
-/** The log lines of actions on one delivery or report. */
-export const doneToOne: Readonly<Record<Act | "settle", string>> = {
-  release: dashboardMessages.released,
-  retry: dashboardMessages.retried,
-  discard: dashboardMessages.discarded,
-  settle: dashboardMessages.settled,
-};
-
-/** The log lines of actions on all deliveries of a reason. */
-export const doneToAll: Readonly<Record<"release" | "discard", string>> = {
-  release: dashboardMessages.releasedAll,
-  discard: dashboardMessages.discardedAll,
-};
 
 /** Creates what executes the actions on a source, and logs the user. */
 export function createActions(
@@ -36,24 +22,31 @@ export function createActions(
     if (may !== "act") {
       return problem(403, "view_only", `${by} may view, but not act.`);
     }
-    const did = await (asked.action === "settle"
-      ? settle(source, asked)
-      : actOn(source, asked, by));
+    const did = await perform(source, asked, by);
     if (typeof did === "string") return problem(400, "unclear", did);
-    const { done, message, fields } = did;
-    if (done > 0 || asked.id === null) logger.info?.({ by, ...fields }, message);
-    return json(JSON.stringify({ done } satisfies WireDone));
+    const { done, fields } = did;
+    const { id, action } = asked;
+    const name = id === null ? (`${action}All` as "releaseAll" | "discardAll") : action;
+    const message = dashboardMessages[name];
+    if (done > 0 || id === null) logger.info?.({ by, ...fields }, message);
+    return json(JSON.stringify({ done }));
   };
 }
 
-/** How many were changed, and the log line about it; or what is unclear. */
-type Done = { readonly done: number; readonly message: string; readonly fields: object } | string;
-
-async function actOn(
-  { inbox }: Source,
-  { action, id, query }: Exclude<Action, { readonly action: "settle" }>,
+/** Resolves to how many were changed, with the fields of the log line about it; or to what is unclear. */
+async function perform(
+  { inbox, reports }: Source,
+  { action, id, query }: Action,
   by: string,
-): Promise<Done> {
+): Promise<{ readonly done: number; readonly fields: object } | string> {
+  if (action === "settle") {
+    const status = query.get("status");
+    if (status !== "complete" && status !== "internal_error") {
+      return "Name the status: complete or internal_error.";
+    }
+    const isDone = await ifKept(reports?.settle(id, status), false);
+    return { done: Number(isDone), fields: { id, status } };
+  }
   const time = query.get("unchangedSince");
   const shown: Selection = {
     state: states.find((one) => one === query.get("state")),
@@ -66,26 +59,11 @@ async function actOn(
   if (isNoTime || (id === null && (reason ?? error) === undefined)) {
     return "Name a reason or an error, and a time that is one as unchangedSince.";
   }
-  if (id !== null) {
-    // With a time, the delivery as it was shown.
-    const which = unchangedSince === undefined ? id : { ...shown, idPrefix: id };
-    const done = await inbox[action](which, { by });
-    return { done, message: doneToOne[action], fields: { id } };
+  if (id === null) {
+    const done = await inbox[action](shown, { by });
+    return { done, fields: { ...(error === undefined ? { reason } : { error }), done } };
   }
-  const done = await inbox[action](shown, { by });
-  const of = error === undefined ? { reason } : { error };
-  return { done, message: doneToAll[action as keyof typeof doneToAll], fields: { ...of, done } };
-}
-
-/** Tells that a report has come to its end. */
-async function settle(
-  { reports }: Source,
-  { id, query }: Extract<Action, { readonly action: "settle" }>,
-): Promise<Done> {
-  const status = query.get("status");
-  if (status !== "complete" && status !== "internal_error") {
-    return "Name the status: complete or internal_error.";
-  }
-  const done = Number(await ifKept(reports?.settle(id, status), false));
-  return { done, message: doneToOne.settle, fields: { id, status } };
+  // With a time, the delivery as it was shown.
+  const which = unchangedSince === undefined ? id : { ...shown, idPrefix: id };
+  return { done: await inbox[action](which, { by }), fields: { id } };
 }

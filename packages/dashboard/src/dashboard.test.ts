@@ -89,7 +89,7 @@ describe("the logger", () => {
       throw new Error("The session store is away");
     });
     expect((await page(overview())).status).toBe(503);
-    expect(told).toEqual([dashboardMessages.discarded, dashboardMessages.failed]);
+    expect(told).toEqual([dashboardMessages.discard, dashboardMessages.failed]);
     // An unhandled rejection would fail the run.
     await new Promise(setImmediate);
   });

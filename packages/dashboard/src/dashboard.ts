@@ -81,14 +81,14 @@ function createAnswers(
 ): (request: Request, viewer: Person) => Promise<Response> {
   const views = createViews(source);
   const reports = createReportViews(source);
-  const tell = createTell(source);
-  const measure = createSourceMetrics(source);
-  const act = createActions(source, logger);
   const isOver = async (): Promise<boolean> => {
     const { ready, inbox } = await source.health();
     return !ready && inbox.ok;
   };
-  const live = createLive(isOver);
+  const tell = createTell(source, isOver);
+  const measure = createSourceMetrics(source);
+  const act = createActions(source, logger);
+  const live = createLive();
 
   return async (request, viewer) => {
     const asked = matchRoute(request);
@@ -110,8 +110,8 @@ function createAnswers(
     // A query would open a closed inbox again.
     if (await isOver()) return problem(503, "closing", "The receiver is closing.", later);
     if ("metrics" in asked) {
-      const { text, contentType } = await measure();
-      return answer(200, text, { "Content-Type": contentType });
+      const headers = { "Content-Type": "text/plain; version=0.0.4; charset=utf-8" };
+      return answer(200, await measure(), headers);
     }
     if ("action" in asked) return act(viewer, asked, request);
     if ("bodyOf" in asked) {
@@ -123,10 +123,11 @@ function createAnswers(
     const { list, one } = name === "reports" ? reports : views;
     const view = tell(name === "overview" ? views.overview : id === null ? list(query) : one(id));
     const isLive = request.headers.get("accept") === "text/event-stream";
-    // HEAD has no body; a live answer would never end.
-    if (!isLive || request.method === "HEAD") return json(withViewer(viewer, await view()));
-    const key = JSON.stringify([name, id, name === "overview" ? "" : String(query)]);
-    return live(key, view, viewer, request);
+    // Nobody is there for the body of HEAD, nor once the client is gone: a live answer would never end.
+    if (!isLive || request.method === "HEAD" || request.signal.aborted) {
+      return json(withViewer(viewer, await view()));
+    }
+    return live(view, viewer, request);
   };
 }
 

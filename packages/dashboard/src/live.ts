@@ -1,7 +1,7 @@
 import { setUnrefTimeout, systemClock } from "@reporthook/core/store";
-import { SharedViews, type View } from "./deliveries/shared-views.ts";
+import { shareViews, type View } from "./deliveries/shared-views.ts";
 import { withViewer } from "./deliveries/telling.ts";
-import { type Person, stillHere } from "./deliveries/wire.ts";
+import type { Person } from "./deliveries/wire.ts";
 import { answer, problem } from "./http/answer.ts";
 
 const everyMs = 1_000;
@@ -9,47 +9,42 @@ const silentMs = 15_000;
 // The connection is renewed, and `authorize` called again.
 const maxMs = 300_000;
 const most = 100;
+/** A comment: the connection of a view without news is alive. */
+const stillHere = ":\n\n";
 
 /**
- * Creates what answers with a view and sends each change of it. Pages with one `key` share what is read; `isOver` ends all of
- * them.
+ * Creates what answers with a view and sends each change of it; it rejects when the view can't be read at first. Requests for the
+ * same address share what is read.
  */
-export function createLive(
-  isOver: () => Promise<boolean>,
-): (key: string, view: View, viewer: Person, request: Request) => Response {
-  const views = new SharedViews(isOver);
+export function createLive(): (view: View, viewer: Person, request: Request) => Promise<Response> {
+  const join = shareViews();
   let number = 0;
 
-  return (key, view, viewer, request) => {
+  return async (view, viewer, request) => {
     if (number >= most) {
       return problem(503, "too_many_viewers", "Too many pages are open.", { "Retry-After": "10" });
     }
     number++;
-    const shown = views.join(key, view);
-    let isEnded = false;
-    const end = (): void => {
-      if (isEnded) return;
-      isEnded = true;
-      number--;
-      shown.leave();
-    };
-    if (request.signal.aborted) end();
-    request.signal.addEventListener("abort", end, { once: true });
-    const events = changes(shown.read, viewer, () => isEnded);
-    const encoder = new TextEncoder();
+    const leaving = new AbortController();
+    const gone = AbortSignal.any([request.signal, leaving.signal]);
+    gone.addEventListener("abort", () => number--, { once: true });
+    const leave = (): void => leaving.abort();
+    const read = join(request.url, view, gone);
+    await read().catch((error: unknown) => {
+      leave();
+      throw error;
+    });
+    const next = changes(read, viewer, gone);
     const stream = new ReadableStream<Uint8Array>(
       {
         async pull(controller) {
-          try {
-            const { done, value } = await events.next();
-            if (!done && !isEnded) return controller.enqueue(encoder.encode(value));
-          } catch {
-            // The page connects again and then gets the error.
-          }
-          end();
+          // Of a view that fails later the stream ends: the page connects again and then gets the error.
+          const event = await next().catch(() => null);
+          if (event !== null) return controller.enqueue(new TextEncoder().encode(event));
+          leave();
           controller.close();
         },
-        cancel: end,
+        cancel: leave,
       },
       { highWaterMark: 0 },
     );
@@ -65,19 +60,23 @@ export function createLive(
   };
 }
 
-async function* changes(read: View, viewer: Person, ended: () => boolean): AsyncGenerator<string> {
-  const until = performance.now() + maxMs;
-  let told: string | null = null;
+/** Creates what waits for the next event; it resolves to null at the end. */
+function changes(read: View, viewer: Person, gone: AbortSignal): () => Promise<string | null> {
   let toldAt = performance.now();
-  yield "retry: 1000\n\n";
-  while (performance.now() < until && !ended()) {
-    const seen = await read();
-    const isNews = seen !== told;
-    if (isNews || performance.now() - toldAt > silentMs) {
-      yield isNews ? `data: ${withViewer(viewer, seen)}\n\n` : `event: ${stillHere}\ndata:\n\n`;
-      toldAt = performance.now();
-      told = seen;
+  let told: string | null = null;
+  const until = toldAt + maxMs;
+  return async () => {
+    for (;;) {
+      const seen = await read();
+      const now = performance.now();
+      if (now >= until || gone.aborted) return null;
+      const isNews = seen !== told;
+      if (isNews || now - toldAt > silentMs) {
+        toldAt = now;
+        told = seen;
+        return isNews ? `data: ${withViewer(viewer, seen)}\n\n` : stillHere;
+      }
+      await new Promise<void>((resolve) => setUnrefTimeout(systemClock, resolve, everyMs));
     }
-    await new Promise<void>((resolve) => setUnrefTimeout(systemClock, resolve, everyMs));
-  }
+  };
 }

@@ -40,11 +40,12 @@ describe("health", () => {
     ["was discarded", {}],
     ["was handled within its request", { ack: "handled" }],
   ])("health() tells when the newest was received though it %s", async (_, options) => {
-    const { receiver, send, emulator } = setUp(options);
+    const clock = manualClock();
+    const { receiver, send } = setUp({ clock, ...options });
     receiver.on("report", () => {});
-    const at = new Date(emulator.clock.now());
+    const at = new Date(clock.now());
     await send("report", { signature: options.ack === undefined ? "none" : "valid" });
-    emulator.clock.advance(5_000);
+    clock.advance(5_000);
     if (options.ack === undefined) await receiver.inbox.discard({ state: "held" });
     expect(await receiver.health()).toMatchObject({ newest: at, counts: { held: 0, handled: 0 } });
   });

@@ -3,7 +3,7 @@ import type { Outage } from "../client/authorizer.ts";
 import type { Verdict } from "../client/client.ts";
 import type { ReceiveResult } from "../http/answer.ts";
 import type { Job, Outcome } from "../inbox/delivery.ts";
-import { newId, timeOf } from "../inbox/id.ts";
+import { newId } from "../inbox/id.ts";
 import type { Pruned } from "../inbox/inbox.ts";
 import { thisProcess } from "../lib/platform.ts";
 import { describe } from "../lib/text/describe.ts";
@@ -119,7 +119,7 @@ export class NewsDesk {
   /** Called with each result: of the refused ones, some are lost. */
   answered(result: ReceiveResult, isSigned: () => boolean): void {
     if (!("refused" in result)) {
-      if (result.status === "accepted") this.noted.newest = timeOf(result.id);
+      if (result.status === "accepted") this.noted.newest = this.#clock.wallNow();
       return;
     }
     const { refused: code, isOurs } = result;

@@ -32,27 +32,21 @@ type Bar = { readonly at: number } & Record<Outcome, number>;
 
 /** The last hour, day or week; it moves on although nothing comes. */
 export function Chart({ minutes, hours }: Pick<WireOverview, "minutes" | "hours">): JSX.Element {
-  const [chosen, choose] = useState(0);
-  const span = spans[chosen] as Span;
+  const [span, choose] = useState<Span>(spans[0]);
   const { title, barMs } = span;
   const now = useNow(barMs);
   const first = now - (span.bars - 1) * barMs;
-  const bars = barsOf(chosen === 0 ? minutes : hours, barMs).filter(({ at }) => at >= first);
+  const bars = barsOf(span === spans[0] ? minutes : hours, barMs).filter(({ at }) => at >= first);
   const most = Math.max(0, ...bars.map((bar) => sum(outcomes.map((name) => bar[name]))));
   const sums = outcomes.map((name) => `${count(sum(bars.map((bar) => bar[name])))} ${name}`);
   return (
     <figure>
       <fieldset>
         <legend class="unseen">Span of time</legend>
-        {spans.map(({ name }, index) => (
-          <label key={name}>
-            <input
-              type="radio"
-              name="span"
-              checked={index === chosen}
-              onChange={() => choose(index)}
-            />{" "}
-            {name}
+        {spans.map((one) => (
+          <label key={one.name}>
+            <input type="radio" name="span" checked={one === span} onChange={() => choose(one)} />{" "}
+            {one.name}
           </label>
         ))}
       </fieldset>
@@ -74,9 +68,7 @@ export function Chart({ minutes, hours }: Pick<WireOverview, "minutes" | "hours"
         role="img"
         aria-label={`${title}. Last ${span.name}: ${sums.join(", ")}`}
       >
-        {bars.map((bar) => (
-          <Stack key={bar.at} bar={bar} x={Math.round((bar.at - first) / barMs)} most={most} />
-        ))}
+        {bars.map((bar) => stackOf(bar, Math.round((bar.at - first) / barMs), most))}
       </svg>
       <p class="axis">
         <span>{startOf(first, span)}</span>
@@ -110,10 +102,10 @@ function sum(numbers: readonly number[]): number {
 }
 
 /** The outcomes of one bar, one on the other; `most` is the number of the highest. */
-function Stack({ bar, x, most }: { readonly bar: Bar; readonly x: number; readonly most: number }) {
+function stackOf(bar: Bar, x: number, most: number): JSX.Element {
   let y = height;
   return (
-    <g>
+    <g key={bar.at}>
       {outcomes.map((name) => {
         if (bar[name] === 0) return null;
         const tall = (bar[name] / most) * height;

@@ -8,18 +8,19 @@ import {
   Ago,
   Code,
   Copy,
-  Missing,
   Moment,
-  Named,
-  Quoted,
+  missing,
+  named,
   Section,
   StateBadge,
-  To,
+  textOr,
+  wayOf,
 } from "../parts.tsx";
-import type { Route } from "../route.ts";
+import { at, listAt } from "../route.ts";
 import { Screen } from "../screen.tsx";
 import { timelineOf } from "./timeline.ts";
-import { Way } from "./way.tsx";
+
+const kept = "Handled deliveries are kept for 7 days, parked ones for 30.";
 
 /** One delivery: its state and reason, its history, and its body. */
 export function DeliveryScreen({ id }: { readonly id: string }): JSX.Element {
@@ -27,9 +28,7 @@ export function DeliveryScreen({ id }: { readonly id: string }): JSX.Element {
     <Screen<WireOne> title={`Delivery ${id}`} address={`api/deliveries/${encodeURIComponent(id)}`}>
       {({ delivery }) =>
         delivery === null ? (
-          <Missing what="delivery" id={id} to={{ screen: "deliveries", filters: {} }}>
-            Handled deliveries are kept for 7 days, parked ones for 30.
-          </Missing>
+          missing("delivery", id, listAt({}), kept)
         ) : (
           <Whole delivery={delivery} />
         )
@@ -46,9 +45,9 @@ function Whole({ delivery }: { readonly delivery: WireDelivery }): JSX.Element {
         <h1>
           {eventLabel(delivery)}{" "}
           {reportId !== null && (
-            <To route={{ screen: "deliveries", filters: { report: reportId } }}>
+            <a href={listAt({ report: reportId })}>
               <bdi>{reportId}</bdi>
-            </To>
+            </a>
           )}
         </h1>
         <StateBadge state={state} />
@@ -61,13 +60,13 @@ function Whole({ delivery }: { readonly delivery: WireDelivery }): JSX.Element {
         <Verdict delivery={delivery} />
         <Actions of={actionsOn(delivery)} />
       </section>
-      <Way title="History" steps={timelineOf(delivery)} />
+      <Section title="History">{wayOf(timelineOf(delivery))}</Section>
       <ForWhom delivery={delivery} />
       <Section title="Stored headers">
         {Object.keys(headers).length === 0 ? (
           <p>None. Only content-type, user-agent and traceparent are stored.</p>
         ) : (
-          <Named of={headers} />
+          named(headers)
         )}
       </Section>
       <Body id={id} body={delivery.body} />
@@ -109,10 +108,7 @@ function Verdict({ delivery }: { readonly delivery: WireDelivery }): JSX.Element
         <bdi>{error}</bdi>
       </p>
       <p>
-        {name}:{" "}
-        <To route={{ screen: "deliveries", filters: { ...parked, reason: reason.code } }}>
-          {reasonName(reason.code)}
-        </To>{" "}
+        {name}: <a href={listAt({ ...parked, reason: reason.code })}>{reasonName(reason.code)}</a>{" "}
         <Code of={reason.code} />
       </p>
       {message !== error && (
@@ -128,17 +124,17 @@ function Verdict({ delivery }: { readonly delivery: WireDelivery }): JSX.Element
 /** The report, the request and the context: whom it concerns. */
 function ForWhom({ delivery }: { readonly delivery: WireDelivery }): JSX.Element {
   const { reportId, requestId, context, url } = delivery;
-  const linked = (id: string | null, route: (id: string) => Route) =>
-    id === null ? "Not known" : <To route={route(id)}>{id}</To>;
+  const linked = (id: string | null, address: (id: string) => string) =>
+    id === null ? "Not known" : <a href={address(id)}>{id}</a>;
   const facts = {
-    Report: linked(reportId, (report) => ({ screen: "deliveries", filters: { report } })),
-    Request: linked(requestId, (id) => ({ screen: "report", id })),
+    Report: linked(reportId, (report) => listAt({ report })),
+    Request: linked(requestId, (request) => at({ request })),
     Path: url === "" ? "Not kept" : url,
   };
   return (
     <Section title="For whom">
-      <Named of={facts} />
-      <Quoted text={context} none="No context: its callback URL had none." />
+      {named(facts)}
+      {textOr(context, "No context: its callback URL had none.")}
     </Section>
   );
 }

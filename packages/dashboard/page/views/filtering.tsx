@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { events, reasons, reasonWithCode, stateLabels } from "../labels.ts";
-import { type Filters, go } from "../route.ts";
+import { go, listAt, type PageQuery } from "../route.ts";
 
 /** A field with options, or of a text with a hint, or else of a time. */
 interface Field {
@@ -11,7 +11,7 @@ interface Field {
   readonly options?: readonly (readonly [value: string, title: string])[];
 }
 
-type Fields = Readonly<Partial<Record<keyof Filters, Field>>>;
+type Fields = Readonly<Record<string, Field>>;
 
 const states = Object.entries(stateLabels).map(([state, { name }]) => [state, name] as const);
 const common: Fields = {
@@ -33,8 +33,7 @@ const rare: Fields = {
 };
 
 /** The filters of a list; the address keeps them. A choice is applied at once, a text once typing has paused. */
-export function Filtering({ filters }: { readonly filters: Filters }): JSX.Element {
-  const form = useRef<HTMLFormElement>(null);
+export function Filtering({ filters }: { readonly filters: PageQuery }): JSX.Element {
   const typing = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   // A text that was typed a moment ago is dropped when the list changes or is left.
   useLayoutEffect(() => () => clearTimeout(typing.current), [filters]);
@@ -42,36 +41,33 @@ export function Filtering({ filters }: { readonly filters: Filters }): JSX.Eleme
     () =>
       matchMedia("(min-width: 50rem)").matches || Object.keys(rare).some((name) => name in filters),
   );
-  const apply = (replace: boolean): void => {
-    if (form.current === null) return;
-    go({ screen: "deliveries", filters: filtersOf(form.current, filters) }, { replace });
-  };
+  const apply = (form: HTMLFormElement, replace: boolean): void =>
+    go(listAt(filtersOf(form, filters)), replace);
   const show = (fields: Fields): JSX.Element[] =>
-    Object.entries(fields).map(([name, field]) => (
-      <Labelled key={name} {...field} name={name} value={filters[name as keyof Filters] ?? ""} />
-    ));
+    Object.entries(fields).map(([name, field]) => labelled(name, field, filters[name]));
   return (
     <form
-      ref={form}
       class="filters"
       aria-label="Filters"
       autocomplete="off"
       spellcheck={false}
       onSubmit={(event) => event.preventDefault()}
-      onChange={({ target }) => target instanceof HTMLSelectElement && apply(false)}
-      onInput={({ target }) => {
+      onChange={({ target, currentTarget: form }) =>
+        target instanceof HTMLSelectElement && apply(form, false)
+      }
+      onInput={({ target, currentTarget: form }) => {
         if (!(target instanceof HTMLInputElement)) return;
         clearTimeout(typing.current);
         const pauseMs = target.type === "search" ? 250 : 0;
         // A year of which two digits are typed is a year, too.
-        if (target.validity.valid) typing.current = setTimeout(() => apply(true), pauseMs);
+        if (target.validity.valid) typing.current = setTimeout(() => apply(form, true), pauseMs);
       }}
     >
       {show(common)}
       <button
         type="button"
         disabled={Object.keys(filters).length === 0}
-        onClick={() => go({ screen: "deliveries", filters: {} })}
+        onClick={() => go(listAt({}))}
       >
         Clear
       </button>
@@ -83,17 +79,11 @@ export function Filtering({ filters }: { readonly filters: Filters }): JSX.Eleme
   );
 }
 
-function Labelled({
-  label,
-  name,
-  value,
-  options,
-  hint,
-}: Field & { readonly name: string; readonly value: string }): JSX.Element {
+function labelled(name: string, { label, options, hint }: Field, value = ""): JSX.Element {
   const shown = shownTime(value);
   const id = `of-${name}`;
   return (
-    <label for={id}>
+    <label key={name} for={id}>
       <span>{label}</span>
       {options !== undefined ? (
         <select id={id} name={name} value={value}>
@@ -124,7 +114,7 @@ function Labelled({
 }
 
 /** The filters in a form; a time that is not one yet stays as it was `before`, and one that nobody changed to the millisecond. */
-function filtersOf(form: HTMLFormElement, before: Filters): Filters {
+function filtersOf(form: HTMLFormElement, before: PageQuery): PageQuery {
   const given: Record<string, string> = {};
   for (const [name, value] of new FormData(form)) given[name] = String(value).trim();
   for (const name of ["from", "until"] as const) {

@@ -2,7 +2,8 @@ import type { Counts, State } from "@reporthook/core";
 import type { JSX } from "preact";
 import type { WireOverview } from "../../src/deliveries/wire.ts";
 import { count, deliveries, stateLabels, total } from "../labels.ts";
-import { Ago, NoDelivery, Section, StateBadge, To } from "../parts.tsx";
+import { Ago, NoDelivery, Section, StateBadge } from "../parts.tsx";
+import { listAt } from "../route.ts";
 import { Screen } from "../screen.tsx";
 import { Chart } from "./charts.tsx";
 import { LastActs, Problems, Processes } from "./problems.tsx";
@@ -11,13 +12,13 @@ import { LastActs, Problems, Processes } from "./problems.tsx";
 export function Overview(): JSX.Element {
   return (
     <Screen<WireOverview> title="Overview" address="api/overview">
-      {(overview) => <Known overview={overview} />}
+      {shownOf}
     </Screen>
   );
 }
 
-function Known({ overview }: { readonly overview: WireOverview }): JSX.Element {
-  const { counts, minutes, hours, inbox, service, problems, processes, acts } = overview;
+function shownOf(overview: WireOverview): JSX.Element {
+  const { counts, oldest, minutes, hours, inbox, service, problems, processes, acts } = overview;
   // Its content is unknown.
   if (!inbox.ok) {
     return (
@@ -39,7 +40,7 @@ function Known({ overview }: { readonly overview: WireOverview }): JSX.Element {
       {service === "ok" && <p class="soft">The service answers.</p>}
       <Problems overview={overview} />
       {problems.length === 0 && total(counts) === 0 && <NoDelivery />}
-      <States overview={overview} />
+      <States counts={counts} oldest={oldest} />
       <Chart minutes={minutes} hours={hours} />
       <LastActs acts={acts} />
       <Processes processes={processes} />
@@ -48,14 +49,13 @@ function Known({ overview }: { readonly overview: WireOverview }): JSX.Element {
 }
 
 /** How many are in each state, and how old the oldest is. */
-function States({ overview }: { readonly overview: WireOverview }): JSX.Element {
-  const { counts, oldest } = overview;
+function States({ counts, oldest }: Pick<WireOverview, "counts" | "oldest">): JSX.Element {
   return (
     <Section title="All deliveries">
       <ul class="counts">
         {(Object.keys(stateLabels) as State[]).map((state) => (
           <li key={state}>
-            <To route={{ screen: "deliveries", filters: { state } }}>
+            <a href={listAt({ state })}>
               <StateBadge state={state} />
               <span class="number">{count(counts[state])}</span>
               <span class="soft">{stateLabels[state].meaning}</span>
@@ -63,7 +63,7 @@ function States({ overview }: { readonly overview: WireOverview }): JSX.Element 
                 {oldest[state] === null ? "none" : "oldest "}
                 {oldest[state] !== null && <Ago at={oldest[state]} />}
               </span>
-            </To>
+            </a>
           </li>
         ))}
       </ul>

@@ -4,7 +4,8 @@ import type { WireOverview } from "../../src/deliveries/wire.ts";
 import { actionsOnAll } from "../actions.tsx";
 import { Actions } from "../confirm.tsx";
 import { count, deliveries, reasonHint, reasonName } from "../labels.ts";
-import { Ago, Copy, Moment, Section, To } from "../parts.tsx";
+import { Ago, Copy, Moment, Section } from "../parts.tsx";
+import { at, listAt } from "../route.ts";
 
 /** The problems, worst first: each with its command to copy, and parked deliveries with their errors and buttons. */
 export function Problems({ overview }: { readonly overview: WireOverview }): JSX.Element | null {
@@ -12,36 +13,24 @@ export function Problems({ overview }: { readonly overview: WireOverview }): JSX
   if (problems.length === 0) return null;
   return (
     <Section title="What is wrong">
-      <ul class="problems">
-        {problems.map((problem) => (
-          <li key={`${problem.code} ${problem.reason}`} class={`is-${problem.severity}`}>
-            <Problem problem={problem} overview={overview} />
-          </li>
-        ))}
-      </ul>
+      <ul class="problems">{problems.map((problem) => problemOf(problem, overview))}</ul>
       {counts.held + counts.dead > 0 && (
         <p class="soft">
-          <To route={{ screen: "deliveries", filters: { state: "parked" } }}>
-            All parked deliveries
-          </To>
+          <a href={listAt({ state: "parked" })}>All parked deliveries</a>
         </p>
       )}
     </Section>
   );
 }
 
-function Problem({
-  problem: { code, reason, severity, since, text, command },
-  overview,
-}: {
-  readonly problem: WireOverview["problems"][number];
-  readonly overview: WireOverview;
-}): JSX.Element {
+function problemOf(
+  { code, reason, severity, since, text, command }: WireOverview["problems"][number],
+  overview: WireOverview,
+): JSX.Element {
   // The command says which deliveries are meant.
   const [, by, value = ""] = / inbox list --(state|reason) (\w+)/.exec(command ?? "") ?? [];
-  const number = by === "reason" ? (overview.parked[value as ReasonCode] ?? 0) : 0;
   return (
-    <>
+    <li key={`${code} ${reason}`} class={`is-${severity}`}>
       <p>
         <strong>{severity}</strong> <code class="code">{code}</code>
         {reason !== null && <code class="code"> {reason}</code>} since <Moment at={since} /> (
@@ -49,48 +38,37 @@ function Problem({
       </p>
       <p>
         <bdi>{text}</bdi>{" "}
-        {by === "state" && (
-          <To route={{ screen: "deliveries", filters: { state: value } }}>See the deliveries</To>
-        )}
+        {by === "state" && <a href={listAt({ state: value })}>See the deliveries</a>}
         {code === "overdue" && (
-          <To route={{ screen: "reports", of: "overdue" }}>See the overdue reports</To>
+          <a href={at({ show: "reports", of: "overdue" })}>See the overdue reports</a>
         )}
       </p>
-      {number > 0 && <Parked reason={value} number={number} overview={overview} />}
+      {by === "reason" && parkedFor(value as ReasonCode, overview)}
       {command !== null && (
         <p>
           <code>{command}</code> <Copy text={command}>Copy the command</Copy>
         </p>
       )}
-    </>
+    </li>
   );
 }
 
 /** The deliveries parked for a reason: what to do about them, and their errors. */
-function Parked({
-  reason,
-  number,
-  overview,
-}: {
-  readonly reason: string;
-  readonly number: number;
-  readonly overview: WireOverview;
-}): JSX.Element {
-  const { parkedChangedAt: changedAt } = overview;
-  const errors = overview.errors[reason as ReasonCode] ?? [];
+function parkedFor(reason: ReasonCode, overview: WireOverview): JSX.Element | null {
+  const { parked, parkedChangedAt: changedAt } = overview;
+  const { [reason]: number = 0 } = parked;
+  const { [reason]: errors = [] } = overview.errors;
+  if (number === 0) return null;
   return (
     <>
       <p>
-        <To route={{ screen: "deliveries", filters: { state: "parked", reason } }}>
-          {reasonName(reason)}
-        </To>
-        : {reasonHint(reason)}
+        <a href={listAt({ state: "parked", reason })}>{reasonName(reason)}</a>: {reasonHint(reason)}
       </p>
       {errors.map(({ error, text, count: alike }) => (
         <p key={error}>
-          <To route={{ screen: "deliveries", filters: { state: "parked", reason, error } }}>
+          <a href={listAt({ state: "parked", reason, error })}>
             {count(alike)} × <bdi>{text}</bdi>
-          </To>
+          </a>
         </p>
       ))}
       <Actions of={actionsOnAll({ of: reason, number, changedAt, errors })} />

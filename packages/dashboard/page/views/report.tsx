@@ -3,11 +3,24 @@ import type { WireReport, WireReportOne } from "../../src/deliveries/wire.ts";
 import { type Action, Actions } from "../confirm.tsx";
 import { reportLabels, reportState } from "../labels.ts";
 import { post } from "../live.ts";
-import { Ago, Copy, Missing, Moment, Named, Quoted, Section, StateBadge, To } from "../parts.tsx";
+import {
+  Ago,
+  Copy,
+  Moment,
+  missing,
+  named,
+  Section,
+  StateBadge,
+  textOr,
+  wayOf,
+} from "../parts.tsx";
+import { at, listAt } from "../route.ts";
 import { Screen } from "../screen.tsx";
-import { DeliveryRow } from "./deliveries.tsx";
+import { rowOf } from "./deliveries.tsx";
 import type { TimelineStep } from "./timeline.ts";
-import { Way } from "./way.tsx";
+
+const kept =
+  "Settled ones are kept as long as handled deliveries, others for 30 days after they are due.";
 
 /** One report, by its request: its state, its course, its deliveries, and for whom it is. */
 export function ReportScreen({ id }: { readonly id: string }): JSX.Element {
@@ -17,23 +30,15 @@ export function ReportScreen({ id }: { readonly id: string }): JSX.Element {
       address={`api/reports/${encodeURIComponent(id)}`}
     >
       {({ report, deliveries }) =>
-        report === null ? (
-          <Missing what="request" id={id} to={{ screen: "reports", of: "open" }}>
-            Settled ones are kept as long as handled deliveries, others for 30 days after they are
-            due.
-          </Missing>
-        ) : (
-          <Whole report={report} deliveries={deliveries} />
-        )
+        report === null
+          ? missing("request", id, at({ show: "reports" }), kept)
+          : wholeOf(report, deliveries)
       }
     </Screen>
   );
 }
 
-function Whole({
-  report,
-  deliveries,
-}: Pick<WireReportOne, "deliveries"> & { readonly report: WireReport }): JSX.Element {
+function wholeOf(report: WireReport, deliveries: WireReportOne["deliveries"]): JSX.Element {
   const { id, reportId, requestedAt, settledAt, dueAt, idempotencyKey } = report;
   const state = reportState(report);
   const { name, meaning } = reportLabels[state];
@@ -45,9 +50,9 @@ function Whole({
           {reportId === null ? (
             "without an id yet"
           ) : (
-            <To route={{ screen: "deliveries", filters: { report: reportId } }}>
+            <a href={listAt({ report: reportId })}>
               <bdi>{reportId}</bdi>
-            </To>
+            </a>
           )}
         </h1>
         <StateBadge state={state} />
@@ -69,18 +74,14 @@ function Whole({
           </>
         )}
       </section>
-      <Way title="Course" steps={courseOf(report)} />
-      <Deliveries id={id} deliveries={deliveries} />
+      <Section title="Course">{wayOf(courseOf(report))}</Section>
+      <Section title="Deliveries">{deliveriesOf(id, deliveries)}</Section>
       <Section title="For whom">
-        <Named of={{ Key: idempotencyKey ?? "None" }} />
-        <Quoted text={report.context} none="No context was given." />
+        {named({ Key: idempotencyKey ?? "None" })}
+        {textOr(report.context, "No context was given.")}
       </Section>
-      <Section title="Asked for">
-        <Quoted text={report.report} none="" />
-      </Section>
-      <Section title="Answer of the service">
-        <Quoted text={report.answer} none="Not known." />
-      </Section>
+      <Section title="Asked for">{textOr(report.report, "")}</Section>
+      <Section title="Answer of the service">{textOr(report.answer, "Not known.")}</Section>
     </article>
   );
 }
@@ -101,31 +102,16 @@ function settling(id: string): (status: string) => Action {
   });
 }
 
-function Deliveries({
-  id,
-  deliveries,
-}: Pick<WireReportOne, "deliveries"> & { readonly id: string }): JSX.Element {
+function deliveriesOf(id: string, deliveries: WireReportOne["deliveries"]): JSX.Element {
+  if (deliveries === null) return <p>This inbox can’t look for the deliveries of a request.</p>;
+  if (deliveries.length === 0) return <p>None came, or none is kept.</p>;
   return (
-    <Section title="Deliveries">
-      {deliveries === null ? (
-        <p>This inbox can’t look for the deliveries of a request.</p>
-      ) : deliveries.length === 0 ? (
-        <p>None came, or none is kept.</p>
-      ) : (
-        <>
-          <ul class="list">
-            {deliveries.map((entry) => (
-              <DeliveryRow key={entry.id} entry={entry} />
-            ))}
-          </ul>
-          <p class="soft">
-            <To route={{ screen: "deliveries", filters: { request: id } }}>
-              In the list of deliveries
-            </To>
-          </p>
-        </>
-      )}
-    </Section>
+    <>
+      <ul class="list">{deliveries.map(rowOf)}</ul>
+      <p class="soft">
+        <a href={listAt({ request: id })}>In the list of deliveries</a>
+      </p>
+    </>
   );
 }
 

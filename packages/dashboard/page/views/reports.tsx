@@ -1,48 +1,33 @@
 import type { JSX } from "preact";
 import type { WireReport, WireReports, WireView } from "../../src/deliveries/wire.ts";
 import { count, reportState } from "../labels.ts";
-import { Ago, Empty, Moment, StateBadge, To } from "../parts.tsx";
-import { go } from "../route.ts";
-import { Screen, useView } from "../screen.tsx";
-import { Listing, usePaging } from "./listing.tsx";
+import { Ago, Empty, Moment, StateBadge } from "../parts.tsx";
+import { at, type PageQuery } from "../route.ts";
+import { useView } from "../screen.tsx";
+import { ListScreen } from "./listing.tsx";
 
 const names = { open: "Open", overdue: "Overdue", done: "Done" };
 
 /** The reports that were asked for, by how far they are; only older ones than `after`, if it is given. */
-export function ReportsScreen({
-  of,
-  after,
-}: {
-  readonly of: string;
-  readonly after: string | undefined;
-}): JSX.Element {
-  const subject = String(new URLSearchParams({ of, ...(after !== undefined && { after }) }));
-  const paging = usePaging(subject);
+export function ReportsScreen({ filters }: { readonly filters: PageQuery }): JSX.Element {
+  const { of = "open", after } = filters;
   return (
-    <Screen<WireReports>
+    <ListScreen<WireReport, WireReports>
       title="Reports"
-      address={`api/reports?limit=${paging.limit}&${subject}`}
-      subject={subject}
+      filters={filters}
       top={<Lists of={of} />}
-    >
-      {(data) => (
-        <Listing
-          key={subject}
-          list={{ ...data, total: after === undefined ? (sumsOf(data)[of] ?? null) : null }}
-          paging={paging}
-          goBeyond={({ id }) => go({ screen: "reports", of, after: id })}
-          row={(report) => <Row key={report.id} report={report} />}
-          nothing={
-            <Empty title={of === "overdue" ? "No report is overdue" : "No report here"}>
-              <p>
-                Reports that are asked for with <code>receiver.reports.request(…)</code> appear here
-                at once.
-              </p>
-            </Empty>
-          }
-        />
-      )}
-    </Screen>
+      totalOf={(list) => (after === undefined ? (sumsOf(list)[of] ?? null) : null)}
+      beyond={({ id }) => at({ show: "reports", of, after: id })}
+      row={rowOf}
+      nothing={
+        <Empty title={of === "overdue" ? "No report is overdue" : "No report here"}>
+          <p>
+            Reports that are asked for with <code>receiver.reports.request(…)</code> appear here at
+            once.
+          </p>
+        </Empty>
+      }
+    />
   );
 }
 
@@ -54,20 +39,24 @@ function Lists({ of }: { readonly of: string }): JSX.Element {
       <h1>Reports</h1>
       <nav class="lists" aria-label="Reports by state">
         {Object.entries(names).map(([list, name]) => (
-          <To key={list} route={{ screen: "reports", of: list }} isCurrent={list === of}>
+          <a
+            key={list}
+            href={at({ show: "reports", of: list })}
+            aria-current={list === of ? "page" : undefined}
+          >
             {name} {list in sums && <span class="number">{count(sums[list] ?? 0)}</span>}
-          </To>
+          </a>
         ))}
       </nav>
     </>
   );
 }
 
-function Row({ report }: { readonly report: WireReport }): JSX.Element {
+function rowOf(report: WireReport): JSX.Element {
   const { id, context, reportId, requestedAt, settledAt, dueAt } = report;
   return (
-    <li>
-      <To route={{ screen: "report", id }}>
+    <li key={id}>
+      <a href={at({ request: id })}>
         <StateBadge state={reportState(report)} />
         <span class="what">
           <bdi>{reportId ?? "no report id yet"}</bdi>
@@ -84,7 +73,7 @@ function Row({ report }: { readonly report: WireReport }): JSX.Element {
           </span>
         </span>
         <Moment at={requestedAt} />
-      </To>
+      </a>
     </li>
   );
 }

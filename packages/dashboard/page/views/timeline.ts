@@ -46,14 +46,12 @@ export function timelineOf(delivery: WireDelivery): readonly TimelineStep[] {
     }
     const from = number + 1;
     const last = (others.at(-1) ?? first) as Attempt;
-    const { at, ms } = last;
-    if (isTry(first)) number += others.length + 1;
-    if (others.length === 0) {
-      steps.push({ at, ms, ...told(last, `Attempt ${number}`, delivery) });
-    } else {
-      const step = told(last, `Attempts ${from} to ${number}`, delivery);
-      steps.push({ at: first.at, ...step, alike: others.length + 1, until: at });
-    }
+    const { at: until, ms } = last;
+    const alike = others.length + 1;
+    if (isTry(first)) number += alike;
+    const name = alike === 1 ? `Attempt ${number}` : `Attempts ${from} to ${number}`;
+    const run = alike === 1 ? { ms } : { alike, until };
+    steps.push({ at: first.at, ...run, ...told(last, name, delivery) });
   }
   return [...steps, ...nextOf(delivery)];
 }

@@ -34,33 +34,18 @@ export function redactText(text: string): string {
 }
 
 /**
- * JSON indented, and without the values of properties whose name says that they are secret; null when it is no JSON object or
- * array. The spelling of everything else stays as it came: numbers are not read. It ends in {@link cutMark} where it would be
- * longer than `longest` characters.
+ * JSON in lines down to a depth, and without the values of properties whose name says that they are secret; null when it is no JSON
+ * object or array. The spelling of everything else stays as it came: numbers are not read. It ends in {@link cutMark} where it would
+ * be longer than `longest` characters.
  */
 export function readableJson(
   text: string,
   longest: number = Number.POSITIVE_INFINITY,
+  lined: number = deepest,
 ): string | null {
-  return isJson(text) ? laidOut(text, deepest, longest) : null;
-}
-
-function isJson(text: string): boolean {
-  try {
-    return /^\s*[[{]/.test(text) && JSON.parse(text) !== null;
-  } catch {
-    return false;
-  }
-}
-
-/** Without secrets, and in lines down to a depth. */
-function laidOut(
-  text: string,
-  deepest: number,
-  longest: number = Number.POSITIVE_INFINITY,
-): string {
+  if (!isJson(text)) return null;
   const lineAt = (depth: number, inside: number): string =>
-    inside > deepest ? "" : `\n${"  ".repeat(depth)}`;
+    inside > lined ? "" : `\n${"  ".repeat(depth)}`;
   let out = "";
   let depth = 0;
   /** The depth at which a secret value began that goes on. */
@@ -91,6 +76,14 @@ function laidOut(
   return out;
 }
 
+function isJson(text: string): boolean {
+  try {
+    return /^\s*[[{]/.test(text) && JSON.parse(text) !== null;
+  } catch {
+    return false;
+  }
+}
+
 function opens(token: string): boolean {
   return token === "{" || token === "[";
 }
@@ -101,7 +94,7 @@ function closes(token: string): boolean {
 
 function cleanString(token: string): string {
   const text = String(JSON.parse(token));
-  const safe = isJson(text) ? laidOut(text, 0) : redactText(text);
+  const safe = readableJson(text, undefined, 0) ?? redactText(text);
   return safe.includes(removed) ? JSON.stringify(safe) : token;
 }
 

@@ -1,23 +1,20 @@
+import type { Health } from "@reporthook/core";
 import {
   answerBounds,
+  type Inside,
   type Numbers,
   parkedReasons,
   problemKinds,
   samplesOf,
-  states,
 } from "@reporthook/core/store";
 import { throttle } from "./shared-views.ts";
 import { insideOf, type Source } from "./source.ts";
 import { noTime } from "./views.ts";
 
-/** The measures of a source at this moment. */
-export interface Metrics {
-  readonly contentType: string;
-  readonly text: string;
-}
-
 type Labels = Readonly<Record<string, string>>;
-type Values = readonly (readonly [labels: Labels, value: number])[];
+/** Values with their labels; those of a histogram also with the ends of their names. */
+type Values = readonly (readonly [labels: Labels, value: number, end?: string])[];
+type Write = (name: string, help: string, values: Values, type?: string) => void;
 
 const services = ["ok", "unreachable", "refused", "failing", "unknown"] as const;
 const severities = ["critical", "warning"] as const;
@@ -26,13 +23,15 @@ const counters = {
   "deliveries.deleted": "Parked deliveries deleted at the end of their retention",
   verdicts: "Verdicts of the service",
 };
+const noneParked = Object.fromEntries(parkedReasons.map((reason) => [reason, 0]));
 
 /** Creates what measures a source, in the text format of Prometheus. Names and labels are those of @reporthook/opentelemetry. */
-export function createSourceMetrics(source: Source): () => Promise<Metrics> {
-  const { inbox, health, name = "reports" } = source;
+export function createSourceMetrics(source: Source): () => Promise<string> {
+  const { inbox, health, name: receiver = "reports" } = source;
   const seen = insideOf(source);
   const summed = throttle(() => inbox.summary(noTime));
   return async () => {
+<<<<<<< HEAD
     const { ready, inbox: state, service, problems, ...known } = await health();
     const { write, measure, end } = await registryOf(name);
     const yes = (is: boolean): Values => [[{}, Number(is)]];
@@ -97,7 +96,7 @@ async function registryOf(receiver: string) {
     const labelNames = [...new Set(values.flatMap(([own]) => Object.keys(own)))];
     return { name: `reporthook_${name}`, help, labelNames, registers: [registry] };
   };
-  let histogram = "";
+  const histogram = "";
   return {
     write(name: string, help: string, values: Values): void {
       const metric = new Gauge(settingsOf(name, help, values));
@@ -111,34 +110,104 @@ async function registryOf(receiver: string) {
           .map((sample) => [labelsOf(sample.labels), sample.value] as const);
         const metric = new Counter(settingsOf(`${name.replace(".", "_")}_total`, help, values));
         for (const [own, value] of values) metric.inc(own, value);
+=======
+    let text = "";
+    const write: Write = (name, help, values, type = "gauge") => {
+      if (values.length === 0) return;
+      text += `# HELP reporthook_${name} ${help}\n# TYPE reporthook_${name} ${type}\n`;
+      for (const [own, value, end = ""] of values) {
+        const labels = { ...own, messaging_system: "reporthook" };
+        const of = labelsText({ ...labels, messaging_destination_name: receiver });
+        text += `reporthook_${name}${end}{${of}} ${value}\n`;
+>>>>>>> wip-dash
       }
-      histogram = histogramOf(numbers.answers, labels);
-    },
-    end: async (): Promise<Metrics> => ({
-      contentType: registry.contentType,
-      text: (await registry.metrics()) + histogram,
-    }),
+    };
+    const judged = await health();
+    writeState(judged, seen, write);
+    if (seen?.numbers) writeNumbers(seen.numbers(), write);
+    // An unknown count is not reported.
+    if (!judged.inbox.ok || judged.countedAt === null) return text;
+    const { counts, oldestWaitingMs } = judged;
+    const { received, verified } = counts;
+    const waiting = valuesOf("state", { received, verified });
+    const oldest = (oldestWaitingMs ?? 0) / 1_000;
+    const { parked } = await summed();
+    const reasons = valuesOf("reason", { ...noneParked, ...parked });
+    const requests = valuesOf("state", seen?.lookout.look?.requests ?? {});
+    write("deliveries_waiting", "Deliveries neither handled nor parked", waiting);
+    write("deliveries_oldest_seconds", "Age of the oldest waiting delivery", [[{}, oldest]]);
+    write("deliveries_parked", "Deliveries that wait for a person", reasons);
+    write("deliveries_stored", "Deliveries in the inbox", valuesOf("state", counts));
+    const help = "Requests for reports by state; overdue ones are counted twice";
+    write("report_requests", help, requests);
+    return text;
   };
 }
 
-function labelsOf(own: Readonly<Record<string, string>>): Labels {
+/** Writes what is known of a source although its inbox may fail. */
+function writeState(judged: Health, seen: Inside | null, write: Write): void {
+  const { ready, inbox, service, problems } = judged;
+  write("ready", "1 if the receiver accepts notifications, else 0", [[{}, Number(ready)]]);
+  write("inbox_up", "1 if the inbox works, else 0", [[{}, Number(inbox.ok)]]);
+  write(
+    "service_status",
+    "1 for how the service answered last, 0 for the others",
+    services.map((each) => [{ reporthook_status: each }, Number(each === service)]),
+  );
+  write(
+    "problem",
+    "1 for each problem that health() shows, 0 for the others",
+    problemKinds.flatMap((code) =>
+      severities.map((severity) => {
+        const is = problems.some((one) => one.code === code && one.severity === severity);
+        return [{ code, severity }, Number(is)] as const;
+      }),
+    ),
+  );
+  const processes = seen?.lookout.processes.filter((one) => one.state !== "ended") ?? [];
+  write(
+    "process_silent_seconds",
+    "Time since the last sign of life of each process on the inbox",
+    processes.map(({ host, pid, version, since, seenAt }) => [
+      { host, pid: String(pid), version, since: since.toISOString() },
+      Math.max(0, Date.now() - seenAt.getTime()) / 1_000,
+    ]),
+  );
+}
+
+/** Writes the numbers of this process. */
+function writeNumbers(numbers: Numbers, write: Write): void {
+  const samples = samplesOf(numbers);
+  for (const [name, help] of Object.entries(counters)) {
+    const values = samples.filter((sample) => sample.name === name);
+    const labelled = values.map(({ labels, value }) => [prefixed(labels), value] as const);
+    write(`${name.replace(".", "_")}_total`, help, labelled, "counter");
+  }
+  const { buckets, seconds } = numbers.answers;
+  let count = 0;
+  const upTo = [...answerBounds, "+Inf"].map((bound, index) => {
+    count += buckets[index] ?? 0;
+    return [{ le: String(bound) }, count, "_bucket"] as const;
+  });
+  write(
+    "acknowledge_duration_seconds",
+    "From the arrival of a notification until its answer is decided, storing included",
+    [...upTo, [{}, seconds, "_sum"], [{}, count, "_count"]],
+    "histogram",
+  );
+}
+
+function valuesOf(label: string, numbers: Readonly<Record<string, number>>): Values {
+  return Object.entries(numbers).map(([name, value]) => [prefixed({ [label]: name }), value]);
+}
+
+function prefixed(own: Labels): Labels {
   return Object.fromEntries(Object.entries(own).map(([name, of]) => [`reporthook_${name}`, of]));
 }
 
-/** Of numbers that were counted elsewhere, prom-client makes no histogram. */
-function histogramOf({ buckets, seconds }: Numbers["answers"], labels: Labels): string {
-  const name = "reporthook_acknowledge_duration_seconds";
-  const fixed = Object.entries(labels).map(([label, of]) => `${label}="${of}"`);
-  let count = 0;
-  const lines = [...answerBounds, "+Inf"].map((bound, index) => {
-    count += buckets[index] ?? 0;
-    return `${name}_bucket{${[...fixed, `le="${bound}"`].join(",")}} ${count}`;
-  });
-  return [
-    `\n# HELP ${name} From the arrival of a notification until its answer is decided, storing included`,
-    `# TYPE ${name} histogram`,
-    ...lines,
-    `${name}_sum{${fixed.join(",")}} ${seconds}`,
-    `${name}_count{${fixed.join(",")}} ${count}\n`,
-  ].join("\n");
+function labelsText(labels: Labels): string {
+  const escaped = (text: string): string => text.replace(/[\\"]/g, "\\$&").replaceAll("\n", "\\n");
+  return Object.entries(labels)
+    .map(([name, of]) => `${name}="${escaped(of)}"`)
+    .join(",");
 }

@@ -36,8 +36,8 @@ export function createReportViews({ inbox, reports }: Source): Pick<Views, "list
     one: (id) => async () => {
       const found = await ifKept(reports?.get(id), null);
       if (found === null) return { report: null, deliveries: null };
-      const listed = inbox.list({ requestId: id, limit: mostDeliveries }).catch(ifNotSearchable);
-      const deliveries = (await listed)?.map(redactEntry) ?? null;
+      const listed = inbox.list({ requestId: id, limit: mostDeliveries });
+      const deliveries = (await listed.catch(ifNotSearchable))?.map(redactEntry) ?? null;
       return { report: reportOf(found, maxBodyLength), deliveries };
     },
   };

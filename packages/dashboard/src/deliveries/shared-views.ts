@@ -12,11 +12,11 @@ const lateMs = 15_000;
 
 /** Reads that share their part of the time, one after the other. */
 interface Together {
-  readonly count: number;
-  inTurn<T>(read: () => Promise<T>): Promise<T>;
+  readonly count: () => number;
+  readonly inTurn: <T>(read: () => Promise<T>) => Promise<T>;
 }
 
-const alone: Together = { count: 1, inTurn: (read) => read() };
+const alone: Together = { count: () => 1, inTurn: (read) => read() };
 
 /** Reads again only after a second or `freshMs`, or after twenty times as long as the last time took; once for all who ask meanwhile. */
 export function throttle<T>(
@@ -30,7 +30,7 @@ export function throttle<T>(
     const began = performance.now();
     const result = await read();
     const ended = performance.now();
-    next = ended + Math.max(freshMs, ((ended - began) * together.count) / share);
+    next = ended + Math.max(freshMs, ((ended - began) * together.count()) / share);
     return result;
   };
   return () => {
@@ -44,50 +44,39 @@ export function throttle<T>(
   };
 }
 
-/** The views of all pages: each is read for all pages that show it, and ends for them when it can't be read in time. */
-export class SharedViews implements Together {
-  readonly #isOver: () => Promise<boolean>;
-  readonly #shown = new Map<string, { readonly read: View; pages: number }>();
-  #turn: Promise<unknown> = Promise.resolve();
+/**
+ * Creates what joins a page to those that show what `key` names, until it is gone. Each view is read for all pages that show it, and
+ * ends for them when it can't be read in time.
+ */
+export function shareViews(): (key: string, view: View, gone: AbortSignal) => View {
+  const shown = new Map<string, { readonly read: View; pages: number }>();
+  let turn: Promise<unknown> = Promise.resolve();
+  const together: Together = {
+    count: () => shown.size,
+    inTurn(read) {
+      const before = turn;
+      const result = before.then(read);
+      // A slow one holds the others up only so long.
+      turn = before.then(() => inTime(result, turnMs)).catch(() => {});
+      return inTime(result, lateMs);
+    },
+  };
 
-  /** `isOver` ends all views. */
-  constructor(isOver: () => Promise<boolean>) {
-    this.#isOver = isOver;
-  }
-
-  get count(): number {
-    return this.#shown.size;
-  }
-
-  /** Joins the pages that show what `key` names, until it leaves. */
-  join(key: string, view: View): { readonly read: View; leave(): void } {
-    const read = throttle(() => this.#read(key, view), secondMs, this);
-    const shown = this.#shown.get(key) ?? { read, pages: 0 };
-    this.#shown.set(key, shown);
-    shown.pages++;
-    return {
-      read: shown.read,
-      leave: () => {
-        shown.pages--;
-        if (shown.pages === 0) this.#shown.delete(key);
-      },
+  return (key, view, gone) => {
+    const readIfShown = async (): Promise<string> => {
+      if (!shown.has(key)) throw new Error("All pages have left");
+      return view();
     };
-  }
-
-  inTurn<T>(read: () => Promise<T>): Promise<T> {
-    const before = this.#turn;
-    const result = before.then(read);
-    // A slow one holds the others up only so long.
-    this.#turn = before.then(() => inTime(result, turnMs)).catch(() => {});
-    return inTime(result, lateMs);
-  }
-
-  async #read(key: string, view: View): Promise<string> {
-    if (!this.#shown.has(key)) throw new Error("All pages have left");
-    // A query would open a closed inbox again.
-    if (await this.#isOver()) throw new Error("The receiver is closing");
-    return view();
-  }
+    const joined = shown.get(key) ?? { read: throttle(readIfShown, secondMs, together), pages: 0 };
+    shown.set(key, joined);
+    joined.pages++;
+    const leave = (): void => {
+      joined.pages--;
+      if (joined.pages === 0) shown.delete(key);
+    };
+    gone.addEventListener("abort", leave, { once: true });
+    return joined.read;
+  };
 }
 
 /** Rejects if it takes longer. */

@@ -7,10 +7,10 @@ import { maxBodyLength, type WireDelivery } from "./wire.ts";
 export function shownBody(body: string | null): WireDelivery["body"] {
   if (body === null) return null;
   const json = readableJson(body, maxBodyLength);
-  if (json !== null) return { text: json, isJson: true, isCut: json.endsWith(cutMark) };
+  if (json !== null) return { text: json, isCut: json.endsWith(cutMark) };
   // A secret at the cut must not show its beginning.
   const text = redactText(body.slice(0, 2 * maxBodyLength)).slice(0, maxBodyLength);
-  return { text, isJson: false, isCut: body.length > maxBodyLength };
+  return { text, isCut: body.length > maxBodyLength };
 }
 
 /** A delivery in full, without secrets; its body is laid out already. */

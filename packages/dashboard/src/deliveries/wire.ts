@@ -36,7 +36,6 @@ export interface WireDelivery extends Wire<Omit<EntryDetails, "body" | "context"
   readonly context: string | null;
   readonly body: {
     readonly text: string;
-    readonly isJson: boolean;
     /** Whether it goes on: `api/deliveries/ID/body` has all of it. */
     readonly isCut: boolean;
   } | null;
@@ -49,9 +48,6 @@ export const maxBodyLength = 65_536;
 export const pageLength = 50;
 /** The maximum length of a list: all of it is read each second. */
 export const maxListLength = 200;
-
-/** The event of a live view that has nothing else to say for a while: its connection is alive. */
-export const stillHere = "still-here";
 
 /** Every view has these. */
 export interface WireView {
@@ -120,10 +116,4 @@ export interface WireOverview
   readonly hours: readonly Wire<Hour>[];
   /** The last acts of people, newest first. */
   readonly acts: readonly Wire<LoggedAct>[];
-}
-
-/** The answer to an action. */
-export interface WireDone {
-  /** The number of deliveries that were released, discarded or retried, or of reports that were settled: those that were as they had been shown. */
-  readonly done: number;
 }

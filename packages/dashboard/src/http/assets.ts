@@ -14,12 +14,9 @@ export async function fileOf(request: Request, name: string): Promise<Response |
     request.headers.get("accept-encoding") ?? "",
   );
   if (!isZipped) return answer(200, text, headers);
-  const bytes = zipped.get(name) ?? gzip(text);
+  const zip = new CompressionStream("gzip");
+  const bytes =
+    zipped.get(name) ?? new Response(new Blob([text]).stream().pipeThrough(zip)).arrayBuffer();
   zipped.set(name, bytes);
   return answer(200, await bytes, { ...headers, "Content-Encoding": "gzip" });
-}
-
-function gzip(text: string): Promise<ArrayBuffer> {
-  const stream = new Blob([text]).stream().pipeThrough(new CompressionStream("gzip"));
-  return new Response(stream).arrayBuffer();
 }

@@ -5,7 +5,7 @@ import { isLoopback } from "@reporthook/core/store";
  * context is `{ peer: address }`, or what @hono/node-server passes as `c.env`.
  */
 export function isLocal(request: Request, context: unknown): boolean {
-  if (forwarded.some((name) => request.headers.has(name))) return false;
+  if ([...request.headers.keys()].some((name) => forwarded.test(name))) return false;
   const address = addressOf(context)?.replace(/^::ffff:/, "") ?? "";
   return isLoopback(address) && isLoopback(hostOf(request).replace(/:\d{1,5}$/, ""));
 }
@@ -21,14 +21,7 @@ export function isSameOrigin(request: Request): boolean {
 }
 
 // A client behind a proxy on this machine is not on this machine.
-const forwarded = [
-  "forwarded",
-  "via",
-  "x-forwarded-for",
-  "x-forwarded-host",
-  "x-forwarded-proto",
-  "x-real-ip",
-];
+const forwarded = /^(forwarded|via|x-forwarded-.+|x-real-ip)$/;
 
 function addressOf(context: unknown): string | undefined {
   if (typeof context !== "object" || context === null) return undefined;
