@@ -31,86 +31,6 @@ export function createSourceMetrics(source: Source): () => Promise<string> {
   const seen = insideOf(source);
   const summed = throttle(() => inbox.summary(noTime));
   return async () => {
-<<<<<<< HEAD
-    const { ready, inbox: state, service, problems, ...known } = await health();
-    const { write, measure, end } = await registryOf(name);
-    const yes = (is: boolean): Values => [[{}, Number(is)]];
-    write("ready", "1 if the receiver accepts notifications, else 0", yes(ready));
-    write("inbox_up", "1 if the inbox works, else 0", yes(state.ok));
-    write(
-      "service_status",
-      "1 for how the service answered last, 0 for the others",
-      services.map((each) => [{ reporthook_status: each }, Number(each === service)]),
-    );
-    write(
-      "problem",
-      "1 for each problem that health() shows, 0 for the others",
-      problemKinds.flatMap((code) =>
-        severities.map((severity) => {
-          const is = problems.some((one) => one.code === code && one.severity === severity);
-          return [{ code, severity }, Number(is)] as const;
-        }),
-      ),
-    );
-    const processes = seen?.processes.filter((one) => one.state !== "ended") ?? [];
-    write(
-      "process_silent_seconds",
-      "Time since the last sign of life of each process on the inbox",
-      processes.map(({ host, pid, version, since, seenAt }) => [
-        { host, pid: String(pid), version, since: since.toISOString() },
-        Math.max(0, Date.now() - seenAt.getTime()) / 1_000,
-      ]),
-    );
-    const numbers = seen?.numbers ?? null;
-    if (numbers !== null) measure(numbers);
-    // An unknown count is not reported.
-    if (!state.ok || known.countedAt === null) return await end();
-    const { counts, oldestWaitingMs } = known;
-    const { parked } = await summed();
-    const inStates = (some: typeof states): Values =>
-      some.map((each) => [{ reporthook_state: each }, counts[each]]);
-    const reasons = parkedReasons.map(
-      (each) => [{ reporthook_reason: each }, parked[each] ?? 0] as const,
-    );
-    const waiting = inStates(["received", "verified"]);
-    const oldest: Values = [[{}, (oldestWaitingMs ?? 0) / 1_000]];
-    write("deliveries_waiting", "Deliveries neither handled nor parked", waiting);
-    write("deliveries_oldest_seconds", "Age of the oldest waiting delivery", oldest);
-    write("deliveries_parked", "Deliveries that wait for a person", reasons);
-    write("deliveries_stored", "Deliveries in the inbox", inStates(states));
-    const requests = Object.entries(seen?.look?.requests ?? {});
-    const requested = requests.map(([each, count]) => [{ reporthook_state: each }, count] as const);
-    const help = "Requests for reports by state; overdue ones are counted twice";
-    if (requested.length > 0) write("report_requests", help, requested);
-    return await end();
-  };
-}
-
-async function registryOf(receiver: string) {
-  // Loaded with the first scrape: the page needs none of it.
-  const { Counter, Gauge, Registry } = await import("prom-client");
-  const registry = new Registry();
-  const labels = { messaging_system: "reporthook", messaging_destination_name: receiver };
-  registry.setDefaultLabels(labels);
-  const settingsOf = (name: string, help: string, values: Values) => {
-    const labelNames = [...new Set(values.flatMap(([own]) => Object.keys(own)))];
-    return { name: `reporthook_${name}`, help, labelNames, registers: [registry] };
-  };
-  const histogram = "";
-  return {
-    write(name: string, help: string, values: Values): void {
-      const metric = new Gauge(settingsOf(name, help, values));
-      for (const [own, value] of values) metric.set(own, value);
-    },
-    measure(numbers: Numbers): void {
-      const samples = samplesOf(numbers);
-      for (const [name, help] of Object.entries(counters)) {
-        const values = samples
-          .filter((sample) => sample.name === name)
-          .map((sample) => [labelsOf(sample.labels), sample.value] as const);
-        const metric = new Counter(settingsOf(`${name.replace(".", "_")}_total`, help, values));
-        for (const [own, value] of values) metric.inc(own, value);
-=======
     let text = "";
     const write: Write = (name, help, values, type = "gauge") => {
       if (values.length === 0) return;
@@ -119,12 +39,11 @@ async function registryOf(receiver: string) {
         const labels = { ...own, messaging_system: "reporthook" };
         const of = labelsText({ ...labels, messaging_destination_name: receiver });
         text += `reporthook_${name}${end}{${of}} ${value}\n`;
->>>>>>> wip-dash
       }
     };
     const judged = await health();
     writeState(judged, seen, write);
-    if (seen?.numbers) writeNumbers(seen.numbers(), write);
+    if (seen?.numbers) writeNumbers(seen.numbers, write);
     // An unknown count is not reported.
     if (!judged.inbox.ok || judged.countedAt === null) return text;
     const { counts, oldestWaitingMs } = judged;
@@ -133,7 +52,7 @@ async function registryOf(receiver: string) {
     const oldest = (oldestWaitingMs ?? 0) / 1_000;
     const { parked } = await summed();
     const reasons = valuesOf("reason", { ...noneParked, ...parked });
-    const requests = valuesOf("state", seen?.lookout.look?.requests ?? {});
+    const requests = valuesOf("state", seen?.look?.requests ?? {});
     write("deliveries_waiting", "Deliveries neither handled nor parked", waiting);
     write("deliveries_oldest_seconds", "Age of the oldest waiting delivery", [[{}, oldest]]);
     write("deliveries_parked", "Deliveries that wait for a person", reasons);
@@ -164,7 +83,7 @@ function writeState(judged: Health, seen: Inside | null, write: Write): void {
       }),
     ),
   );
-  const processes = seen?.lookout.processes.filter((one) => one.state !== "ended") ?? [];
+  const processes = seen?.processes.filter((one) => one.state !== "ended") ?? [];
   write(
     "process_silent_seconds",
     "Time since the last sign of life of each process on the inbox",

@@ -1,12 +1,7 @@
 import { clearImmediate, setImmediate } from "node:timers";
 import type { Worker } from "node:worker_threads";
 import type { AddResult, Arrival, NewDelivery, ReporthookError } from "@reporthook/core";
-import {
-  describe,
-  newStoredDelivery,
-  type ShownChanges,
-  type StoredDelivery,
-} from "@reporthook/core/store";
+import { describe, newStoredDelivery, type StoredDelivery } from "@reporthook/core/store";
 import { inboxFailed } from "../database/driver.ts";
 import { type CountsByKind, isUsual, kindOf } from "../protocol/counts.ts";
 import { MessageBuilder } from "../protocol/message.ts";
@@ -27,7 +22,7 @@ import type { ConsumerGroup } from "./consumer-group.ts";
 import { HeldFile } from "./held-file.ts";
 import { Pending, type PendingDelivery } from "./pending.ts";
 import { Pulse } from "./pulse.ts";
-import type { Recording } from "./recording.ts";
+import type { ConsumerSource, Recording } from "./recording.ts";
 import { startThread, threadFailed } from "./spawn.ts";
 import { Waiters } from "./waiters.ts";
 
@@ -37,9 +32,8 @@ interface Adding extends PendingDelivery {
 }
 
 /** The owner of a connection. */
-export interface ConnectionOwner {
+export interface ConnectionOwner extends Pick<ConsumerSource, "shown"> {
   readonly consumers: ConsumerGroup;
-  readonly shown: ShownChanges;
   counts: Map<string, CountsByKind>;
   /** The thread has ended; `error` if that was unexpected. */
   ended(error: ReporthookError | null): void;
