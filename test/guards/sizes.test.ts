@@ -27,7 +27,7 @@ const maxLines = {
   "core/src/inbox/memory": 820,
   "sqlite/src": 6_992,
   "cli/src": 4_300,
-  "dashboard/src": 1_455,
+  "dashboard/src": 1_456,
   "dashboard/page": 2_240,
 };
 

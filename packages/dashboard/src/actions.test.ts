@@ -19,3 +19,22 @@ it("the dashboard answers 404 to a delivery that an inbox with another copy of c
   expect(answer.status).toBe(404);
   await receiver.close();
 });
+
+it("the dashboard acts on no delivery whose id only begins like the one that was shown", async () => {
+  const inbox = memoryInbox();
+  const receiver = createReceiver({ client: { authorize: async () => "valid" }, inbox });
+  const page = dashboard(receiver, { authorize: () => ({ name: "Ada", may: "act" }) });
+  const headers = { "content-type": "application/json" };
+  const request = new Request("http://localhost/", { method: "POST", headers, body: "{}" });
+  const { id } = (await (await receiver.fetch(request)).json()) as { id: string };
+  const discarded = async (of: string) => {
+    const query = new URLSearchParams({ unchangedSince: new Date(8e15).toISOString() });
+    const asked = new Request(`http://localhost/api/deliveries/${of}/discard?${query}`, {
+      ...{ method: "POST", headers: { "x-reporthook": "1", "sec-fetch-site": "same-origin" } },
+    });
+    return (await page(asked)).json();
+  };
+  expect(await discarded(id.slice(0, 8))).toEqual({ done: 0 });
+  expect(await discarded(id)).toEqual({ done: 1 });
+  await receiver.close();
+});

@@ -63,7 +63,10 @@ async function perform(
     const done = await inbox[action](shown, { by });
     return { done, fields: { ...(error === undefined ? { reason } : { error }), done } };
   }
-  // With a time, the delivery as it was shown.
-  const which = unchangedSince === undefined ? id : { ...shown, idPrefix: id };
-  return { done: await inbox[action](which, { by }), fields: { id } };
+  if (unchangedSince === undefined)
+    return { done: await inbox[action](id, { by }), fields: { id } };
+  // The delivery as it was shown, and no others whose ids begin like this.
+  const isThere = (await inbox.get(id)) !== null;
+  const done = isThere ? await inbox[action]({ ...shown, idPrefix: id }, { by }) : 0;
+  return { done, fields: { id } };
 }
