@@ -23,12 +23,12 @@ const maxAdapterLines = 60;
 const maxFunctionLines = 70;
 /** All that a reader has to read: a feature that raises one of these does so where everybody sees it. */
 const maxLines = {
-  "core/src": 14_642,
+  "core/src": 14_646,
   "core/src/inbox/memory": 820,
   "sqlite/src": 6_992,
   "cli/src": 4_300,
-  "dashboard/src": 1_456,
-  "dashboard/page": 2_240,
+  "dashboard/src": 1_454,
+  "dashboard/page": 2_244,
 };
 
 const api = new API({ cwd: root });

@@ -4,6 +4,7 @@ import { followLink, type PageQuery } from "./route.ts";
 import { focusMain, keepFocus } from "./screen.tsx";
 import { DeliveriesScreen } from "./views/deliveries.tsx";
 import { DeliveryScreen } from "./views/delivery.tsx";
+import { filtersIn } from "./views/filtering.tsx";
 import { Overview } from "./views/overview.tsx";
 import { ReportScreen } from "./views/report.tsx";
 import { ReportsScreen } from "./views/reports.tsx";
@@ -25,7 +26,7 @@ function screenOf(query: PageQuery): JSX.Element {
   const { delivery, show, ...filters } = query;
   const { request } = filters;
   if (delivery !== undefined) return <DeliveryScreen key={delivery} id={delivery} />;
-  if (show === "deliveries") return <DeliveriesScreen filters={filters} />;
+  if (show === "deliveries") return <DeliveriesScreen filters={filtersIn(filters)} />;
   if (show === "reports") return <ReportsScreen filters={filters} />;
   return request === undefined ? <Overview /> : <ReportScreen key={request} id={request} />;
 }

@@ -51,6 +51,29 @@ it("a live answer ends when the receiver closes, and its inbox is asked nothing 
   for (const spy of asked) expect(spy).not.toHaveBeenCalled();
 });
 
+it("a live view that was left while it waited for a slower one is no failure", async () => {
+  const inbox = memoryInbox();
+  const client = createClient({ baseUrl: "http://reports.example", apiKey: "key" });
+  const receiver = createReceiver({ client, inbox, logger: false });
+  const error = vi.fn();
+  const page = dashboard(receiver, { authorize, logger: { error } });
+  let goOn = (): void => {};
+  const slow = vi.spyOn(inbox, "list").mockImplementationOnce(async () => {
+    await new Promise<void>((resolve) => (goOn = resolve));
+    return [];
+  });
+  const first = page(live());
+  while (slow.mock.calls.length === 0) await new Promise(setImmediate);
+  const leaving = new AbortController();
+  const left = page(new Request(live("overview"), { signal: leaving.signal }));
+  await new Promise(setImmediate);
+  leaving.abort();
+  goOn();
+  for (const answer of await Promise.all([first, left])) await answer.body?.cancel();
+  expect(error).not.toHaveBeenCalled();
+  await receiver.close();
+});
+
 it("a live answer ends when the inbox hangs: the page must not call it live", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
   const { inbox, page } = setUp();

@@ -77,6 +77,22 @@ describe("erasing", () => {
     expect(readFileSync(path).toString("latin1").split(told).length - 1).toBe(1);
   });
 
+  it.each([0, 1])("erase() finds an unsigned test by its body, handled %d times", async (times) => {
+    const { inbox, put, work, clock, end } = fixture(sqliteInbox(newPath()));
+    const test = { type: "test_webhook_endpoint", reportId: null } as const;
+    const arrival = { to: "verified", verification: "unsigned", ...test } as const;
+    const ids = [];
+    for (const report of ["r-1", "r-2"]) {
+      ids.push(await put({ signature: null, body: body(report), arrival }));
+      if (times > 0) await work("handle", handled);
+    }
+    const query = { reportId: "r-1", now: clock.now(), by: null };
+    expect(await inbox.erase?.(query)).toBe(1);
+    const bodies = await Promise.all(ids.map(async (id) => (await inbox.get(id))?.body));
+    expect(bodies).toEqual([null, body("r-2")]);
+    await end();
+  });
+
   it("erase() finds the deliveries of a request by it alone", async () => {
     const { inbox, put, clock, end } = fixture(sqliteInbox(newPath()));
     const ids = [await put({ requestId: "q-7" }), await put({ requestId: "q-8" })];

@@ -68,7 +68,9 @@ export class TableInbox implements Inbox {
     const sameSignatureAs = reused ? reused[1].id : null;
 
     if (key !== null) this.#keys.set(key, { id, at: arrivedAt });
-    this.#rows.set(id, parts.newStoredDelivery(delivery, arrival, sameSignatureAs));
+    const kept = parts.newStoredDelivery(delivery, arrival, sameSignatureAs);
+    kept.changedAt = this.#shown.after(kept.changedAt);
+    this.#rows.set(id, kept);
     // In a database: committed by now.
     this.#wake();
     return { status: "added", id, ...(sameSignatureAs !== null && { sameSignatureAs }) };

@@ -11,7 +11,7 @@ const told: Told = { code: "parked", severity: "warning", reason: "expired", cou
 
 type Deleted = Readonly<Record<string, readonly [at: number, count: number]>>;
 
-/** What {@link over} gets beside the problem: what retention and people deleted. */
+/** All that {@link over} gets beside the problem: what retention and people deleted. */
 type Ending = readonly [Parameters<typeof over>[0], readonly LoggedAct[]];
 
 function ending(deleted: readonly Deleted[] = [], acts: readonly LoggedAct[] = []): Ending {

@@ -53,7 +53,7 @@ const order: readonly InboxProcess["state"][] = ["running", "silent", "ended"];
 /** The key under which a receiver, or an inbox without one, has its {@link Inside}: for the dashboard. */
 export const inside: unique symbol = Symbol.for("reporthook.inside");
 
-/** What tools see of a receiver beside its health. */
+/** A receiver as tools see it, beside its health. */
 export type Inside = Pick<Lookout, "processes" | "look" | "numbers">;
 
 const answerMs = 400;
@@ -156,7 +156,9 @@ export class Lookout {
       fails === null || !this.#inbox.ok ? this.#inbox : { ok: false, error: fails.error };
     const { oldestWaiting = null, newest = null, counts = zeroCounts() } = look?.facts ?? {};
     // Of those that are not kept, processes know.
-    const known = [newest, ...reports.map(({ news }) => news.newest)].filter((at) => at !== null);
+    const known = [newest, ...reports.map(({ news }) => news.newest)].filter(
+      Number.isFinite,
+    ) as number[];
     return {
       ready: phase !== "closing" && !isClosed && inbox.ok,
       inbox,

@@ -147,10 +147,7 @@ function Body({ id, body }: Pick<WireDelivery, "id" | "body">): JSX.Element {
         {body !== null && <Copy text={body.text}>Copy</Copy>}
       </div>
       {body === null ? (
-        <p>
-          Not kept: of a rejected delivery after some time, of an unsigned one that was handled, or
-          erased.
-        </p>
+        <p>Not kept: of a rejected delivery after some time, or erased.</p>
       ) : (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling area must be reachable with the keyboard.
         <section class="body" tabIndex={0} aria-label="Text of the body">

@@ -32,6 +32,12 @@ const rare: Fields = {
   until: { label: "Until (UTC)" },
 };
 
+/** The filters that are set in a query, which may have other names. */
+export function filtersIn(query: PageQuery): PageQuery {
+  const isSet = ([name, value]: [string, string]) => value !== "" && name in { ...common, ...rare };
+  return Object.fromEntries(Object.entries(query).filter(isSet));
+}
+
 /** The filters of a list; the address keeps them. A choice is applied at once, a text once typing has paused. */
 export function Filtering({ filters }: { readonly filters: PageQuery }): JSX.Element {
   const typing = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);

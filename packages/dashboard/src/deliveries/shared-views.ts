@@ -63,10 +63,8 @@ export function shareViews(): (key: string, view: View, gone: AbortSignal) => Vi
   };
 
   return (key, view, gone) => {
-    const readIfShown = async (): Promise<string> => {
-      if (!shown.has(key)) throw new Error("All pages have left");
-      return view();
-    };
+    // Nobody sees what is read once all pages have left.
+    const readIfShown = async (): Promise<string> => (shown.has(key) ? view() : "");
     const joined = shown.get(key) ?? { read: throttle(readIfShown, secondMs, together), pages: 0 };
     shown.set(key, joined);
     joined.pages++;

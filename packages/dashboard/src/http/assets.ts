@@ -14,9 +14,8 @@ export async function fileOf(request: Request, name: string): Promise<Response |
     request.headers.get("accept-encoding") ?? "",
   );
   if (!isZipped) return answer(200, text, headers);
-  const zip = new CompressionStream("gzip");
-  const bytes =
-    zipped.get(name) ?? new Response(new Blob([text]).stream().pipeThrough(zip)).arrayBuffer();
+  const stream = () => new Blob([text]).stream().pipeThrough(new CompressionStream("gzip"));
+  const bytes = zipped.get(name) ?? new Response(stream()).arrayBuffer();
   zipped.set(name, bytes);
   return answer(200, await bytes, { ...headers, "Content-Encoding": "gzip" });
 }

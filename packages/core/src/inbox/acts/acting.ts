@@ -3,6 +3,7 @@ import { addCounts, sumOf } from "../../lib/add-counts.ts";
 import { type EntryDetails, isParked, type ReasonCode, type State } from "../delivery.ts";
 import type { Inbox } from "../inbox.ts";
 import { filterOf } from "../query.ts";
+import { isUnsigned } from "../retention.ts";
 import type { StoredDelivery } from "../stored-delivery.ts";
 import {
   type Act,
@@ -41,7 +42,7 @@ function among(states: readonly State[], asked: Selection["state"]): readonly St
 
 /**
  * Makes the comparison of deliveries with the query of an act. Without a reason, a release of many leaves out what nobody
- * vouches for.
+ * vouches for; handled ones without a signature run again by their ids alone.
  */
 export function selectorOf(query: ActQuery): (stored: StoredDelivery) => boolean {
   const { act, id, receiver, reason, unchangedSince, now } = query;
@@ -54,6 +55,7 @@ export function selectorOf(query: ActQuery): (stored: StoredDelivery) => boolean
     if (!states.includes(state) || !fits(stored) || changedAt > lastChange) return false;
     if (id !== undefined && id !== stored.id) return false;
     if (stored.reason !== null && leftOut.includes(stored.reason.code)) return false;
+    if (id === undefined && state === "handled" && isUnsigned(stored)) return false;
     if (state === "rejected") return stored.body !== null && stored.signature !== null;
     if (act === "discard") return true;
     return act === "retry" ? dueAt > now : stored.body !== null;
@@ -126,6 +128,6 @@ function whyNot(act: Act, { state, body }: Pick<EntryDetails, "state" | "body">)
   if (act === "discard") return `is ${state}: only held and dead ones can be discarded`;
   if (state !== "handled") return `is ${state}: only held, dead and handled ones can be released`;
   return body === null
-    ? "has no body any more: it was erased, or came without a signature, and was handled"
+    ? "has no body any more: it was erased"
     : "has changed in this moment: look at it again";
 }

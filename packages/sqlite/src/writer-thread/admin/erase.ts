@@ -4,10 +4,12 @@ import {
   eraseContent,
   isErased,
   isOfReport,
+  isUnsigned,
   type StoredDelivery,
   states,
 } from "@reporthook/core/store";
 import type { Row, Value } from "../../database/driver.ts";
+import { retentionClass } from "../../protocol/row.ts";
 import type { CallStep, ErasePosition } from "../../protocol/steps.ts";
 import type { Deliveries, Tables } from "../deliveries.ts";
 import { logAct } from "./acts.ts";
@@ -18,13 +20,13 @@ const rowsPerEraseStep = 50;
 /** Deliveries of a receiver with one value in a column: all of them, those whose body names the report, or all others. */
 interface Range {
   readonly receiver: number;
-  readonly column: "report" | "request" | "state";
+  readonly column: "report" | "request" | "state" | "kept_as";
   readonly value: Value;
   readonly how: "all" | "by body" | "others";
 }
 
 /** The states of deliveries whose report may be in their body alone. */
-const unread = ["received", "held", "rejected", "dead"] as const;
+const unread = ["received", "verified", "held", "rejected", "dead"] as const;
 
 /** One step of erasing what deliveries of one report or request tell, from a position on; null at first. */
 export function eraseStep(
@@ -70,6 +72,7 @@ function rangesOf(
     return [
       range("report", reportId, "all"),
       ...unread.map((state) => range("state", states.indexOf(state), "by body")),
+      range("kept_as", retentionClass.unsignedHandled, "by body"),
       ...requestIds.map((id) => range("request", id, "others")),
     ];
   });
@@ -77,7 +80,7 @@ function rangesOf(
 
 function rowsIn({ receiver, column, value, how }: Range, after: string, { statement }: Tables) {
   return statement(
-    `SELECT * FROM delivery INDEXED BY delivery_${column}
+    `SELECT * FROM delivery INDEXED BY delivery_${column === "kept_as" ? "ended" : column}
      WHERE receiver = ? AND ${column} = ? AND id > ? ${how === "by body" ? "AND report IS NULL" : ""}
      ORDER BY id LIMIT ${rowsPerEraseStep}`,
   ).all(receiver, value, after);
@@ -86,7 +89,7 @@ function rowsIn({ receiver, column, value, how }: Range, after: string, { statem
 /** Whether a delivery of a range is meant, and in no range before it. */
 function isMeant(stored: StoredDelivery, how: Range["how"], reportId = ""): boolean {
   if (how === "all") return true;
-  const isUnread = stored.reportId === null && unread.some((state) => state === stored.state);
-  const names = isUnread && isOfReport(stored.body, reportId);
+  const isUnread = unread.some((state) => state === stored.state) || isUnsigned(stored);
+  const names = stored.reportId === null && isUnread && isOfReport(stored.body, reportId);
   return how === "by body" ? names : stored.reportId !== reportId && !names;
 }

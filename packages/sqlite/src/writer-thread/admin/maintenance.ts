@@ -9,14 +9,17 @@ import type { Consumers } from "../claim/consumers.ts";
 import { type Deliveries, removedColumns } from "../deliveries.ts";
 
 const maxRejected = 10_000;
+/** The bytes of rejected ones are added up, which takes about a millisecond, after so many: other processes add to them, too. */
+const betweenSums = 16;
 /** The number of starts without a recorded outcome after which a delivery is parked as poison. */
 const maxStarts = 5;
 
 /** Keeps deliveries within their bounds as others come, and requeues those that workers had leased. */
 export class Maintenance {
   readonly #deliveries: Deliveries;
-  /** The bytes of rejected ones at most: some may have gone since they were added up, which takes about a millisecond. */
-  #rejectedBytes = Number.POSITIVE_INFINITY;
+  #sinceSum = betweenSums;
+  /** Their bytes then, and those that were added here since. */
+  #rejectedBytes = 0;
 
   constructor(deliveries: Deliveries) {
     this.#deliveries = deliveries;
@@ -45,7 +48,8 @@ export class Maintenance {
     for (const row of beyond.all()) this.#deliveries.empty(row);
     const added = statement("SELECT length(body) AS bytes FROM delivery WHERE seq = ?").get(seq);
     this.#rejectedBytes += Number(added?.["bytes"]);
-    if (this.#rejectedBytes <= wholeRejected.bytes) return;
+    if (++this.#sinceSum < betweenSums && this.#rejectedBytes <= wholeRejected.bytes) return;
+    this.#sinceSum = 0;
     const newest = statement(
       `SELECT seq, length(body) AS bytes ${whole} LIMIT ${wholeRejected.max}`,
     );
