@@ -76,7 +76,7 @@ const others = {
     ...["receive/new-delivery", "receive/refusals"],
   ),
   ...of(
-    "receiver-before-ack,receiver-wait-until,receiver-close,receive/inside-request,receive/without-token,receive/unsigned,http/node-shutdown,http/node-shutdown-hosts,test/mutation/mount.test.ts",
+    "receiver,receiver-limits,receiver-before-ack,receiver-wait-until,receiver-close,receive/inside-request,receive/without-token,receive/unsigned,http/node-shutdown,http/node-shutdown-hosts,test/mutation/mount.test.ts",
     "receive/requests",
   ),
   ...of(
@@ -84,7 +84,7 @@ const others = {
     ...["observe/hooks", "observe/log-lines", "observe/reporter"],
   ),
   ...of("run/notices,run/work", "inbox/notices"),
-  ...of("packages/sqlite/src/erase-and-backup.test.ts", "reports/erasing"),
+  ...of("reports/reports,inbox/acts/erasing", "reports/erasing"),
   ...of("receiver-handle,client/client,client/no-answer,client/wrapped-fetch", "lib/thrown"),
   ...of(
     "receiver-verify,receiver-handle,receiver-before-ack,receiver",

@@ -8,7 +8,8 @@ export default {
   tsconfigFile: "test/mutation/none.json",
   coverageAnalysis: "perTest",
   ignoreStatic: true,
-  concurrency: 2,
+  // More than there are cores: most of the time a mutant is waited for that never ends.
+  concurrency: 3,
   // A mutant whose tests take that much longer counts as noticed, because they may never end: nothing else must run meanwhile.
   timeoutMS: 5_000,
   tempDirName: "test/mutation/sandbox",
