@@ -247,18 +247,17 @@ describe("changes outside", () => {
     }),
   );
 
-  testInBrowser("the page offers to handle only deliveries again that are kept whole", () =>
+  testInBrowser("the page offers to handle deliveries again, also those without a signature", () =>
     onStage({ handlers: failingHandlers }, async (page, { send, url }) => {
       const [signature, again] = ["none" as const, page.getByRole("button", { name: /again/ })];
-      for (const [id, buttons] of [
-        [await send("test_webhook_endpoint"), 1],
-        [await send("test_webhook_endpoint", { signature }), 0],
-      ] as const) {
+      for (const id of [
+        await send("test_webhook_endpoint"),
+        await send("test_webhook_endpoint", { signature }),
+      ]) {
         await page.goto(`${url}?delivery=${id}`);
         await page.getByText(/^Handled at attempt/).waitFor();
-        expect(await again.count()).toBe(buttons);
+        expect(await again.count()).toBe(1);
       }
-      await page.getByText("Not kept: of a rejected").waitFor();
     }),
   );
 

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
 import type { ActQuery } from "@reporthook/core";
-import { changeFor, isParked, type StoredDelivery } from "@reporthook/core/store";
+import { changeFor, type StoredDelivery } from "@reporthook/core/store";
 import { type BacklogMeter, backlogShareOf, noBacklog } from "../process/backlog.ts";
 import { isLost, nextHop } from "../process/settle.ts";
 import { dataOf, type JobState } from "../queues/job-state.ts";
@@ -35,14 +35,15 @@ export function actOnFound(acting: Acting, query: ActQuery): Promise<boolean> {
 }
 
 function isReopened({ queues, meter, found }: Acting, query: ActQuery): Promise<boolean> {
-  const { jobState, job, place, state } = found;
+  const { jobState, job, place } = found;
   const { stored } = jobState;
+  const hasEnded = place === "verify" || place === "handle";
   return meter.change(async (change) => {
     const before = backlogShareOf(stored);
     changeFor(query, stored);
-    const isOurs = isParked(state)
-      ? await isTakenOff(queues, place, jobState)
-      : await isRetried(queues, place, job, jobState);
+    const isOurs = hasEnded
+      ? await isRetried(queues, place, job, jobState)
+      : await isTakenOff(queues, place, jobState);
     if (isOurs) change(before, backlogShareOf(stored));
     return isOurs;
   });
