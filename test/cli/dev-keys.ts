@@ -46,7 +46,7 @@ async function startDev(db: string, env: Record<string, string> = {}): Promise<O
 async function end(dev: OnTerminal, key: string = "q"): Promise<string> {
   dev.press(key);
   const { code, settings, text } = await dev.ended();
-  expect(code).toBe(0);
+  expect(code, text).toBe(0);
   expect(settings).toMatch(/ icanon .* echo /s);
   return text;
 }
