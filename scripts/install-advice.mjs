@@ -25,8 +25,12 @@ with an inbox in a file:
 
   ${installLine(packages, app)} express${hasSqlite ? "" : " libsql"}
 
-and the command line, npx reporthook:
+the command line, npx reporthook:
 
   ${installLine(packages, ["reporthook"])}
+
+and what tests need:
+
+  ${installLine(packages, ["@reporthook/emulator"]).replace("install", "install --save-dev")} supertest
 `;
 }

@@ -167,7 +167,11 @@ describe("the command doctor", () => {
 
   it.each([
     ["/limits", "2 of 11 failed: answered 429", "Exempt this path from the rate limit."],
-    ["/alternates", "6 of 11 failed: answered 404", "Mount the receiver at this path, for POST."],
+    [
+      "/alternates",
+      "6 of 11 failed: answered 404",
+      "Correct the URL, or mount the receiver at this path, for POST.",
+    ],
   ])("reporthook doctor fails when later answers are not 2xx: %s", async (path, says, fix) => {
     const { code, checks } = await diagnose(path, "--requests", "11");
     const check = checks.find(({ name }) => name === "answer time");
@@ -250,7 +254,7 @@ describe("the command doctor", () => {
     const { result, says, type } = await checkKey(service, headers, 0);
     expect([result, says]).toEqual([
       "fail",
-      expect.stringContaining("it asks another service, or none"),
+      expect.stringContaining("it asks another one, none, or has paused"),
     ]);
     expect(type).toBe(`REPORTS_URL=${service} REPORTS_API_KEY=test-api-key npm start`);
   });

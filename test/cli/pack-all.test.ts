@@ -36,7 +36,8 @@ describe("packing", () => {
       names.map((name) => `"/tmp/a b/${name}.tgz"`).join(" \\\n    ");
     const lines = installAdvice(packages, "/tmp/a b", has).split("\n  npm install ").slice(1);
     expect(lines[0].split("\n\n")[0]).toBe(of("core", "express", "sqlite") + end);
-    expect(lines[1].trimEnd()).toBe(of("emulator", "cli"));
+    expect(lines[1].split("\n\n")[0]).toBe(of("emulator", "cli"));
+    expect(lines[2].trimEnd()).toBe(`--save-dev ${of("emulator")} supertest`);
   });
 
   it("a tarball carries code, types and what its package is known for, and nothing else", () => {

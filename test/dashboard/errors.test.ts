@@ -70,7 +70,7 @@ describe("the ten seconds of a stranger on call", () => {
         isFixed = true;
         await page.locator(".problems").getByRole("button", { name: "Release it" }).click();
         await page.getByRole("button", { name: "Release 1 delivery" }).click();
-        await page.getByRole("heading", { name: "All is handled" }).waitFor();
+        await page.getByRole("heading", { name: "All that came is handled" }).waitFor();
       });
     },
   );

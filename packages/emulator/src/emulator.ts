@@ -102,7 +102,7 @@ export function createEmulator(options: EmulatorOptions = {}): Emulator {
   const signer = createSigner(apiKey, clock.now);
   const faults = createFaults();
   const asked = createAuthorizeLog();
-  const notification = createCompose(signer);
+  const notification = createCompose(signer, (url) => store.idAt(url));
   const outbox = createSender({ clock, faults, deliver });
 
   let closing: Promise<void> | undefined;

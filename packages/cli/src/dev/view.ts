@@ -140,7 +140,7 @@ function textOf(event: PlaygroundEvent, apiKey: string, terminal: Terminal): str
 
 /** The app's next step after a verdict; the service does not see more. */
 function next(verdict: string): string {
-  if (verdict.startsWith("valid")) return "; it is handled next, unless callback.require holds it";
+  if (verdict.startsWith("valid")) return "; handlers run next, or callback.require holds it";
   return verdict.startsWith("invalid") ? "; no handler runs" : "; it is held for a person";
 }
 

@@ -32,7 +32,7 @@ export function adviceFor(to: string, answer: Exchange): Advice {
     }
     case 404:
     case 405:
-      return mounted("Mount the receiver at this path, for POST.");
+      return mounted("Correct the URL, or mount the receiver at this path, for POST.");
     case 401:
     case 403:
       return mounted("Allow POST without a login here.");

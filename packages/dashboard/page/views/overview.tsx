@@ -74,7 +74,7 @@ function States({ counts, oldest }: Pick<WireOverview, "counts" | "oldest">): JS
 function headline(counts: Counts): string {
   const waiting = counts.received + counts.verified;
   if (waiting > 0) return `${deliveries(waiting)} on the way`;
-  return total(counts) === 0 ? "The inbox is empty" : "All is handled";
+  return total(counts) === 0 ? "The inbox is empty" : "All that came is handled";
 }
 
 /** The first sentence of a problem. */

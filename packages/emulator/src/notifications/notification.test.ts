@@ -50,6 +50,21 @@ test("notification() has another signature and report on every call", () => {
   expect(one.body).not.toBe(two.body);
 });
 
+test("notification() with the url of a requested report has its id", async () => {
+  const { fetch, notification, reports } = createEmulator();
+  const url = "https://app.example/hook?token=1";
+  await fetch("http://emulator.invalid/batch/v4/request-report", {
+    method: "POST",
+    headers: { authorization: "test-api-key" },
+    body: JSON.stringify({ webhook_url: url }),
+  });
+  const [report] = reports.list();
+  const { body } = notification("report.complete", { url });
+  expect(JSON.parse(body)).toMatchObject({ payload: { report_id: report?.id } });
+  const other = notification("report.complete", { url: "https://app.example/hook?token=2" });
+  expect(other.body).not.toContain(report?.id);
+});
+
 test("notification() sends body instead when given", () => {
   expect(emulator.notification("report", { body: "{ not JSON" }).body).toBe("{ not JSON");
   expect(emulator.notification("report", { body: "" }).body).toBe("");

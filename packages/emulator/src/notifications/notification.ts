@@ -13,7 +13,7 @@ export type NotificationName =
 
 /** Options of a notification. */
 export interface NotificationOptions {
-  /** The report's id. Default: a new one each time. Only the report names use it. */
+  /** The report's id. Default: that of the last report requested with this `url`, else a new one. Only the report names use it. */
   readonly reportId?: string | undefined;
   /** The kind of its signature. Default: `"valid"`. */
   readonly signature?: SignatureKind | undefined;
@@ -70,8 +70,14 @@ const BODIES: ReadonlyMap<string, (reportId: string) => object> = new Map([
   ["*", reportBody("complete")],
 ]);
 
-/** Creates the composer of one signer (the service's document, sections Webhook notification, Events). */
-export function createCompose(signer: Signer): Compose {
+/**
+ * Creates the composer of one signer (the service's document, sections Webhook notification, Events); `idAt` finds the report that
+ * was requested with an address.
+ */
+export function createCompose(
+  signer: Signer,
+  idAt: (url: string | undefined) => string | undefined,
+): Compose {
   return (
     name: NotificationName,
     { reportId, signature = "valid", body, url, ...unknown }: NotificationOptions = {},
@@ -96,7 +102,7 @@ export function createCompose(signer: Signer): Compose {
       throw new TypeError(`signature must be one of ${SIGNATURES.join(", ")}, not ${signature}`);
     }
     const path = url === undefined ? {} : { path: pathOf(url) };
-    const sent = body ?? usual(reportId ?? randomUUID());
+    const sent = body ?? usual(reportId ?? idAt(url) ?? randomUUID());
     return {
       method: "POST",
       headers: {

@@ -35,6 +35,8 @@ export interface ReportStore {
   readonly reports: Reports;
   /** Adds a report with status `processing`, and sends that notification. */
   create(request: Readonly<Record<string, unknown>>, webhookUrl: string | null): Report;
+  /** The id of the last report that was requested with this address. */
+  idAt(webhookUrl: string | undefined): string | undefined;
   clear(): void;
 }
 
@@ -75,6 +77,7 @@ export function createReportStore(
       void keep(report);
       return report;
     },
+    idAt: (url) => [...kept.values()].findLast(({ webhookUrl }) => webhookUrl === url)?.id,
     clear: () => kept.clear(),
   };
 }
