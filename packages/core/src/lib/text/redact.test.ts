@@ -5,6 +5,7 @@ import {
   createKeyRedactor,
   createRedactor,
   createTextRedactor,
+  redactAddresses,
   redactorOf,
   redactSecrets,
 } from "./redact.ts";
@@ -22,7 +23,7 @@ const forms: Record<string, (key: string) => string> = {
   "in a form": form,
   "in a form in lower case": (key) => lower(form(key)),
   "a query of a URL": (key) => new URL(`http://a/?k=${encodeURIComponent(key)}`).search.slice(3),
-  "percent-encoded in part": (key) => key.replaceAll(/["+=é🔑]/gu, encodeURIComponent),
+  "percent-encoded in part": (key) => key.replaceAll(/[\b"+=é🔑]/gu, encodeURIComponent),
   "percent-encoded in the other part, twice": (key) =>
     key.replaceAll(/[%/&漢]/gu, (char) => encodeURIComponent(encodeURIComponent(char))),
   "percent-encoded twice": (key) => encodeURIComponent(encodeURIComponent(key)),
@@ -42,6 +43,8 @@ const forms: Record<string, (key: string) => string> = {
       /[&<>'+=/]/g,
       (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`,
     ),
+  "in JSON by numbers": (key) =>
+    key.replace(/[^\w]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`),
   inspected: (key) => inspect(key).slice(1, -1),
   "form-decoded": (key) => key.replaceAll("+", " "),
 };
@@ -50,6 +53,12 @@ const keys = fc
   .string({ unit: "grapheme", minLength: 1 })
   .map((text) => `canary${text.replace(/\s/g, "")}canary`);
 const hard = `canary\b\\\\"'/+&=%41%25[](.*)?$^|é漢🔑canary`;
+
+function hidesInJson(key: string, times: number): void {
+  let shown = key;
+  for (let time = 0; time < times; time++) shown = json(shown);
+  expect(createRedactor(key).text(`<${shown}>`)).toBe("<[api key]>");
+}
 
 describe("the key", () => {
   it.each(Object.entries(forms))("createRedactor().text() hides a key that is %s", (_, encode) => {
@@ -61,8 +70,20 @@ describe("the key", () => {
     fc.assert(fc.property(keys, hides));
   });
 
+  it("createRedactor().text() hides a key with many backslashes that is in JSON in JSON", () => {
+    hidesInJson("canary\\\\\\\\canary", 2);
+    hidesInJson("canary\\&\\\\canary", 3);
+  });
+
+  it("createRedactor().text() hides a key when what follows its backslash is written by its number", () => {
+    const { text } = createRedactor("canary\\&canary");
+    for (const shown of ["\\\\\\u0026", "\\u005c\\u0026", "%5C%5C%5Cu0026", "\\\\&amp;"]) {
+      expect(text(`canary${shown}canary`)).toBe("[api key]");
+    }
+  });
+
   it("createRedactor().text() leaves everything else as it is when the key is not in it", () => {
-    expect(createRedactor("a.c").text("abc a%2Dc A.C")).toBe("abc a%2Dc A.C");
+    expect(createRedactor("a.c").text("abc a%2Dc A.C au2ec")).toBe("abc a%2Dc A.C au2ec");
   });
 
   it("createRedactor().text() leaves no part of the key when the cut goes through it", () => {
@@ -135,6 +156,16 @@ describe("other secrets", () => {
     );
     expect(redactSecrets("a%C3%BC-secret", { token: "aü-secret" })).toBe("[token]");
   });
+
+  it.each([
+    ...["raw", "percent-encoded", "percent-encoded in lower case", "percent-encoded twice"],
+    ...["in lower case, and once more", "in a form", "in a form in lower case"],
+    ...["in JSON", "in JSON with escaped slashes", "inspected", "form-decoded"],
+  ])("redactSecrets() takes a secret out that is %s", (how) => {
+    const secret = "ü+'\"`/\\secret";
+    const shown = forms[how]?.(secret);
+    expect(redactSecrets(`<${shown}>`, { token: secret })).toBe("<[token]>");
+  });
 });
 
 describe("texts", () => {
@@ -165,6 +196,22 @@ describe("texts", () => {
   });
 });
 
+describe("addresses", () => {
+  it.each([
+    [
+      "POST https://chat.example:8443/hooks/T0/secret?a=b failed, again  https://b.example",
+      "POST https://chat.example:8443/… failed, again  https://b.example/…",
+    ],
+    ["(HTTP://[::1]:80/hook)", "HTTP://[::1]:80/…"],
+    ["https://a.example/ada@b.example", "https://a.example/…"],
+    ["https://ada:hush@a.example/hook", "…"],
+    ["open '/run/secret/hook': EACCES", "open … EACCES"],
+    ["mailto:ada@b.example: no answer", "mailto:ada@b.example: no answer"],
+  ])("redactAddresses() leaves no more of an address than its origin: %s", (text, shown) => {
+    expect(redactAddresses(text)).toBe(shown);
+  });
+});
+
 describe("keys of a client", () => {
   it("redactorOf() takes the last two keys that were sent out of a text, in any form", () => {
     const { used, carried } = createKeyRedactor();
@@ -173,7 +220,9 @@ describe("keys of a client", () => {
     expect(redact(one)).toBe(one);
     used(one);
     expect(redact(`now ${one} or ${encodeURIComponent(one)}`)).toBe("now [api key] or [api key]");
-    for (const key of [two, two, three]) used(key);
+    for (const key of [two, two]) used(key);
+    expect(redact(`${one} ${two}`)).toBe("[api key] [api key]");
+    used(three);
     expect(redact(`${one} ${two} ${three}`)).toBe(`${one} [api key] [api key]`);
   });
 
@@ -181,12 +230,15 @@ describe("keys of a client", () => {
     const { used, carried } = createKeyRedactor();
     used("failed!");
     expect(redactorOf(carried)("It failed!")).toBe("It failed!");
+    used("failed!!");
+    expect(redactorOf(carried)("It failed!!")).toBe("It [api key]");
     expect(redactorOf({})("key/canary")).toBe("key/canary");
   });
 
   it("redactorOf() looks at no more of a text than is ever shown, and cuts no key in two", () => {
     const { used, carried } = createKeyRedactor();
     const key = "k".repeat(2_048);
+    expect(redactorOf(carried)("x".repeat(10_000_000)).length).toBeLessThan(200_000);
     used(key);
     const shown = redactorOf(carried)(key.repeat(100));
     expect(shown).not.toContain("kk");

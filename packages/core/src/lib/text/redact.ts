@@ -133,11 +133,11 @@ function escaped(key: string): string {
     if (char.startsWith("\\")) return backslashes(char.length);
     // A row has taken the backslashes before it.
     const before = key[at - 1] === "\\" ? "\\\\{0,8}" : "\\\\{1,8}";
-    const [, name = ""] = /^\\(\w+)$/.exec(JSON.stringify(char).slice(1, -1)) ?? [];
+    const [, name = ""] = /\\(\w)"/.exec(JSON.stringify(char)) ?? [];
     const inUrl = `(?:${byBytes("\\")})`;
     const inJson = name && `|(?:\\\\{1,8}|${inUrl}{1,8})${name}`;
     // JSON in a URL has backslashes, too.
-    const encoded = `${key[at - 1] === "\\" ? "" : `${inUrl}{0,8}`}${byBytes(char)}`;
+    const encoded = `${inUrl}{0,8}${byBytes(char)}`;
     return `(?:\\\\{0,8}${literal(char)}${inJson}|${byNumbers(char, before)}|${encoded})`;
   });
 }
