@@ -24,20 +24,43 @@ describe("erasing", () => {
     ["verified", null, "dead", "erased"],
     ["held", "no_handler", "held", "erased"],
     ["dead", "attempts_used_up", "dead", "erased"],
-    ["handled", null, "handled", undefined],
+    ["handled", null, "handled", null],
     ["rejected", "invalid_signature", "rejected", "invalid_signature"],
   ] as const)(
     "eraseContent() of a delivery that is %s for %s leaves nothing of it but the counted facts",
     (state, code, after, reason) => {
       const one = stored({ state, reason: code === null ? null : { code, message } });
       eraseContent(one, { now: 5, by: "ada@host" });
-      expect([one.state, one.reason?.code]).toEqual([after, reason]);
+      expect(one.state).toBe(after);
+      expect(one.reason).toEqual(
+        reason ? { code: reason, message: expect.stringContaining("Erased by a person") } : null,
+      );
       expect(isErased(one)).toBe(true);
       expect(one.signature).toBeNull();
       expect(JSON.stringify(one)).not.toContain("Ada");
-      expect(one.history.at(-1)).toEqual({ at: new Date(5), act: "erase", by: "ada@host" });
+      expect(one.history).toEqual([
+        { ...attempt, error: null },
+        { at: new Date(5), act: "erase", by: "ada@host" },
+      ]);
+      expect(one.changedAt).toBe(5);
     },
   );
+
+  it("eraseContent() leaves a delivery its earlier acts, and its later change by a process whose clock is ahead", () => {
+    const release = { at: new Date(2), act: "release", by: null } as const;
+    const one = stored({ history: [release], changedAt: 9 });
+    eraseContent(one, { now: 5, by: null });
+    expect(one.history).toEqual([release, { at: new Date(5), act: "erase", by: null }]);
+    expect(one.changedAt).toBe(9);
+  });
+
+  it("isErased() is false as long as a delivery has its body, its context or an error", () => {
+    const nothing = { body: null, context: null, lastError: null };
+    expect(isErased(stored(nothing))).toBe(true);
+    expect(isErased(stored({ ...nothing, body }))).toBe(false);
+    expect(isErased(stored({ ...nothing, context: "{}" }))).toBe(false);
+    expect(isErased(stored({ ...nothing, lastError: message }))).toBe(false);
+  });
 
   it("isOfReport() finds an id below any name that ends with id, as a text or a number", () => {
     const of = (value: unknown): boolean =>
@@ -56,5 +79,11 @@ describe("erasing", () => {
       false,
       false,
     ]);
+    expect(of({ idle: 12 })).toBe(false);
+  });
+
+  it("isOfReport() finds no report that is called null or true in an id that is neither text nor number", () => {
+    const given = new TextEncoder().encode('{"report_id":null,"id":true}');
+    expect([isOfReport(given, "null"), isOfReport(given, "true")]).toEqual([false, false]);
   });
 });
