@@ -1,5 +1,14 @@
 import { gate, setUp, standStill, turns, turnUntil } from "@reporthook/test-support/receiver-setup";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { memoryInbox } from "./inbox/memory/memory-inbox.ts";
+
+/** An inbox in memory that says that it survives the process. */
+function durableInbox() {
+  const inbox = memoryInbox();
+  return Object.assign(inbox, {
+    guarantees: { ...inbox.guarantees, durability: "fsync" as const },
+  });
+}
 
 describe("serverless requests", () => {
   it("waitUntil() lasts until the outcome is recorded", async () => {
@@ -94,6 +103,45 @@ describe("serverless requests", () => {
     expect([done, seen.length]).toEqual([false, 0]);
     await advanceUntil(() => done);
     expect(seen).toHaveLength(1);
+  });
+
+  it("waitUntil() ends when the receiver closes before the delivery was handled", async () => {
+    standStill();
+    const { receiver, emulator } = setUp({ inbox: durableInbox() });
+    emulator.fault("authorize", { status: 503 });
+    let done = false;
+    await receiver.fetch(new Request("http://localhost", emulator.notification("report")), {
+      waitUntil: (promise) => void promise.then(() => (done = true)),
+    });
+    await turnUntil(async () => (await receiver.inbox.list())[0]?.attempts === 1);
+    await turns();
+    expect(done).toBe(false);
+    await receiver.close();
+    await turns();
+    expect(done).toBe(true);
+  });
+
+  it("waitUntil() on Cloudflare Workers lasts until what came beside it is handled, too", async () => {
+    vi.stubGlobal("navigator", { userAgent: "Cloudflare-Workers" });
+    onTestFinished(() => void vi.unstubAllGlobals());
+    const finish = gate();
+    const { receiver, emulator, seen } = setUp({ inbox: memoryInbox({ acceptLoss: true }) });
+    receiver.on("*", (event) => {
+      seen.push(event);
+      return seen.length === 1 ? finish.opened : undefined;
+    });
+    const done: number[] = [];
+    for (const place of [1, 2]) {
+      await receiver.fetch(new Request("http://localhost", emulator.notification("report")), {
+        waitUntil: (promise) => void promise.then(() => done.push(place)),
+      });
+      await turnUntil(() => seen.length === place);
+    }
+    await turnUntil(async () => (await receiver.inbox.counts()).handled === 1);
+    await turns();
+    expect(done).toEqual([]);
+    finish.open();
+    await turnUntil(() => done.length === 2);
   });
 
   it("waitUntil() sees the end of work that is done before the answer", async () => {

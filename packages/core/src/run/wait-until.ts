@@ -30,7 +30,6 @@ export class WaitUntil {
 
   /** Ends the wait for a delivery: its first attempt is over, or none will come. */
   end(id: string): void {
-    if (this.#waiters.size === 0) return;
     this.#waiters.get(id)?.end();
     this.#waiters.delete(id);
   }
