@@ -4,6 +4,7 @@ import {
   type ClientHttp2Session,
   connect as connectHttp2,
   createServer as createHttp2Server,
+  type Http2Server,
 } from "node:http2";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { gate, setUp, turns, turnUntil } from "@reporthook/test-support/receiver-setup";
@@ -145,6 +146,65 @@ describe("a closed server", () => {
   });
 });
 
+describe("another route", () => {
+  it("close() leaves other routes their kept connections when the server goes on listening", async () => {
+    const { receiver, server } = await serve();
+    const [sender, visitor] = [new Sender(server), new Sender(server)];
+    await sender.ask(notification());
+    await receiver.close();
+    await visitor.ask(other);
+    await visitor.ask(other);
+    expect(visitor.answers).toEqual(["200 keep-alive", "200 keep-alive"]);
+  });
+
+  it("close() on a closed server has another route answer all that came together on a connection", async () => {
+    const answers: (() => void)[] = [];
+    const { receiver, server } = await serve({}, (_, res) => {
+      answers.push(() => res.end("another route"));
+    });
+    const visitor = new Sender(server);
+    await once(server, "connection");
+    const sender = new Sender(server);
+    await sender.ask(notification());
+    server.close();
+    const closed = receiver.close();
+    visitor.socket.write(other + other + other);
+    await turnUntil(() => answers.length === 3);
+    for (const answer of answers) answer();
+    await visitor.closed;
+    expect(visitor.answers).toEqual(["200 keep-alive", "200 keep-alive", "200 close"]);
+    sender.socket.destroy();
+    await closed;
+  });
+
+  it("shutdown() has another route's answer end its session of HTTP/2", async () => {
+    const { receiver } = setUp({ client: valid });
+    const server = createHttp2Server((_, res) => res.end("another route"));
+    const session = await connectTo(server);
+    const status = () =>
+      once(session.request().resume(), "response").then(([all]) => all[":status"]);
+    expect(await status()).toBe(200);
+    const closed = shutdown(server, receiver);
+    await turnUntil(() => !server.listening);
+    expect(session.closed).toBe(false);
+    expect(await status()).toBe(200);
+    expect(session.closed).toBe(true);
+    await closed;
+  });
+
+  it("shutdown() ends the sessions of a server of HTTP/2 that knows streams alone, and makes no requests of these", async () => {
+    const { receiver } = setUp({ client: valid });
+    const server = createHttp2Server().on("stream", (stream) => stream.end("another route"));
+    const session = await connectTo(server);
+    const closed = shutdown(server, receiver);
+    await turnUntil(() => !server.listening);
+    await once(session.request().resume(), "end");
+    expect(session.closed).toBe(true);
+    expect(server.listenerCount("request")).toBe(0);
+    await closed;
+  });
+});
+
 describe("shutting down", () => {
   it("shutdown() lets kept connections ask once more, and ends those that do not after 5 seconds", async () => {
     const { receiver, server, seen } = await serve();
@@ -241,13 +301,8 @@ describe("shutting down", () => {
   it("shutdown() ends a session of HTTP/2 once its requests are answered, and refuses none that it has taken", async () => {
     const { receiver, seen, seeAll } = setUp({ client: valid });
     seeAll();
-    const server = createHttp2Server(nodeHandler(receiver)).listen(0, "127.0.0.1");
-    await once(server, "listening");
-    const session = connectHttp2(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
-    onTestFinished(() => {
-      session.destroy();
-      server.close();
-    });
+    const server = createHttp2Server(nodeHandler(receiver));
+    const session = await connectTo(server);
     const first = begin(session, "valid-1");
     first.stream.end(report);
     expect(await first.status).toBe(200);
@@ -373,6 +428,19 @@ describe("shutting down", () => {
     expect(server.listening).toBe(true);
   });
 });
+
+/** A session of HTTP/2 on a server that begins to listen. */
+async function connectTo(server: Http2Server): Promise<ClientHttp2Session> {
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const session = connectHttp2(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  onTestFinished(() => {
+    session.destroy();
+    server.close();
+  });
+  await once(session, "connect");
+  return session;
+}
 
 /** Begins a request of HTTP/2. */
 function begin(session: ClientHttp2Session, signature: string) {
