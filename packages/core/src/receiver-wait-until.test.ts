@@ -1,6 +1,7 @@
 import { gate, setUp, standStill, turns, turnUntil } from "@reporthook/test-support/receiver-setup";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { memoryInbox } from "./inbox/memory/memory-inbox.ts";
+import { messages } from "./log-messages.ts";
 
 /** An inbox in memory that says that it survives the process. */
 function durableInbox() {
@@ -44,7 +45,7 @@ describe("serverless requests", () => {
 
   it("waitUntil() is given a promise of the first attempt, and may fail", async () => {
     const finish = gate();
-    const { receiver, emulator, seen } = setUp();
+    const { receiver, emulator, seen, lines } = setUp();
     receiver.on("*", (event) => {
       seen.push(event);
       return finish.opened;
@@ -72,6 +73,11 @@ describe("serverless requests", () => {
     });
     expect(broken.status).toBe(200);
     await receiver.idle();
+    const [line] = lines.filter(({ message }) => message === messages.waitUntilFailed);
+    expect(line).toMatchObject({
+      level: "error",
+      fields: { error: "TypeError: Illegal invocation" },
+    });
   });
 
   it.each([
@@ -87,6 +93,34 @@ describe("serverless requests", () => {
     });
     expect(waiting).toHaveLength(1);
     await Promise.all(waiting);
+  });
+
+  it("waitUntil() is over with the answer to a duplicate of what still waits", async () => {
+    const { receiver } = setUp({ client: { authorize: () => new Promise(() => {}) } });
+    const done: boolean[] = [false, false];
+    const answers = done.map(async (_, place) => {
+      const headers = { "X-svc-authorization": "s" };
+      const init = { method: "POST", body: "{}", headers };
+      const response = await receiver.fetch(new Request("http://localhost", init), {
+        waitUntil: (promise) => void promise.then(() => (done[place] = true)),
+      });
+      return ((await response.json()) as { status: string }).status;
+    });
+    expect(await Promise.all(answers)).toEqual(["accepted", "duplicate"]);
+    await turns();
+    expect(done).toEqual([false, true]);
+  });
+
+  it("waitUntil() is over with the answer when all is handled before it", async () => {
+    const { receiver, emulator, seen, seeAll } = setUp({ ack: "handled" });
+    seeAll();
+    let done = false;
+    const sent = new Request("http://localhost", emulator.notification("report"));
+    const answer = await receiver.fetch(sent, {
+      waitUntil: (promise) => void promise.then(() => (done = true)),
+    });
+    await turns();
+    expect([answer.status, seen.length, done]).toEqual([200, 1, true]);
   });
 
   it("waitUntil() lasts until the attempt when the first authorize call gives no verdict", async () => {
