@@ -9,10 +9,11 @@ import { createClient, createReceiver } from "@reporthook/core";
 import { nodeHandler } from "@reporthook/core/node";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { freePort } from "@reporthook/test-support/free-port";
-import { missingProgram } from "@reporthook/test-support/needs";
+import { missingForShim, missingProgram, testWith } from "@reporthook/test-support/needs";
 import { patient } from "@reporthook/test-support/patient";
 import { afterAll, describe, expect, it, vi } from "vitest";
 import { usualPorts } from "#cli";
+import { Site } from "../inboxes/durability/disk/shimmed.ts";
 import { cli, type OnTerminal, startCli, startOnTerminal, widest } from "./process.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reporthook-keys-"));
@@ -118,6 +119,34 @@ describe.skipIf(noScript !== null)(onTerminals, () => {
     asked.close();
     asked.closeAllConnections();
   });
+
+  testWith(missingForShim())(
+    "reporthook dev ends without an error when its disk is slow",
+    async () => {
+      const site = new Site(folder, "slow");
+      const dev = await startDev(site.path, site.env());
+      dev.press("t");
+      await dev.shown(/handled +\w{26}/);
+      site.order({ syncMs: 2_100 });
+      await end(dev);
+    },
+  );
+
+  testWith(missingForShim())(
+    "reporthook dev says that it is ending, and ends at Ctrl-C, when its disk hangs",
+    async () => {
+      const site = new Site(folder, "hanging");
+      const dev = await startDev(site.path, site.env());
+      dev.press("t");
+      await dev.shown(/handled +\w{26}/);
+      site.order("hold");
+      dev.press("q");
+      await dev.shown("Ending; Ctrl-C ends at once");
+      dev.press(ctrlC);
+      const { code, settings } = await dev.ended();
+      expect([code, settings]).toEqual([130, expect.stringMatching(/ icanon .* echo /s)]);
+    },
+  );
 
   it("reporthook dev ends with Ctrl-C at its question", async () => {
     const app = createServer((_, res) => void res.end('{"code":"unsupported_media_type"}'));

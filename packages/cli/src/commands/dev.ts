@@ -84,7 +84,7 @@ async function dev(terminal: Terminal, options: DevOptions): Promise<void> {
     await terminal.during("Starting", () => playground.listen());
     await operate(terminal, playground, isQuiet);
   } finally {
-    await playground.close();
+    await terminal.during("Ending; Ctrl-C ends at once", () => playground.close());
   }
 }
 

@@ -59,6 +59,11 @@ export class Site {
     renameSync(draft, join(this.#folder, "control"));
   }
 
+  /** What loads the shim into a program. */
+  env(): Record<string, string> {
+    return { LD_PRELOAD: compiled(this.#root), SHIM_ROOT: this.#root };
+  }
+
   /** Notes in the trace that a delivery was acknowledged. */
   acknowledged(id: string): void {
     appendFileSync(this.trace, answerRecord(id));
@@ -68,7 +73,7 @@ export class Site {
   async start(options: Omit<ServeOptions, "handle"> = { ackMs: 4_000 }): Promise<Shimmed> {
     const child = fork(server, [this.path, JSON.stringify(options)], {
       execArgv: ["--conditions=@reporthook/source", "--import", "tsx"],
-      env: { ...process.env, LD_PRELOAD: compiled(this.#root), SHIM_ROOT: this.#root },
+      env: { ...process.env, ...this.env() },
       serialization: "advanced",
     });
     const ended = once(child, "exit");
