@@ -82,9 +82,10 @@ async function askedAs(host: string, url: string): Promise<number | undefined> {
 }
 
 describe("the command dashboard", () => {
-  const app = openApp("inbox.db");
+  let app: ReturnType<typeof openApp>;
   let id = "";
   beforeAll(async () => {
+    app = openApp("inbox.db");
     id = await send(app.receiver);
   });
   afterAll(() => app.receiver.close());

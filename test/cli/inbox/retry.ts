@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createClient, createReceiver } from "@reporthook/core";
+import { createClient, createReceiver, type Receiver } from "@reporthook/core";
 import { createEmulator } from "@reporthook/emulator";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { patient } from "@reporthook/test-support/patient";
@@ -17,29 +17,28 @@ const hourMs = 3_600_000;
 let isBroken = true;
 
 const emulator = createEmulator();
-const receiver = createReceiver({
-  ...{ client: createClient(emulator.clientOptions), inbox: sqliteInbox(db), logger: false },
-  ...patient,
-  retry: { attempts: 5, minMs: hourMs, maxMs: hourMs },
-});
-receiver.on("report.complete", () => {
-  if (isBroken) throw new Error("boom");
-});
-afterAll(async () => {
-  await receiver.close();
-  rmSync(folder, { recursive: true });
-});
+afterAll(() => rmSync(folder, { recursive: true }));
 
 describe("waiting for the next try", () => {
+  let receiver: Receiver;
   let id: string;
   const entry = () => receiver.inbox.get(id);
 
   beforeAll(async () => {
+    receiver = createReceiver({
+      ...{ client: createClient(emulator.clientOptions), inbox: sqliteInbox(db), logger: false },
+      ...patient,
+      retry: { attempts: 5, minMs: hourMs, maxMs: hourMs },
+    });
+    receiver.on("report.complete", () => {
+      if (isBroken) throw new Error("boom");
+    });
     const request = new Request("http://app/hook", emulator.notification("report.complete"));
     id = ((await (await receiver.fetch(request)).json()) as { id: string }).id;
     const failed = async () => expect((await entry())?.lastError).toMatch(/^Error: boom$/m);
     await vi.waitFor(failed, { timeout: 60_000 });
   });
+  afterAll(() => receiver.close());
 
   it("reporthook inbox show tells that a delivery failed and is tried again", async () => {
     const { out } = await cli(["inbox", "show", id, "--db", db]);
