@@ -59,7 +59,7 @@ export class Site {
     renameSync(draft, join(this.#folder, "control"));
   }
 
-  /** What loads the shim into a program. */
+  /** The variables that load the shim into a program. */
   env(): Record<string, string> {
     return { LD_PRELOAD: compiled(this.#root), SHIM_ROOT: this.#root };
   }
