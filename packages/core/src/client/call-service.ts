@@ -1,4 +1,4 @@
-import { tryGet } from "../lib/safe-get.ts";
+import { safeGet, tryGet } from "../lib/safe-get.ts";
 import { createRedactor, type Secrets } from "../lib/text/redact.ts";
 import { graceMs, isOverdue, systemClock } from "../lib/time/clock.ts";
 import { settlesWithin } from "../lib/time/timeout.ts";
@@ -54,7 +54,8 @@ const bodyMs = 1_000;
 /**
  * Makes one call, once, and reads the answer to its end so that the connection is used again.
  *
- * @throws ServiceError for every other answer, none, or none in time; `signal.reason` if the caller aborts.
+ * @throws ServiceError for every other answer, none, or none in time; `signal.reason` if the caller aborts, whose `sent`, if it is
+ * true, becomes false if nothing was sent.
  */
 export async function callService(call: ServiceCall): Promise<ExpectedAnswer> {
   const waitingFor = "The function given as apiKey returned no key, and nothing was sent,";
@@ -75,8 +76,9 @@ export async function callService(call: ServiceCall): Promise<ExpectedAnswer> {
   });
   return await called.catch((error) => {
     const { sent, taken } = progress;
-    // The app's own function gave no key, or one that can't be sent.
-    if (!sent && !call.signal?.aborted) Object.assign(error, { sent });
+    // The app's own function gave no key, or one that can't be sent. The reason of a signal may be that of other calls.
+    const isOfThisCall = !call.signal?.aborted || safeGet(error, "sent") === true;
+    if (!sent && isOfThisCall) Object.assign(error, { sent });
     const isEnough = call.statusOnly && !saysNothing(progress);
     if (!taken || !isEnough || call.signal?.aborted) throw error;
     return { status: taken, body: "" };

@@ -4,6 +4,7 @@ import { responseIn } from "../client/service-response.ts";
 import { InvalidReportRequestError, ReporthookError } from "../errors.ts";
 import { newId } from "../inbox/id.ts";
 import type { StoredRequest } from "../inbox/request-store.ts";
+import { onAbort } from "../lib/abort.ts";
 import { safeGet, safeText } from "../lib/safe-get.ts";
 import { describe } from "../lib/text/describe.ts";
 import type { ReceiverClock } from "../lib/time/lived-clock.ts";
@@ -67,33 +68,40 @@ export async function askOnce(
   const unrecorded = (error: unknown): never => {
     throw unsure(error, id, true);
   };
+  let sent = false;
+  const own = new AbortController();
+  const ending = {
+    place: -1,
+    abort: () => own.abort(Object.assign(copyOf(signal?.reason), { sent })),
+  };
+  const listening = signal && onAbort(signal, ending);
   let answer: ServiceAnswer;
-  const isSent = signal?.aborted !== true;
   try {
-    assertNotAborted(signal);
+    own.signal.throwIfAborted();
+    sent = true;
     const given = await client.requestReport?.(
       { ...report, webhook_url: webhookUrl },
-      { ...(signal !== undefined && { signal }), context: contextOf(request) },
+      { signal: own.signal, context: contextOf(request) },
     );
     answer = withoutToken(given, split(webhookUrl).token);
   } catch (error) {
-    if (earlier !== null || (isSent && !isRefusal(error)))
-      throw unsure(error, id, false, signal?.aborted);
+    if (earlier !== null || !isRefusal(error)) throw unsure(error, id);
     const deleted = (read: StoredRequest) => (read.state === "unconfirmed" ? null : read);
     await requests.change(request, deleted).catch(unrecorded);
-    throw error;
+    throw signal?.aborted ? signal.reason : error;
+  } finally {
+    listening?.delete(ending);
   }
   const answered = (read: StoredRequest) => ({ ...confirmed(read, clock.wallNow()), answer });
   await requests.change(request, answered).catch(unrecorded);
   return { id, answer };
 }
 
-/** Throws the reason of an aborted signal, without the id of a request that it has ended before. */
-export function assertNotAborted(signal: AbortSignal | undefined): void {
-  if (signal?.aborted !== true) return;
-  const { reason } = signal;
-  if (safeGet(reason, "requestId") === undefined) throw reason;
-  throw new DOMException(`${describe(reason)}; nothing was sent`, "AbortError");
+/** The reason of a signal, for one request: it may be that of other ones too. */
+function copyOf(reason: unknown): Error {
+  const message = safeText(reason, "message") ?? describe(reason);
+  const copy = new DOMException(message, safeText(reason, "name") ?? "AbortError");
+  return Object.assign(copy, { cause: reason });
 }
 
 /** The report and the context of a request as text: the same for equal ones. */
@@ -114,20 +122,14 @@ function isRefusal(error: unknown): boolean {
   return typeof status === "number" && status >= 400 && status < 500 && !isTemporary;
 }
 
-/**
- * The error of a request that the service may have: the one that was thrown, unless that may be the error of other requests too,
- * as the reason of a signal or what the inbox throws may be.
- */
-function unsure(thrown: unknown, requestId: string, isShared: boolean, isAborted = false): Error {
+/** The error of a request that the service may have: the one that was thrown, unless that may be the error of other requests too. */
+function unsure(thrown: unknown, requestId: string, isShared = false): Error {
   const about = { requestId, retryable: false };
   const mayGet = thrown instanceof Error && Object.isExtensible(thrown) && !("requestId" in thrown);
   if (mayGet && !isShared) return Object.assign(thrown, about);
   const message = `${describe(thrown)}; the service may have request ${requestId}`;
   const code = thrown instanceof ReporthookError ? thrown.code : "service_failed";
-  const error = isAborted
-    ? new DOMException(message, safeText(thrown, "name") ?? "AbortError")
-    : new ReporthookError(code, message, { cause: thrown });
-  return Object.assign(error, about);
+  return Object.assign(new ReporthookError(code, message, { cause: thrown }), about);
 }
 
 /** The answer as JSON holds it, without the token, which the service may repeat. */

@@ -180,6 +180,26 @@ describe("asking", () => {
     expect((await reports.request(report, { idempotencyKey: "k" })).answer?.status).toBe(201);
   });
 
+  it("reports.request() leaves nothing behind when it is aborted while the function for the API key is asked", async () => {
+    let keyOf = (): Promise<string> => new Promise(() => {});
+    const apiKey = vi.fn(() => keyOf());
+    const fetch = vi.fn(async () => Response.json({}, { status: 201 }));
+    const client = createClient({ baseUrl: "https://service.example", apiKey, fetch });
+    const { reports } = make({ client });
+    const controller = new AbortController();
+    const { signal } = controller;
+    const asked = reports.request(report, { signal, idempotencyKey: "k" });
+    await turnUntil(() => apiKey.mock.calls.length === 1);
+    const left = new Error("the user left");
+    controller.abort(left);
+    await expect(asked).rejects.toBe(left);
+    expect(left).not.toHaveProperty("requestId");
+    expect(await reports.list()).toEqual([]);
+    keyOf = async () => "key";
+    expect((await reports.request(report, { idempotencyKey: "k" })).answer?.status).toBe(201);
+    expect(fetch).toHaveBeenCalledTimes(1);
+  });
+
   it.each<[string, () => string | Promise<string>]>([
     [
       "throws",

@@ -8,7 +8,7 @@ import { realClock } from "../lib/time/real-timers.ts";
 import { assertKnownKeys, assertMs, assertOption, assertSpan } from "../lib/validate.ts";
 import type { Reporter } from "../observe/reporter.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
-import { askOnce, assertNotAborted, newRequest } from "./asking.ts";
+import { askOnce, newRequest } from "./asking.ts";
 import type { KnownRequests } from "./known-requests.ts";
 import { storedReports } from "./looking.ts";
 import type { ReportRequests, RequestOptions } from "./reports-type.ts";
@@ -47,7 +47,7 @@ export function createReports(
     const { context: given, resend, signal } = options;
     const context = given === undefined ? null : contextText("reports.request", given);
     const asked = checkedReport(report);
-    assertNotAborted(signal);
+    signal?.throwIfAborted();
     const ask = async (traceparent: string | undefined) => {
       await time.joinAndKeep();
       const content = { receiver: name, idempotencyKey, report: asked, context, traceparent };
