@@ -6,9 +6,9 @@ import type { Job } from "../inbox/delivery.ts";
 import { newId } from "../inbox/id.ts";
 import type { AddResult, Inbox } from "../inbox/inbox.ts";
 import type { RequestStore, StoredRequest } from "../inbox/request-store.ts";
-import { setUnrefTimeout } from "../lib/time/clock.ts";
 import type { ReceiverClock } from "../lib/time/lived-clock.ts";
 import { realClock } from "../lib/time/real-timers.ts";
+import { withTimeout } from "../lib/time/timeout.ts";
 import { brought, ends, erasedRequest } from "./request.ts";
 
 /** The answer to {@link KnownRequests.bring}: whether the handlers of the delivery may run. */
@@ -25,7 +25,7 @@ export class KnownRequests {
   readonly #inbox: Inbox;
   readonly #receiver: string;
   readonly #clock: Pick<ReceiverClock, "now" | "wallNow">;
-  readonly #asking = new Set<Promise<unknown>>();
+  readonly #asking = new Map<string | symbol, Promise<unknown>>();
   readonly #waiting = new Set<() => void>();
   #isClosed = false;
 
@@ -46,16 +46,30 @@ export class KnownRequests {
     return requests;
   }
 
-  /** Makes a call whose answer is to be recorded; {@link asked} waits for it. */
-  async ask<T>(call: () => Promise<T>): Promise<T> {
+  /**
+   * Makes the call of a request whose answer is to be recorded, once those with its idempotency key have ended: it finds what came
+   * of them. {@link asked} waits for it. Rejects with the reason of the signal if that is aborted before.
+   */
+  async ask<T>(
+    idempotencyKey: string | null,
+    signal: AbortSignal | undefined,
+    call: () => Promise<T>,
+  ): Promise<T> {
+    const key = idempotencyKey ?? Symbol("none");
+    for (;;) {
+      signal?.throwIfAborted();
+      const earlier = this.#asking.get(key);
+      if (earlier === undefined) break;
+      await firstOf(earlier, Number.POSITIVE_INFINITY, signal);
+    }
     const asking = call();
-    this.#asking.add(asking);
-    return asking.finally(() => this.#asking.delete(asking));
+    this.#asking.set(key, asking);
+    return asking.finally(() => this.#asking.delete(key));
   }
 
   /** Resolves once all calls on their way have been answered. */
   async asked(): Promise<void> {
-    while (this.#asking.size > 0) await Promise.allSettled(this.#asking);
+    while (this.#asking.size > 0) await Promise.allSettled(this.#asking.values());
   }
 
   /** The receiver is closed: nothing is recorded any more, and nobody waits. */
@@ -65,18 +79,14 @@ export class KnownRequests {
   }
 
   /** Resolves after so many milliseconds of real time, when the signal is aborted, or when a request has come to its end here. */
-  pause(ms: number, signal?: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const end = (): void => {
-        realClock.clearTimeout(timer);
-        signal?.removeEventListener("abort", end);
-        this.#waiting.delete(end);
-        resolve();
-      };
-      const timer = setUnrefTimeout(realClock, end, ms);
-      signal?.addEventListener("abort", end);
-      this.#waiting.add(end);
+  async pause(ms: number, signal?: AbortSignal): Promise<void> {
+    let end = (): void => {};
+    const ended = new Promise<void>((resolve) => {
+      end = resolve;
     });
+    this.#waiting.add(end);
+    await firstOf(ended, ms, signal);
+    this.#waiting.delete(end);
   }
 
   #wake(): void {
@@ -224,6 +234,12 @@ export async function changeRequest(
     read = await store.get(request.id, request.receiver);
   }
   return null;
+}
+
+/** Resolves once the work has ended, after so many milliseconds of real time, or when the signal is aborted. */
+async function firstOf(work: Promise<unknown>, ms: number, signal?: AbortSignal): Promise<void> {
+  const limit = { clock: realClock, ms, late: "", parent: signal };
+  await withTimeout(limit, () => work).catch(() => {});
 }
 
 const nothing = /* @__PURE__ */ new Uint8Array();

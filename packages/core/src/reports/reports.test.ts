@@ -200,6 +200,49 @@ describe("asking", () => {
     expect(fetch).toHaveBeenCalledTimes(1);
   });
 
+  it.each([201, 400, 503])(
+    "reports.request() waits for another one with its key, and is sent if that was refused, answered %i",
+    async (status) => {
+      const { reports, sent, failWith } = make();
+      let answer = (_: Response): void => {};
+      failWith(() => new Promise((resolve) => (answer = resolve)));
+      const ask = (given: object) => reports.request(given, { idempotencyKey: "k" });
+      const first = ask(report).catch(({ requestId }) => ({ id: requestId, answer: null }));
+      await turnUntil(() => sent.length === 1);
+      const second = ask(report);
+      const other = ask({ domains: ["other.example"] }).catch(({ code }) => code);
+      await turns();
+      failWith(null);
+      answer(Response.json({}, { status }));
+      const isRefused = status === 400;
+      const found = await second;
+      if (!isRefused) expect(found).toEqual(await first);
+      expect(await reports.list()).toMatchObject([found]);
+      expect(sent).toHaveLength(isRefused ? 2 : 1);
+      expect(await other).toBe("idempotency_key_reused");
+    },
+  );
+
+  it("reports.request() that waits for another one with its key is aborted at once, and others go on waiting", async () => {
+    const { reports, sent, failWith } = make();
+    let answer = (_: Response): void => {};
+    failWith(() => new Promise((resolve) => (answer = resolve)));
+    const idempotencyKey = "k";
+    const first = reports.request(report, { idempotencyKey });
+    await turnUntil(() => sent.length === 1);
+    const controller = new AbortController();
+    const { signal } = controller;
+    const second = reports.request(report, { idempotencyKey, signal });
+    await turns();
+    controller.abort();
+    await expect(second).rejects.toMatchObject({ name: "AbortError" });
+    const third = reports.request(report, { idempotencyKey });
+    await turns();
+    answer(Response.json({}, { status: 201 }));
+    expect(await third).toEqual(await first);
+    expect(sent).toHaveLength(1);
+  });
+
   it.each<[string, () => string | Promise<string>]>([
     [
       "throws",

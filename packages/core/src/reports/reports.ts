@@ -47,7 +47,6 @@ export function createReports(
     const { context: given, resend, signal } = options;
     const context = given === undefined ? null : contextText("reports.request", given);
     const asked = checkedReport(report);
-    signal?.throwIfAborted();
     const ask = async (traceparent: string | undefined) => {
       await time.joinAndKeep();
       const content = { receiver: name, idempotencyKey, report: asked, context, traceparent };
@@ -55,7 +54,7 @@ export function createReports(
       const urlOf = (id: string) => callbacks.urlOfRequest(url, id);
       return askOnce(made, { resend, signal }, settings, requests, urlOf);
     };
-    return requests.ask(() => reporter.request(ask));
+    return requests.ask(idempotencyKey, signal, () => reporter.request(ask));
   };
 
   const wait: ReportRequests["wait"] = async (id, options = {}) => {
