@@ -116,6 +116,7 @@ test("each line that someone is to act on has its case, or another test", () => 
     coreMessages.noVerdictInTime,
     coreMessages.verdictsAgain,
     coreMessages.closedWhileWaiting,
+    coreMessages.interrupted,
     coreMessages.insecure,
     coreMessages.clockSet,
     coreMessages.receiverReplaced,

@@ -183,6 +183,8 @@ export const messages = {
   /** (warn) Only with `NODE_ENV=development`. Nothing to do. */
   receiverReplaced:
     "Receiver replaced: its module was evaluated again, and the earlier receiver of this name is closed.",
+  /** (warn) The time of `close` is over. The `signal` of these handlers is aborted; another process handles their deliveries. */
+  interrupted: "Handlers interrupted: their deliveries will be handled again.",
   /**
    * (error) Logged at the end of `close`, with their number: they failed again, or the time was over. They are handled only if
    * this process opens the inbox again.

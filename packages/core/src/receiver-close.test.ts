@@ -233,6 +233,25 @@ describe("closing", () => {
     expect(attempts).toEqual([1]);
   });
 
+  it("close() counts the deliveries whose handlers it interrupts when the inbox keeps them", async () => {
+    standStill();
+    const { receiver, send, lines, emulator } = setUp({ inbox: durableInbox() });
+    let running = 0;
+    receiver.on("*", () => {
+      running++;
+      return never();
+    });
+    for (let sent = 0; sent < 2; sent++) await send("report");
+    await turnUntil(() => running === 2);
+    const closing = receiver.close({ timeoutMs: 5_000 });
+    await turns();
+    emulator.clock.advance(5_000);
+    await closing;
+    expect(lines).toMatchObject([
+      { level: "warn", message: messages.interrupted, fields: { running: 2 } },
+    ]);
+  });
+
   it("close() counts what is lost at the timeout with a memory inbox, what runs included", async () => {
     standStill();
     const { receiver, send, lines, emulator } = setUp({ concurrency: { handle: 2 } });

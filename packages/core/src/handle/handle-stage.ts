@@ -72,6 +72,11 @@ export class HandleStage {
     this.#stopped = true;
   }
 
+  /** The number of deliveries that are being handled. */
+  get running(): number {
+    return this.#slots.taken;
+  }
+
   /** The number of deliveries to claim at a time, beside those that {@link runAtOnce} runs. */
   get concurrency(): number {
     return Math.max(1, this.#settings.concurrency.handle - this.#atOnce);

@@ -4,11 +4,18 @@ import { Heap } from "./heap.ts";
 /** A counting semaphore that serves waiters by rank. */
 export class Semaphore {
   readonly #waiting = new Heap<Waiter>();
+  readonly #count: number;
   #permits: number;
 
   /** With `count` free permits. */
   constructor(count: number) {
+    this.#count = count;
     this.#permits = count;
+  }
+
+  /** The number of acquired permits. */
+  get taken(): number {
+    return this.#count - this.#permits;
   }
 
   /** The number of free permits, less the waiters. */

@@ -211,6 +211,10 @@ export class Work {
   /** Takes the running jobs back, as attempts that do not count. */
   async abort(): Promise<void> {
     const { unexpected } = this.#reporter;
+    const { inbox, logger } = this.#settings;
+    const { running } = this.#handle;
+    const isKept = this.isWorking && inbox.guarantees.durability !== "process";
+    if (isKept && running > 0) logger.warn({ running }, messages.interrupted);
     await Promise.all(this.#consumers.map((consumer) => consumer.abort().catch(unexpected)));
   }
 }
