@@ -157,7 +157,7 @@ describe("the command trigger", () => {
     const { code, err } = await cli(["trigger", "report", "--to", to]);
     expect(code).toBe(1);
     expect(err).toContain(
-      `answered ${status}, not 2xx: mount the receiver at this path, for POST, app.post("/hook", reporthook(receiver));`,
+      `answered ${status}, not 2xx: correct the URL, or mount the receiver at this path, for POST, app.post("/hook", reporthook(receiver));`,
     );
   });
 

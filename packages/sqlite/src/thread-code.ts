@@ -1,3 +1,4 @@
+import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { buildSync } from "esbuild";
 
@@ -8,8 +9,23 @@ let code: string | undefined;
  * in the published package, `scripts/build.mjs` puts the text in the place of this file.
  */
 export function threadCode(): string {
+  code ??= builtBefore(process.env["REPORTHOOK_THREAD_CODE"], build);
+  return code;
+}
+
+/** What a run of tests has built once for all of its processes, in a file of its own. */
+function builtBefore(file: string | undefined, make: () => string): string {
+  if (file === undefined) return make();
+  if (existsSync(file)) return readFileSync(file, "utf8");
+  const made = make();
+  writeFileSync(`${file}.${process.pid}`, made);
+  renameSync(`${file}.${process.pid}`, file);
+  return made;
+}
+
+function build(): string {
   const { href } = new URL("./writer-thread.cjs", import.meta.url);
-  code ??= buildSync({
+  const { outputFiles } = buildSync({
     entryPoints: [fileURLToPath(new URL("./writer-thread.ts", import.meta.url))],
     outfile: fileURLToPath(href),
     write: false,
@@ -22,6 +38,6 @@ export function threadCode(): string {
     // For a debugger.
     sourcemap: "inline",
     footer: { js: `//# sourceURL=${href}` },
-  }).outputFiles[0]?.text;
-  return code as string;
+  });
+  return outputFiles[0]?.text ?? "";
 }

@@ -34,7 +34,8 @@ const rare: Fields = {
 
 /** The filters that are set in a query, which may have other names. */
 export function filtersIn(query: PageQuery): PageQuery {
-  const isSet = ([name, value]: [string, string]) => value !== "" && name in { ...common, ...rare };
+  const isSet = ([name, value]: [string, string]) =>
+    value !== "" && Object.hasOwn({ ...common, ...rare }, name);
   return Object.fromEntries(Object.entries(query).filter(isSet));
 }
 
