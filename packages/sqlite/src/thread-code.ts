@@ -1,4 +1,3 @@
-import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { buildSync } from "esbuild";
 
@@ -9,23 +8,8 @@ let code: string | undefined;
  * in the published package, `scripts/build.mjs` puts the text in the place of this file.
  */
 export function threadCode(): string {
-  code ??= builtBefore(process.env["REPORTHOOK_THREAD_CODE"], build);
-  return code;
-}
-
-/** What a run of tests has built once for all of its processes, in a file of its own. */
-function builtBefore(file: string | undefined, make: () => string): string {
-  if (file === undefined) return make();
-  if (existsSync(file)) return readFileSync(file, "utf8");
-  const made = make();
-  writeFileSync(`${file}.${process.pid}`, made);
-  renameSync(`${file}.${process.pid}`, file);
-  return made;
-}
-
-function build(): string {
   const { href } = new URL("./writer-thread.cjs", import.meta.url);
-  const { outputFiles } = buildSync({
+  code ??= buildSync({
     entryPoints: [fileURLToPath(new URL("./writer-thread.ts", import.meta.url))],
     outfile: fileURLToPath(href),
     write: false,
@@ -38,6 +22,6 @@ function build(): string {
     // For a debugger.
     sourcemap: "inline",
     footer: { js: `//# sourceURL=${href}` },
-  });
-  return outputFiles[0]?.text ?? "";
+  }).outputFiles[0]?.text;
+  return code as string;
 }
