@@ -26,7 +26,7 @@ const maxLines = {
   "core/src": 14_682,
   "core/src/inbox/memory": 820,
   "sqlite/src": 6_992,
-  "cli/src": 4_301,
+  "cli/src": 4_300,
   "dashboard/src": 1_454,
   "dashboard/page": 2_245,
 };

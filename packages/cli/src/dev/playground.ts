@@ -152,13 +152,12 @@ export class Playground {
     return (await (await this.#appInbox.find())?.get(id)) ?? null;
   }
 
-  /** Waits for its inbox as long as its disk takes: a slow one is no failure, and who waits can end the process. */
   async close(): Promise<void> {
     for (const timer of this.#completing.values()) clearTimeout(timer);
     this.#server.close();
     this.#server.closeAllConnections();
     await this.#emulator.close();
-    await this.#receiver?.close({ timeoutMs: Infinity });
+    await this.#receiver?.close({ timeoutMs: Infinity }); // A slow disk is no failure.
     await this.#appInbox.close();
   }
 

@@ -1,6 +1,6 @@
 import { toResponse, type Verdict } from "@reporthook/core";
-import { systemClock } from "@reporthook/core/store";
 import { same } from "../assert.ts";
+import { manualClock } from "../manual-clock.ts";
 import {
   completeReport,
   type Definition,
@@ -189,15 +189,11 @@ export const answerCases: readonly Definition[] = [
   {
     name: "401 missing_signature for the eleventh unsigned one of a second",
     run: (host) =>
-      withMountFixture(
-        host,
-        { receiver: { clock: { ...systemClock, now: () => 1_700_000_000_000 } } },
-        async ({ takes, refuses }) => {
-          for (let count = 0; count < 10; count++) await takes("accepted", { signature: null });
-          await refuses("missing_signature", { signature: null, body: test });
-          await takes("accepted");
-        },
-      ),
+      withMountFixture(host, { receiver: { clock: manualClock() } }, async ({ takes, refuses }) => {
+        for (let count = 0; count < 10; count++) await takes("accepted", { signature: null });
+        await refuses("missing_signature", { signature: null, body: test });
+        await takes("accepted");
+      }),
   },
   {
     name: "503 inbox_unavailable when the inbox hangs",
