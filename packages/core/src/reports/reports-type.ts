@@ -11,7 +11,7 @@ export interface RequestOptions<Context = unknown> {
   readonly idempotencyKey?: string | undefined;
   /** Milliseconds after which `report.overdue` tells that no final status came: `callback.overdueMs`. */
   readonly overdueMs?: number | undefined;
-  /** Aborts the call of the service; the request then stays `unconfirmed`. */
+  /** Aborts the call of the service; the request then stays `unconfirmed`, unless nothing was sent. */
   readonly signal?: AbortSignal | undefined;
   /** Sends the `unconfirmed` request with this key again: the service may charge it twice. */
   readonly resend?: boolean | undefined;
