@@ -11,7 +11,7 @@ interface StateLabel {
 export const stateLabels: Readonly<Record<State, StateLabel>> = {
   received: { name: "Received", meaning: "waits for the service’s verdict", sign: "○" },
   verified: { name: "Verified", meaning: "waits for your handlers", sign: "◐" },
-  handled: { name: "Handled", meaning: "handlers succeeded, or none is registered", sign: "✓" },
+  handled: { name: "Handled", meaning: "nothing is left to do", sign: "✓" },
   held: { name: "Held", meaning: "waits for a decision", sign: "‖" },
   dead: { name: "Dead", meaning: "not retried until released", sign: "✕" },
   rejected: { name: "Rejected", meaning: "not from the service", sign: "⊘" },
