@@ -55,20 +55,29 @@ onEachServer((server, { kind }) => {
     await right.end();
   });
 
-  it("a call on a closed inbox comes to an end, and opens nothing again", async () => {
-    const inbox = open();
-    await inbox.open();
-    const id = "0".repeat(26);
-    const one = { act: "release", receiver: "a", id, now: Date.now(), by: null } as const;
-    const asked = [inbox.list(), inbox.counts("a"), inbox.get(id), actOn(inbox, one)];
-    const answers = Promise.allSettled([...asked, inbox.prune(new Date())]);
-    await inbox.close();
-    for (const answer of await answers) {
-      if (answer.status === "rejected")
-        expect(answer.reason).toMatchObject({
-          code: expect.stringMatching(/^(inbox_failed|not_found)$/),
-        });
+  it("a call on a closed inbox comes to an end, and opens nothing again, at whatever step it is", async () => {
+    const sockets = () =>
+      process.getActiveResourcesInfo().filter((name) => name === "TCPSocketWrap").length;
+    const before = sockets();
+    const given = options();
+    for (let waitedMs = 0; waitedMs < 40; waitedMs++) {
+      const inbox = bullmqInbox(given);
+      await inbox.open();
+      const id = "0".repeat(26);
+      const one = { act: "release", receiver: "a", id, now: Date.now(), by: null } as const;
+      const asked = [inbox.list(), inbox.counts("a"), inbox.get(id), actOn(inbox, one)];
+      const answers = Promise.allSettled([...asked, inbox.prune(new Date())]);
+      await new Promise((resolve) => setTimeout(resolve, waitedMs));
+      await inbox.close();
+      for (const answer of await answers) {
+        if (answer.status === "rejected")
+          expect(answer.reason).toMatchObject({
+            code: expect.stringMatching(/^(inbox_failed|not_found)$/),
+          });
+      }
     }
+    // A connection that stays keeps the process.
+    await expect.poll(sockets).toBe(before);
   });
 
   it("a call for a receiver that is none makes none known", async () => {

@@ -9,7 +9,7 @@ import {
 } from "@reporthook/core/store";
 import type { BacklogMeter } from "../process/backlog.ts";
 import { parkedQueues, type ReceiverQueues } from "../queues/queues.ts";
-import type { Session } from "../queues/session.ts";
+import { askOn, type Session } from "../queues/session.ts";
 import { actOnFound } from "./admin.ts";
 import { idsFor } from "./parked.ts";
 import { assertSearchable, eachId } from "./query.ts";
@@ -51,7 +51,8 @@ export async function* actInSteps(
   meterOf: (receiver: string) => BacklogMeter,
   query: ActQuery,
 ): AsyncGenerator<ActStep> {
-  const found = await session.ask(async ({ receivers }) =>
+  const open = await session.open();
+  const found = await askOn(open, async ({ receivers }) =>
     candidatesOf(await receivers.some(query.receiver), query),
   );
   let count = 0;
@@ -59,7 +60,7 @@ export async function* actInSteps(
     for (let from = 0; from < found.length; from += actedAtOnce) {
       const step = new ActCount();
       const some = found.slice(from, from + actedAtOnce);
-      const acted = await session.ask(() =>
+      const acted = await askOn(open, () =>
         Promise.all(some.map(([queues, id]) => actOnOne(queues, meterOf, id, query))),
       );
       for (const one of acted) if (one !== null) step.add(one);
@@ -67,7 +68,7 @@ export async function* actInSteps(
       yield step;
     }
   } finally {
-    if (query.dryRun !== true) await session.ask(({ acts }) => acts.add(query, count));
+    if (query.dryRun !== true) await askOn(open, ({ acts }) => acts.add(query, count));
   }
 }
 

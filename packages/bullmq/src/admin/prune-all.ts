@@ -8,12 +8,13 @@ import { foresee, prune } from "./prune.ts";
 
 /** Prunes the queues of all receivers by the retention that the server has; with `dryRun` it only counts. */
 export async function pruneAll(
-  { connection, receivers }: OpenSession,
+  open: OpenSession,
   { retention: own, logger, place }: BullmqSettings,
   now: number,
   dryRun: boolean,
   requests: Pick<RedisRequests, "prune"> | undefined,
 ): Promise<Pruned> {
+  const { connection, receivers } = open;
   const retention = (await receivers.retention()) ?? own;
   const pruned = new PruneCount(retention);
   const tellLost = (id: string): void =>
@@ -23,6 +24,6 @@ export async function pruneAll(
     if (!dryRun) await connection.forget(queues.of("verify").name, now);
     await (dryRun ? foresee : prune)(queues, { retention, now, pruned, tellLost });
   }
-  if (!dryRun) await requests?.prune(retention, now);
+  if (!dryRun) await requests?.prune(open, retention, now);
   return pruned;
 }

@@ -13,6 +13,7 @@ export interface OpenSession {
   readonly acts: ActQueue;
   /** Rejects the callers that wait for an answer. */
   readonly asked: Set<(reason: unknown) => void>;
+  isClosed: boolean;
 }
 
 const reopenMs = 1_000;
@@ -46,17 +47,9 @@ export class Session {
     return opening;
   }
 
-  /**
-   * Runs a query that `close()` ends: on PostgreSQL BullMQ would let it wait for good, on Redis its error would not mention
-   * closing.
-   */
+  /** Runs a query, as {@link askOn} does. */
   async ask<T>(query: (open: OpenSession) => Promise<T>): Promise<T> {
-    const open = await this.open();
-    return new Promise((resolve, reject) => {
-      const done = (): void => void open.asked.delete(reject);
-      open.asked.add(reject);
-      Promise.resolve(open).then(query).then(resolve, reject).finally(done);
-    });
+    return askOn(await this.open(), query);
   }
 
   /** Closes the connection; callers that wait for an answer are rejected. */
@@ -65,10 +58,10 @@ export class Session {
     this.#opening = null;
     this.#durability.end();
     const open = await opening?.catch(() => null);
-    for (const end of open?.asked ?? []) {
-      end(new ReporthookError("inbox_failed", "The inbox was closed before this was done"));
-    }
-    await open?.connection.close();
+    if (!open) return;
+    open.isClosed = true;
+    for (const end of open.asked) end(closed());
+    await open.connection.close();
   }
 
   /** An error as the inbox gives it: with the server's name and the way out. */
@@ -87,6 +80,24 @@ export class Session {
       receivers: new Receivers(connection, this.#settings.prefix),
       acts: new ActQueue(connection.queue(`${this.#settings.prefix}-acts`)),
       asked: new Set(),
+      isClosed: false,
     };
   }
+}
+
+/**
+ * Runs a query, or the next of several: no connection is opened again for the rest. `close()` ends it: on PostgreSQL BullMQ would
+ * let it wait for good, on Redis its error would not mention closing.
+ */
+export function askOn<T>(open: OpenSession, query: (open: OpenSession) => Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    if (open.isClosed) throw closed();
+    const done = (): void => void open.asked.delete(reject);
+    open.asked.add(reject);
+    Promise.resolve(open).then(query).then(resolve, reject).finally(done);
+  });
+}
+
+function closed(): ReporthookError {
+  return new ReporthookError("inbox_failed", "The inbox was closed before this was done");
 }

@@ -69,26 +69,28 @@ export class RedisRequests implements RequestStore {
     });
 
   /** Deletes what is over. Settled ones are kept as long as parked deliveries: nothing finds those of a request. */
-  prune({ handledMs, parkedMs }: Retention, now: number): Promise<void> {
+  async prune(
+    { connection, receivers }: OpenSession,
+    { handledMs, parkedMs }: Retention,
+    now: number,
+  ): Promise<void> {
     const kept = { settled: Math.max(handledMs, parkedMs), told: unsettledKeptMs };
-    return this.#ask(async (redis, receivers) => {
-      for (const name of await receivers.names()) {
-        for (const [set, keptMs] of Object.entries(kept)) {
-          const before = Number.isFinite(keptMs) ? String(now - keptMs) : "-inf";
-          while ((await redis.eval(pruneScript, 1, this.#key(name), set, before)) === 500);
-        }
+    const redis = await redisOf(connection);
+    for (const name of await receivers.names()) {
+      for (const [set, keptMs] of Object.entries(kept)) {
+        const before = Number.isFinite(keptMs) ? String(now - keptMs) : "-inf";
+        while ((await redis.eval(pruneScript, 1, this.#key(name), set, before)) === 500);
       }
-    });
+    }
   }
 
   async #ask<T>(
     question: (redis: RedisCommands, receivers: OpenSession["receivers"]) => Promise<T>,
   ): Promise<T> {
     try {
-      return await this.#session.ask(async ({ connection, receivers }) => {
-        if (connection.redis === null) throw new TypeError("PostgreSQL keeps no requests");
-        return question(await connection.redis(), receivers);
-      });
+      return await this.#session.ask(async ({ connection, receivers }) =>
+        question(await redisOf(connection), receivers),
+      );
     } catch (error) {
       throw await this.#session.explained(error);
     }
@@ -126,6 +128,11 @@ export class RedisRequests implements RequestStore {
   #key(receiver: string): string {
     return `${this.#prefix}-requests:${receiver}`;
   }
+}
+
+async function redisOf({ redis }: OpenSession["connection"]): Promise<RedisCommands> {
+  if (redis === null) throw new TypeError("PostgreSQL keeps no requests");
+  return redis();
 }
 
 /** The name of a receiver, or those of all. */
