@@ -1,9 +1,9 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
-import { fileURLToPath } from "node:url";
+import { programOf } from "@reporthook/test-support/program";
 import { expect, test } from "vitest";
 
-const server = fileURLToPath(new URL("hosts/large-bodies.ts", import.meta.url));
+const server = await programOf(new URL("hosts/large-bodies.ts", import.meta.url));
 const chunk = new Uint8Array(1_000_000).fill(120);
 const senders = 40;
 const chunks = 10;
@@ -22,9 +22,7 @@ function tenMegabytes(): ReadableStream<Uint8Array> {
 test.each(["node", "hono"])(
   "a receiver on %s refuses forty bodies of 10 MB at once without keeping them",
   async (host) => {
-    const child = fork(server, [host], {
-      execArgv: ["--conditions=@reporthook/source", "--import", "tsx"],
-    });
+    const child = fork(server, [host]);
     const ask = async (): Promise<number> => {
       child.send("");
       return Number((await once(child, "message"))[0]);

@@ -1,10 +1,9 @@
 import { type ChildProcess, fork } from "node:child_process";
 import cluster from "node:cluster";
-import { fileURLToPath } from "node:url";
+import { programOf } from "@reporthook/test-support/program";
 import type { AppOptions, Told } from "./app.ts";
 
-const file = fileURLToPath(new URL("app.ts", import.meta.url));
-const execArgv = ["--conditions=@reporthook/source", "--import", "tsx"];
+const file = await programOf(new URL("app.ts", import.meta.url));
 /** Milliseconds after which a process that does not end is killed; none needs them, on the slowest machine. */
 const killMs = 60_000;
 
@@ -29,11 +28,11 @@ export class AppProcess {
     const env = { DEPLOYED_APP: JSON.stringify(options), NODE_OPTIONS: "" };
     const stdio = ["ignore", "pipe", "pipe", "ipc"] as const;
     if (inCluster) {
-      cluster.setupPrimary({ exec: file, args: [], execArgv, stdio: [...stdio] });
+      cluster.setupPrimary({ exec: file, args: [], stdio: [...stdio] });
       this.#child = cluster.fork(env).process;
     } else {
       this.#child = fork(file, [], {
-        ...{ execArgv, stdio: [...stdio] },
+        stdio: [...stdio],
         env: { ...process.env, ...env },
       });
     }

@@ -1,4 +1,5 @@
 import { Agent, type ClientRequest, request } from "node:http";
+import type { Socket } from "node:net";
 import type { Emulator } from "@reporthook/emulator";
 
 const tickMs = 10;
@@ -16,20 +17,21 @@ export interface Counts {
   sent: number;
   /** Answers by status. */
   readonly answers: Record<number, number>;
-  /** Resets of connections that had carried an answer before: of notifications that were on their way. */
-  reset: number;
+  /** The errors of connections that had carried an answer before, each with the milliseconds since that. */
+  readonly reset: string[];
   /** Connections that were refused, or reset before their first answer: no process takes connections. */
   refused: number;
 }
 
 /** Sends notifications at a rate over kept connections, as the agent of any HTTP client does, and sends none twice. */
 export class Sender {
-  readonly counts: Counts = { sent: 0, answers: {}, reset: 0, refused: 0 };
+  readonly counts: Counts = { sent: 0, answers: {}, reset: [], refused: 0 };
   /** The reports whose notifications were acknowledged. */
   readonly acknowledged: string[] = [];
   readonly #agent: Agent;
   readonly #open = new Set<Promise<void>>();
   readonly #waiting = new Set<() => void>();
+  readonly #answeredAt = new WeakMap<Socket, number>();
   readonly #emulator: Emulator;
   readonly #traffic: Traffic;
   #port = 0;
@@ -115,18 +117,28 @@ export class Sender {
     const { acknowledged, counts } = this;
     return new Promise((resolve) => {
       let answered = false;
+      let why = "";
+      let idleMs = 0;
+      sent.once("socket", (socket) => {
+        idleMs = performance.now() - (this.#answeredAt.get(socket) ?? 0);
+      });
       sent.once("response", (response) => {
+        const { socket } = response;
         const status = response.statusCode ?? 0;
         response.resume().once("end", () => {
           answered = true;
+          this.#answeredAt.set(socket, performance.now());
           counts.answers[status] = (counts.answers[status] ?? 0) + 1;
           if (status >= 200 && status < 300) acknowledged.push(reportId);
         });
       });
       // Each error is followed by it.
-      sent.on("error", () => {});
+      sent.on("error", ({ message }) => {
+        why ||= message;
+      });
       sent.once("close", () => {
-        if (!answered && sent.reusedSocket) counts.reset++;
+        if (!answered && sent.reusedSocket)
+          counts.reset.push(`${why} after ${Math.round(idleMs)} ms`);
         else if (!answered) counts.refused++;
         resolve();
       });

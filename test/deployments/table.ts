@@ -25,7 +25,7 @@ export function rowOf({ connections, framework, way, perSecond }: Plan, outcome:
   const median = times[times.length >> 1] ?? 0;
   return rowWith([
     ...[framework, way, perSecond, connections, ended.length, sent, accepted, unavailable, others],
-    ...[reset, refused, lost.length, inPeace, `${median}, ${times.at(-1) ?? 0}`],
+    ...[reset.length, refused, lost.length, inPeace, `${median}, ${times.at(-1) ?? 0}`],
   ]);
 }
 

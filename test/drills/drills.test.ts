@@ -3,7 +3,6 @@ import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { hostname, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { isDeepStrictEqual } from "node:util";
 import {
   type Alert,
@@ -19,13 +18,14 @@ import { createEmulator, type Emulator } from "@reporthook/emulator";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { fill, mountTiny } from "@reporthook/test-support/mounts";
 import { missingForMounts, testWith } from "@reporthook/test-support/needs";
+import { programOf } from "@reporthook/test-support/program";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Terminal } from "#cli";
 import { createProgram } from "#cli";
 
 const minute = 60_000;
 const stepMs = 5_000;
-const otherProcess = fileURLToPath(new URL("other-process.ts", import.meta.url));
+const otherProcess = await programOf(new URL("other-process.ts", import.meta.url));
 
 /** The facts that each place shows at one moment. */
 interface Story {
@@ -159,9 +159,7 @@ async function statsOf(file: string): Promise<string[]> {
 
 /** Another process on the file, which has given a sign of life. */
 async function beginOther(file: string): Promise<ChildProcess> {
-  const child = fork(otherProcess, [file], {
-    execArgv: ["--conditions=@reporthook/source", "--import", "tsx"],
-  });
+  const child = fork(otherProcess, [file]);
   onTestFinished(() => void child.kill("SIGKILL"));
   await once(child, "message");
   return child;

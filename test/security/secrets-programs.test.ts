@@ -6,9 +6,10 @@ import { createClient, createReceiver } from "@reporthook/core";
 import { createEmulator } from "@reporthook/emulator";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { patient } from "@reporthook/test-support/patient";
+import { programOf } from "@reporthook/test-support/program";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Canaries } from "./secrets/canaries.ts";
-import { type Ended, endAll, type Running, startProgram } from "./secrets/programs.ts";
+import { type Ended, endAll, type Running, startNode } from "./secrets/programs.ts";
 import { failingServices } from "./secrets/services.ts";
 
 const canaries = new Canaries();
@@ -42,8 +43,10 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
+const program = await programOf(new URL("../../packages/cli/src/main.ts", import.meta.url));
+
 function cli(args: readonly string[], more: Record<string, string> = {}): Running {
-  return startProgram("packages/cli/src/main.ts", args, { ...env, ...more });
+  return startNode([program, ...args], { ...env, ...more });
 }
 
 function shown({ out, err, title }: Ended): string {
@@ -101,8 +104,9 @@ describe("commands", () => {
 
 it("the tour prints and keeps no secret", async () => {
   const file = join(folder, randomBytes(4).toString("hex"));
-  const args = ["--exit", "--port", "0", "--db", file];
-  const { code, ...rest } = await startProgram("scripts/tour/main.ts", args, {}).ended();
+  const tour = ["--conditions=@reporthook/source", "--import", "tsx", "scripts/tour/main.ts"];
+  const args = [...tour, "--exit", "--port", "0", "--db", file];
+  const { code, ...rest } = await startNode(args, {}).ended();
   const kept = readdirSync(folder)
     .filter((name) => file.endsWith(name.replace(/-(wal|shm)$/, "")))
     .map((name) => readFileSync(join(folder, name), "latin1"));

@@ -1,25 +1,24 @@
 import { execFile, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { bullmqInbox } from "@reporthook/bullmq";
 import { createClient, createReceiver } from "@reporthook/core";
 import { createEmulator } from "@reporthook/emulator";
 import { testWith } from "@reporthook/test-support/needs";
 import { patient } from "@reporthook/test-support/patient";
+import { programOf } from "@reporthook/test-support/program";
 import { noPostgres, noRedis, startPostgres, startRedis } from "@reporthook/test-support/servers";
 import { PostgresConnection } from "bullmq";
 import { expect } from "vitest";
 
-const program = fileURLToPath(new URL("../../../packages/cli/src/main.ts", import.meta.url));
-const node = ["--conditions=@reporthook/source", "--import", "tsx", program];
+const program = await programOf(new URL("../../../packages/cli/src/main.ts", import.meta.url));
 
 async function cli(...args: string[]) {
   return cliWith({}, ...args);
 }
 
 async function cliWith(env: Record<string, string>, ...args: string[]) {
-  const run = promisify(execFile)(process.execPath, [...node, ...args], {
+  const run = promisify(execFile)(process.execPath, [program, ...args], {
     env: { ...process.env, ...env },
   });
   return run.then(
@@ -90,9 +89,8 @@ testWith(noRedis)(
     const unknown = await cli(...erase, "no-such");
     expect([unknown.code, unknown.err]).toEqual([1, expect.stringContaining("id no-such")]);
 
-    const page = spawn(process.execPath, [
-      ...[...node, "dashboard", "--inbox", url, "--port", "0", "--json"],
-    ]);
+    const dashboard = [program, "dashboard", "--inbox", url, "--port", "0", "--json"];
+    const page = spawn(process.execPath, dashboard);
     const [line] = await once(page.stdout, "data");
     const told = JSON.parse(String(line)) as { url: string };
     expect(told).toMatchObject({ url: expect.any(String) });

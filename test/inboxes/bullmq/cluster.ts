@@ -1,10 +1,10 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
-import { fileURLToPath } from "node:url";
 import { freePort } from "@reporthook/test-support/free-port";
+import { programOf } from "@reporthook/test-support/program";
 import type { AppOptions } from "./app.ts";
 
-const file = fileURLToPath(new URL("app.ts", import.meta.url));
+const file = await programOf(new URL("app.ts", import.meta.url));
 
 /** One process of the cluster, started again whenever it ends. */
 interface Place {
@@ -74,7 +74,6 @@ export class Cluster {
   #start(place: Place): void {
     if (this.#over) return;
     const child = fork(file, [], {
-      execArgv: ["--conditions=@reporthook/source", "--import", "tsx"],
       env: { ...process.env, CLUSTER_APP: JSON.stringify(place.options), NODE_OPTIONS: "" },
       stdio: ["ignore", "ignore", "pipe", "ipc"],
     });

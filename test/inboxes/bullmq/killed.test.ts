@@ -3,14 +3,14 @@ import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { bullmqInbox } from "@reporthook/bullmq";
+import { programOf } from "@reporthook/test-support/program";
 import { onEachServer } from "@reporthook/test-support/servers";
 import { createInboxFixture } from "@reporthook/testing/internals";
 import { afterAll, expect, it } from "vitest";
 import type { WorkerOptions } from "./worker.ts";
 
-const file = fileURLToPath(new URL("worker.ts", import.meta.url));
+const file = await programOf(new URL("worker.ts", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "reporthook-killed-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -28,7 +28,6 @@ onEachServer((server, { kind }) => {
     const start = (handler: WorkerOptions["handler"]): ChildProcess => {
       const options: WorkerOptions = { inboxUrl, receiver, diary, leaseMs: 2_000, handler };
       return fork(file, [], {
-        execArgv: ["--conditions=@reporthook/source", "--import", "tsx"],
         env: { ...process.env, WORKER: JSON.stringify(options), NODE_OPTIONS: "" },
         stdio: ["ignore", "inherit", "inherit", "ipc"],
       });

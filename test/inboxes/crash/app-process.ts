@@ -1,9 +1,9 @@
 import { type ChildProcess, fork } from "node:child_process";
-import { fileURLToPath } from "node:url";
 import type { Counts, Entry, EntryDetails, InboxQuery } from "@reporthook/core";
+import { programOf } from "@reporthook/test-support/program";
 import type { AppOptions, Question } from "./app.ts";
 
-const file = fileURLToPath(new URL("app.ts", import.meta.url));
+const file = await programOf(new URL("app.ts", import.meta.url));
 
 /** A line that an app logged. */
 export type Line = Readonly<Record<string, unknown>>;
@@ -32,7 +32,6 @@ export class AppProcess {
 
   constructor(options: AppOptions) {
     this.#child = fork(file, [], {
-      execArgv: ["--conditions=@reporthook/source", "--import", "tsx"],
       env: { ...process.env, CRASH_APP: JSON.stringify(options), NODE_OPTIONS: "" },
       stdio: ["ignore", "pipe", "pipe", "ipc"],
     });

@@ -1,17 +1,17 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { programOf } from "@reporthook/test-support/program";
 import { expect, onTestFinished, test } from "vitest";
 import { makeFolder } from "./folder.ts";
 import { query } from "./serve.ts";
 
 const each = 600;
 
+const file = await programOf(new URL("processes/storer.ts", import.meta.url));
+
 function start(path: string, name: string): ChildProcess {
-  const file = fileURLToPath(new URL("processes/storer.ts", import.meta.url));
   const child = fork(file, [path, name, String(each)], {
-    execArgv: ["--conditions=@reporthook/source", "--import", "tsx"],
     env: { ...process.env, NODE_OPTIONS: "" },
   });
   onTestFinished(() => void child.kill("SIGKILL"));

@@ -3,10 +3,10 @@ import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { createReceiver, type EventOf, type ReportRequest } from "@reporthook/core";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { patient } from "@reporthook/test-support/patient";
+import { programOf } from "@reporthook/test-support/program";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { DeathPoint } from "./asking-process.ts";
 import { secret, url } from "./scene.ts";
@@ -14,13 +14,13 @@ import { secret, url } from "./scene.ts";
 const report = { domains: ["example.com"] };
 const options = { context: { customer: "c-1" }, idempotencyKey: "k" };
 
+const file = await programOf(new URL("asking-process.ts", import.meta.url));
+
 /** A receiver on the file of a process that was killed at this point, and the URLs that the service was sent. */
 async function killedAt(point: DeathPoint) {
   const folder = mkdtempSync(join(tmpdir(), "reporthook-killed-"));
   const [db, log] = [join(folder, "inbox.db"), join(folder, "sent.txt")];
-  const file = fileURLToPath(new URL("asking-process.ts", import.meta.url));
   const child = fork(file, [db, log, point], {
-    execArgv: ["--conditions=@reporthook/source", "--import", "tsx"],
     env: { ...process.env, NODE_OPTIONS: "" },
   });
   expect(await once(child, "exit")).toEqual([null, "SIGKILL"]);

@@ -21,15 +21,10 @@ export interface Running {
 
 const started = new Set<ChildProcess>();
 
-/** Starts a program of this repository from its source. */
-export function startProgram(
-  file: string,
-  args: readonly string[],
-  env: Readonly<Record<string, string>>,
-): Running {
+/** Starts Node with these arguments. */
+export function startNode(args: readonly string[], env: Readonly<Record<string, string>>): Running {
   const { PATH = "", HOME = "" } = process.env;
-  const source = ["--conditions=@reporthook/source", "--import", "tsx", file];
-  const child = spawn(process.execPath, [...source, ...args], { env: { PATH, HOME, ...env } });
+  const child = spawn(process.execPath, args, { env: { PATH, HOME, ...env } });
   started.add(child);
   const text = { out: "", err: "" };
   const titles = new Set<string>();

@@ -2,8 +2,8 @@ import { fork } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import type { Inbox } from "@reporthook/core/internals";
+import { programOf } from "@reporthook/test-support/program";
 import type { StandingProcess, StandstillReport } from "@reporthook/testing";
 import { standStillOn } from "@reporthook/testing";
 
@@ -11,8 +11,7 @@ import { standStillOn } from "@reporthook/testing";
 export async function standingProcess(program: URL, store: string): Promise<StandingProcess> {
   const folder = mkdtempSync(join(tmpdir(), "reporthook-standing-"));
   const [begun, over] = [join(folder, "begun"), join(folder, "over")];
-  const child = fork(fileURLToPath(program), [store, begun, over], {
-    execArgv: ["--conditions=@reporthook/source", "--import", "tsx"],
+  const child = fork(await programOf(program), [store, begun, over], {
     env: { ...process.env, NODE_OPTIONS: "" },
   });
   const ended = new Promise<StandstillReport>((resolve, reject) => {

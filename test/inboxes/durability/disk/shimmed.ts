@@ -5,11 +5,12 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Health } from "@reporthook/core";
 import { run } from "@reporthook/test-support/needs";
+import { programOf } from "@reporthook/test-support/program";
 import { onTestFinished } from "vitest";
 import type { Line, ServeOptions } from "../serve.ts";
 import { answerRecord } from "./power-cut.ts";
 
-const server = fileURLToPath(new URL("shimmed-server.ts", import.meta.url));
+const server = await programOf(new URL("shimmed-server.ts", import.meta.url));
 const source = fileURLToPath(new URL("shim.c", import.meta.url));
 
 /** The answers of a server, by question. */
@@ -72,7 +73,6 @@ export class Site {
   /** Starts a server on the file, with the shim. */
   async start(options: Omit<ServeOptions, "handle"> = { ackMs: 4_000 }): Promise<Shimmed> {
     const child = fork(server, [this.path, JSON.stringify(options)], {
-      execArgv: ["--conditions=@reporthook/source", "--import", "tsx"],
       env: { ...process.env, ...this.env() },
       serialization: "advanced",
     });

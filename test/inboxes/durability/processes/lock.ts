@@ -1,6 +1,6 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
-import { fileURLToPath } from "node:url";
+import { programOf } from "@reporthook/test-support/program";
 import { onTestFinished } from "vitest";
 
 /** Another process that can hold the lock of a file. */
@@ -11,10 +11,8 @@ export interface LockHolder {
 
 /** Starts one; it ends with the test. */
 export async function startLockHolder(path: string): Promise<LockHolder> {
-  const file = fileURLToPath(new URL("lock-holder.ts", import.meta.url));
-  const child = fork(file, [path], {
-    execArgv: ["--conditions=@reporthook/source", "--import", "tsx"],
-  });
+  const file = await programOf(new URL("lock-holder.ts", import.meta.url));
+  const child = fork(file, [path]);
   onTestFinished(() => void child.kill());
   await once(child, "message");
   const tell = async (what: string): Promise<void> => {

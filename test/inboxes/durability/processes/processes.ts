@@ -1,6 +1,6 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
-import { fileURLToPath } from "node:url";
+import { programOf } from "@reporthook/test-support/program";
 import { onTestFinished } from "vitest";
 import { notification, post } from "../serve.ts";
 
@@ -16,11 +16,11 @@ export interface Process {
   close(): Promise<void>;
 }
 
+const file = await programOf(new URL("damaged-process.ts", import.meta.url));
+
 /** Starts one, which also works on deliveries if `works`; it ends with the test. */
 export async function start(path: string, works: boolean): Promise<Process> {
-  const file = fileURLToPath(new URL("damaged-process.ts", import.meta.url));
   const child = fork(file, [path, works ? "works" : ""], {
-    execArgv: ["--conditions=@reporthook/source", "--import", "tsx"],
     stdio: ["ignore", "ignore", "ignore", "ipc"],
     env: { ...process.env, NODE_OPTIONS: "" },
   });
