@@ -95,7 +95,7 @@ test(`the dashboard finds its way among ${number} deliveries`, { timeout: timeou
   }),
 );
 
-// What is read is read once a second for all pages, and for a twentieth of the time at most: see shared-views.test.ts.
+// All pages share one reading a second, and readings take a twentieth of the time at most: see shared-views.test.ts.
 test("a view of 100,000 deliveries costs the app no more than one of 4,000", async () => {
   const [few, many] = [await openMany(4_000), await openMany(100_000)];
   const views = ["overview", "deliveries", "deliveries?state=parked", "deliveries?report=report-7"];

@@ -5,8 +5,9 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { json } from "node:stream/consumers";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { promisify } from "node:util";
+import { programOf } from "@reporthook/test-support/program";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -14,7 +15,6 @@ const page = await readFile(join(root, "docs/monitoring.md"), "utf8");
 const [slack = "", mail = "", metrics = ""] = [...page.matchAll(/^```ts\n(.*?)^```/gms)].map(
   ([, code]) => code,
 );
-const node = ["--conditions=@reporthook/source", "--import", "tsx"];
 const run = promisify(execFile);
 
 let programs = "";
@@ -34,7 +34,8 @@ async function runWith(
 ): Promise<unknown> {
   await writeFile(join(programs, name), `${example}\n${around}`);
   const given = { cwd: programs, env: { ...process.env, ...env }, timeout: 120_000 };
-  const { stdout } = await run(process.execPath, [...node, join(programs, name)], given);
+  const bundle = await programOf(pathToFileURL(join(programs, name)));
+  const { stdout } = await run(process.execPath, [bundle], given);
   return JSON.parse(stdout);
 }
 

@@ -13,7 +13,7 @@ import {
 } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { createClient, createReceiver, type Health, type Receiver } from "@reporthook/core";
 import { parkedReasons } from "@reporthook/core/store";
 import { reasonHint, reasonName, reasons as shown } from "@reporthook/dashboard/internals";
@@ -22,13 +22,13 @@ import { sqliteInbox } from "@reporthook/sqlite";
 import { loadDriver } from "@reporthook/sqlite/internals";
 import { freePort } from "@reporthook/test-support/free-port";
 import { patient } from "@reporthook/test-support/patient";
+import { programOf } from "@reporthook/test-support/program";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Terminal } from "#cli";
 import { createProgram } from "#cli";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const page = await readFile(join(root, "docs/operating.md"), "utf8");
-const node = ["--conditions=@reporthook/source", "--import", "tsx"];
 
 let folder = "";
 let program = "";
@@ -63,7 +63,8 @@ interface App {
 
 async function start(): Promise<App> {
   const port = await freePort();
-  const child = spawn(process.execPath, [...node, join(program, "app.ts")], {
+  const bundle = await programOf(pathToFileURL(join(program, "app.ts")));
+  const child = spawn(process.execPath, [bundle], {
     env: {
       ...process.env,
       ...{ PORT: String(port), REPORTS_URL: serviceUrl, INBOX: inbox },

@@ -2,11 +2,12 @@ import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { createEmulator } from "@reporthook/emulator";
 import { freePort } from "@reporthook/test-support/free-port";
 import { testWith } from "@reporthook/test-support/needs";
+import { programOf } from "@reporthook/test-support/program";
 import { noRedis, startRedis } from "@reporthook/test-support/servers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { compile } from "./readme/compile.ts";
@@ -21,7 +22,7 @@ const readmes = [
   ...docs.map((name) => `docs/${name}`),
 ];
 const run = promisify(execFile);
-const node = ["--conditions=@reporthook/source", "--import", "tsx"];
+const bundled = (file: string): Promise<string> => programOf(pathToFileURL(file));
 
 /** One TypeScript block: compiled always; `run` ends by itself, `serve` takes notifications, `work` waits for them on Redis. */
 interface Block {
@@ -79,7 +80,7 @@ test.each(packages)("every function and class for apps of %s has an @example", (
 describe("README blocks marked run", () => {
   test.each(blocks.filter(({ mode }) => mode === "run"))("the $name runs", async ({ name }) => {
     await expect(
-      run(process.execPath, [...node, join(folder, name)], { cwd: folder }),
+      run(process.execPath, [await bundled(join(folder, name))], { cwd: folder }),
     ).resolves.toBeDefined();
   });
 });
@@ -92,7 +93,7 @@ describe("README blocks marked serve", () => {
     const emulator = createEmulator();
     const { url } = await emulator.listen();
     const port = await freePort();
-    const server = spawn(process.execPath, [...node, join(folder, name)], {
+    const server = spawn(process.execPath, [await bundled(join(folder, name))], {
       cwd: folder,
       env: {
         ...process.env,
@@ -128,7 +129,7 @@ describe("README blocks marked work", () => {
       const redis = await startRedis();
       const file = join(folder, `told-${name}`);
       await writeFile(file, `${code}\nprocess.send?.("it has started");\n`);
-      const worker = spawn(process.execPath, [...node, file], {
+      const worker = spawn(process.execPath, [await bundled(file)], {
         env: { ...process.env, INBOX_URL: redis.url },
         stdio: ["ignore", "ignore", "inherit", "ipc"],
       });

@@ -55,7 +55,7 @@ onEachServer((server, { kind }) => {
     await right.end();
   });
 
-  it("a call on a closed inbox comes to an end, and opens nothing again, at whatever step it is", async () => {
+  it("a call on a closed inbox comes to an end, and opens nothing again", async () => {
     const sockets = () =>
       process.getActiveResourcesInfo().filter((name) => name === "TCPSocketWrap").length;
     const before = sockets();
@@ -76,8 +76,8 @@ onEachServer((server, { kind }) => {
           });
       }
     }
-    // A connection that stays keeps the process.
-    await expect.poll(sockets).toBe(before);
+    // A connection that stays keeps the process. Sockets of earlier tests may have ended meanwhile.
+    await expect.poll(sockets).toBeLessThanOrEqual(before);
   });
 
   it("a call for a receiver that is none makes none known", async () => {
