@@ -67,12 +67,14 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "goes by the wall clock",
+    seed: 41,
     file: `${core}/lib/time/lived-clock.ts`,
     of: "now",
     becomes: "return this.#wall();",
   },
   {
     name: "deletes by the wall clock at the start, as if that time had passed",
+    seed: 30,
     file: `${core}/lib/time/timekeeper.ts`,
     of: "isYoung",
     becomes: "return false;",
@@ -104,6 +106,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "gives an outcome up that can't be recorded at once",
+    seed: 12,
     file: `${sqlite}/main-thread/recording.ts`,
     of: "resolve",
     becomes: "this.#end(result !== false);",
@@ -128,7 +131,7 @@ export const mutations: readonly Mutation[] = [
     file: `${sqlite}/writer-thread/claim/consumers.ts`,
     of: "rollBack",
     becomes: "",
-    seed: 117,
+    seed: 31,
   },
   {
     name: "keeps counting writes that were rolled back",
