@@ -1,5 +1,5 @@
 import type { Inbox, Outcome } from "@reporthook/core";
-import { actOn, dayMs, isAttempt } from "@reporthook/core/store";
+import { actOn, dayMs, isAttempt, sumOf } from "@reporthook/core/store";
 import { onEachServer } from "@reporthook/test-support/servers";
 import { standingProcess } from "@reporthook/test-support/standing/process";
 import { inboxContract } from "@reporthook/testing";
@@ -8,6 +8,7 @@ import {
   endedAs,
   handled,
   later,
+  unsigned,
   unsignedTest,
   valid,
 } from "@reporthook/testing/internals";
@@ -78,6 +79,33 @@ onEachServer((server, { kind }) => {
     }
     // A connection that stays keeps the process. Sockets of earlier tests may have ended meanwhile.
     await expect.poll(sockets).toBeLessThanOrEqual(before);
+  });
+
+  it("an act that close() cuts off is among the acts, with what it has counted", async () => {
+    const given = options();
+    const { inbox, put, end } = fixture(bullmqInbox(given));
+    const query = { receiver: "a", state: "held", act: "discard", by: "ada" } as const;
+    let began = 0;
+    for (const waitedMs of [0, 4, 8, 16]) {
+      await Promise.all(
+        Array.from({ length: 150 }, () => put({ signature: null, arrival: unsigned })),
+      );
+      const { held } = await inbox.counts("a");
+      const other = bullmqInbox(given);
+      const steps = other.act({ ...query, now: Date.now() })[Symbol.asyncIterator]();
+      const first = sumOf((await steps.next()).value.counts);
+      const next = steps.next().catch((error: unknown) => error);
+      await new Promise((resolve) => setTimeout(resolve, waitedMs));
+      await other.close();
+      await next;
+      const discarded = held - (await inbox.counts("a")).held;
+      const acts = await inbox.acts();
+      expect(acts).toHaveLength(++began);
+      expect(acts[0]).toMatchObject({ by: "ada", act: "discard" });
+      expect(acts[0]?.count).toBeGreaterThanOrEqual(first);
+      expect(acts[0]?.count).toBeLessThanOrEqual(discarded);
+    }
+    await end();
   });
 
   it("a call for a receiver that is none makes none known", async () => {

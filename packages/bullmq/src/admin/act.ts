@@ -8,6 +8,7 @@ import {
   statesOf,
 } from "@reporthook/core/store";
 import type { BacklogMeter } from "../process/backlog.ts";
+import type { ActInSteps } from "../queues/acts.ts";
 import { parkedQueues, type ReceiverQueues } from "../queues/queues.ts";
 import { askOn, type Session } from "../queues/session.ts";
 import { actOnFound } from "./admin.ts";
@@ -45,7 +46,7 @@ async function candidatesOf(
   return [...found].map(([one, queues]) => [queues, one] as const).sort(byId);
 }
 
-/** Carries out an act step by step, and logs it; its end may come after any step. */
+/** Carries out an act step by step. Its end may come at any time. */
 export async function* actInSteps(
   session: Session,
   meterOf: (receiver: string) => BacklogMeter,
@@ -55,20 +56,19 @@ export async function* actInSteps(
   const found = await askOn(open, async ({ receivers }) =>
     candidatesOf(await receivers.some(query.receiver), query),
   );
-  let count = 0;
-  try {
-    for (let from = 0; from < found.length; from += actedAtOnce) {
-      const step = new ActCount();
-      const some = found.slice(from, from + actedAtOnce);
-      const acted = await askOn(open, () =>
-        Promise.all(some.map(([queues, id]) => actOnOne(queues, meterOf, id, query))),
-      );
-      for (const one of acted) if (one !== null) step.add(one);
-      count += step.total;
-      yield step;
-    }
-  } finally {
-    if (query.dryRun !== true) await askOn(open, ({ acts }) => acts.add(query, count));
+  const act: ActInSteps = { query, count: 0, job: null };
+  for (let from = 0; from < found.length; from += actedAtOnce) {
+    const step = new ActCount();
+    const some = found.slice(from, from + actedAtOnce);
+    const take = async (): Promise<number> => {
+      const acting = some.map(([queues, id]) => actOnOne(queues, meterOf, id, query));
+      for (const one of await Promise.all(acting)) if (one !== null) step.add(one);
+      return step.total;
+    };
+    await askOn<unknown>(open, ({ acts }) =>
+      query.dryRun === true ? take() : acts.log(act, take),
+    );
+    yield step;
   }
 }
 

@@ -1,12 +1,19 @@
 import type { ActQuery, ActsQuery, LoggedAct } from "@reporthook/core";
 import { loggedActOf, maxActs, selectionFrom } from "@reporthook/core/store";
-import type { Queue } from "bullmq";
+import type { Job, Queue } from "bullmq";
 
 interface StoredAct extends Omit<LoggedAct, "at" | "selection"> {
   readonly receiver: string | null;
   readonly at: number;
   /** JSON text. */
   readonly selection: string;
+}
+
+/** An act that is carried out, with its place in the log. */
+export interface ActInSteps {
+  readonly query: ActQuery;
+  count: number;
+  job: Job<StoredAct> | null;
 }
 
 /** The log of the acts of people: a job for each, in a queue without a consumer. */
@@ -18,20 +25,13 @@ export class ActQueue {
     queue.on("error", () => {});
   }
 
-  /** Adds an act, unless it changed nothing. */
-  async add(query: ActQuery, count: number): Promise<void> {
-    if (count === 0) return;
-    const logged = loggedActOf(query, count);
-    const stored: StoredAct = {
-      ...logged,
-      receiver: query.receiver ?? null,
-      at: logged.at.getTime(),
-      selection: JSON.stringify(logged.selection),
-    };
-    // With a priority, jobs stay in the order in which they were added.
-    await this.#queue.add("act", stored, { priority: actPriority });
-    const ids = await this.#ids();
-    await Promise.all(ids.slice(0, -maxActs).map((id) => this.#queue.remove(id)));
+  /** Logs a step of an act: before it, so that the act is known whatever ends it, and how many it changed after it. */
+  async log(act: ActInSteps, step: () => Promise<number>): Promise<void> {
+    act.job ??= await this.#add(act.query);
+    act.count += await step();
+    if (act.count > 0) return act.job.updateData({ ...act.job.data, count: act.count });
+    await act.job.remove();
+    act.job = null;
   }
 
   /** The last acts, newest first: those on this receiver, or on all. */
@@ -47,7 +47,21 @@ export class ActQueue {
         found.push({ ...rest, at: new Date(at), selection: selectionFrom(selection) });
       }
     }
-    return found.slice(0, limit);
+    return found.slice(0, Math.min(limit, maxActs));
+  }
+
+  async #add(query: ActQuery): Promise<Job<StoredAct>> {
+    const ids = await this.#ids();
+    await Promise.all(ids.slice(0, -maxActs).map((id) => this.#queue.remove(id)));
+    const { at, selection, ...logged } = loggedActOf(query, 0);
+    const stored: StoredAct = {
+      ...logged,
+      receiver: query.receiver ?? null,
+      at: at.getTime(),
+      selection: JSON.stringify(selection),
+    };
+    // With a priority, jobs stay in the order in which they were added.
+    return this.#queue.add("act", stored, { priority: actPriority });
   }
 
   #ids(): Promise<string[]> {

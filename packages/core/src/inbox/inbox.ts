@@ -213,7 +213,7 @@ export interface Inbox extends TimeStore {
   /** The groups of entries with equal errors, largest first, at most 1,000. */
   errors(query?: ErrorsQuery): Promise<ErrorGroup[]>;
   /**
-   * The last 1,000 acts, newest first. An act that changed nothing is none; one that ends half way has the number that it changed.
+   * The last 1,000 acts, newest first. An act that changed nothing is none; one that ends half way has the number that it has counted.
    */
   acts(query?: ActsQuery): Promise<LoggedAct[]>;
   /**

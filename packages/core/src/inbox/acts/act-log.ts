@@ -8,7 +8,7 @@ export interface LoggedAct {
   readonly act: Act | "erase";
   /** The filters of the selection, or the id. */
   readonly selection: Selection & { readonly id?: string | undefined };
-  /** The number of deliveries that it changed: of one that ended half way, those before its end. */
+  /** The number of deliveries that it changed: of one that ended half way, those that it has counted. */
   readonly count: number;
 }
 

@@ -1,4 +1,4 @@
-import { maxActs } from "@reporthook/core/store";
+import { maxActs, sumOf } from "@reporthook/core/store";
 import { same } from "../../assert.ts";
 import { endedAs, type InboxCase, type InboxFixture, valid } from "../fixture.ts";
 import { unsigned } from "./retaining.ts";
@@ -52,7 +52,11 @@ export const actLog: readonly InboxCase[] = [
       await until(() => recorded.length === 1_100, "all are parked");
       await patiently(consumer.stop(), "stop()");
       const query = { receiver: "a", state: "held", now: clock.now(), by: "ada" } as const;
-      for await (const _ of inbox.act({ ...query, act: "release" })) break;
+      for await (const step of inbox.act({ ...query, act: "release" })) {
+        const [begun] = await inbox.acts();
+        same(begun?.count, sumOf(step.counts), "How many, after its first step");
+        break;
+      }
       const { held } = await inbox.counts("a");
       const [one, ...others] = await inbox.acts();
       same([one?.count, others], [1_100 - held, []], "How many, and other acts");
