@@ -13,7 +13,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import type { Arrival, Inbox, Outcome, Stage } from "@reporthook/core";
-import { dayMs, states } from "@reporthook/core/store";
+import { dayMs, states, wholeRejected } from "@reporthook/core/store";
 import { standingProcess } from "@reporthook/test-support/standing/process";
 import { inboxContract } from "@reporthook/testing";
 import {
@@ -93,6 +93,26 @@ async function hanging({ inbox, put, consume, until }: InboxFixture) {
 }
 
 describe.concurrent("files", () => {
+  it("retry() finds about 16 MiB of rejected deliveries at most, whichever process rejected them", async () => {
+    const [one, other] = several(2).map(fixture) as [InboxFixture, InboxFixture];
+    const body = `"${"a".repeat(200_000)}"`;
+    const most = 2 * Math.ceil(wholeRejected.bytes / body.length);
+    const invalid = endedAs("rejected", "invalid_signature");
+    let signatures = 0;
+    for (let rejected = 0; rejected < most; rejected += 10) {
+      for (const { put, work } of [one, other]) {
+        for (let count = 0; count < 5; count++) await put({ body, signature: `${++signatures}` });
+        await work("verify", ...Array.from({ length: 5 }, () => invalid));
+      }
+    }
+    const kept = await one.act("retry", { state: "rejected" }, { dryRun: true });
+    // Each process adds them up after 16 of its own.
+    expect(kept * body.length).toBeLessThanOrEqual(wholeRejected.bytes + 2 * 16 * body.length);
+    expect(kept * body.length).toBeGreaterThan(wholeRejected.bytes / 2);
+    await one.end();
+    await other.end();
+  });
+
   it("sqliteInbox() refuses wrong options and paths", () => {
     const refused = (path: unknown, options?: unknown) => (message: RegExp) =>
       expect(() => sqliteInbox(path as string, options as SqliteInboxOptions)).toThrow(message);
