@@ -107,7 +107,7 @@ describe.concurrent("files", () => {
       }
     }
     const kept = await one.act("retry", { state: "rejected" }, { dryRun: true });
-    // Each process adds them up after 16 of its own.
+    // Each process adds them up after 16 that it rejected.
     expect(kept * body.length).toBeLessThanOrEqual(wholeRejected.bytes + 2 * 16 * body.length);
     expect(kept * body.length).toBeGreaterThan(wholeRejected.bytes / 2);
     await one.end();

@@ -25,7 +25,7 @@ export class ActQueue {
     queue.on("error", () => {});
   }
 
-  /** Logs a step of an act: before it, so that the act is known whatever ends it, and how many it changed after it. */
+  /** Logs a step of an act: before it, so that the act is known if that is its end, and after it how many it changed. */
   async log(act: ActInSteps, step: () => Promise<number>): Promise<void> {
     act.job ??= await this.#add(act.query);
     act.count += await step();
