@@ -11,13 +11,13 @@ import { sqliteInbox } from "@reporthook/sqlite";
 import { freePort } from "@reporthook/test-support/free-port";
 import { patient } from "@reporthook/test-support/patient";
 import { afterAll, describe, expect, it, vi } from "vitest";
-import { cli, type Running, startCli, widest } from "./process.ts";
+import { cli, type Running, startCli } from "./process.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reporthook-dev-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 async function startDev(...args: string[]): Promise<{ dev: Running; url: string }> {
-  const dev = startCli(["dev", "--port", "0", ...args], { cwd: folder, env: { COLUMNS: "80" } });
+  const dev = startCli(["dev", "--port", "0", ...args], { cwd: folder });
   const text = await dev.printed("quit\n");
   return { dev, url: /service +(\S+)/.exec(text)?.[1] ?? "" };
 }
@@ -28,7 +28,7 @@ async function end(dev: Running): Promise<void> {
 }
 
 describe("the command dev", () => {
-  it("reporthook dev does the typed commands, in 80 columns, and ends with q", async () => {
+  it("reporthook dev does the typed commands, and ends with q", async () => {
     const { dev } = await startDev();
     dev.type("t");
     await dev.printed(/handled +\w{26} test_webhook_endpoint/);
@@ -42,7 +42,7 @@ describe("the command dev", () => {
     dev.type("q");
     const { code, out, err } = await dev.ended();
     expect([code, err]).toEqual([0, ""]);
-    expect(widest(out)).toBeLessThanOrEqual(80);
+    expect(out).toContain("handled");
     expect(readFileSync(join(folder, ".reporthook/.gitignore"), "utf8")).toBe("*\n");
   });
 
@@ -52,14 +52,14 @@ describe("the command dev", () => {
     expect(scripts).toHaveProperty("reporthook");
     const dev = startCli(["dev", "--port", "0", "--db", "a clone.db", "--receiver", "shop"], {
       cwd: folder,
-      env: { npm_package_name: name, COLUMNS: "80" },
+      env: { npm_package_name: name },
     });
     const inClone = "npx --yes pnpm@10 -s reporthook";
     const text = await dev.printed("quit\n");
     expect(text).toContain(`\n  ${inClone} trigger report.complete \\\n    --to http`);
     const to = /--to (\S+)/.exec(text)?.[1] ?? "";
     await cli(["trigger", "report", "--signature", "none", "--to", to]);
-    const parked = /^(npx .*) inbox release \w{26} \\\n {4}--receiver shop --db 'a clone\.db'\n/m;
+    const parked = /^(npx .*) inbox release \w{26} --receiver shop --db 'a clone\.db'\n/m;
     expect(parked.exec(await dev.printed(parked))?.[1]).toBe(inClone);
     await end(dev);
   });
@@ -148,7 +148,6 @@ describe("the command dev", () => {
       { timeout: 20_000 },
     );
     await end(dev);
-    expect(widest(dev.out())).toBeLessThanOrEqual(80);
     server.close();
     server.closeAllConnections();
   });

@@ -12,7 +12,7 @@ import express, { type RequestHandler } from "express";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import type { Check, Times } from "#cli";
 import { checkIgnored, checkKey } from "#cli";
-import { cli, cliJson, widest } from "./process.ts";
+import { cli, cliJson, cliOnTerminal, widest } from "./process.ts";
 
 let emulator: Emulator;
 let service: string;
@@ -133,7 +133,7 @@ describe("the command doctor", () => {
 
   it("reporthook doctor says before it starts what it sends, in 80 columns", async () => {
     const args = ["doctor", "--requests", "2", "--to", `${base}/parser`];
-    const { code, out } = await cli(args, { env: { COLUMNS: "80" } });
+    const { code, out } = await cliOnTerminal(args);
     expect(code).toBe(0);
     expect(out.replaceAll("\n", " ")).toMatch(
       /^Sends 3 unsigned test notifications, .* a few malformed requests .* nothing signed/,
@@ -211,7 +211,7 @@ describe("the command doctor", () => {
     ["/moved", "npx reporthook doctor --to "],
     ["/eaten", 'app.post("/eaten", reporthook(receiver));'],
   ])("reporthook doctor says what to type about %s, in 80 columns", async (path, line) => {
-    const { code, out } = await cli(["doctor", "--to", base + path], { env: { COLUMNS: "80" } });
+    const { code, out } = await cliOnTerminal(["doctor", "--to", base + path]);
     expect([code, out]).toEqual([1, expect.stringContaining(`\n               › ${line}`)]);
     expect(widest(out)).toBeLessThanOrEqual(80);
   });

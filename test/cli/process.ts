@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { stripVTControlCharacters } from "node:util";
 import { expect } from "vitest";
 
 /** How a command is run. */
@@ -154,6 +155,16 @@ export async function cli(args: readonly string[], setting: Setting = {}): Promi
   expect(ended.out + ended.progress + ended.err, args.join(" ")).not.toContain("\u001b");
   expect(ended.err, args.join(" ")).not.toMatch(/^ +at /m);
   return ended;
+}
+
+/** Runs a command to its end on a terminal of 80 columns; its progress is left out. */
+export async function cliOnTerminal(
+  args: readonly string[],
+): Promise<{ readonly code: number; readonly out: string }> {
+  const { code, text } = await startOnTerminal(args).ended();
+  const [, out = ""] = /^pid \d+ \.\r\n([\s\S]*)ended \d+\r\n/.exec(text) ?? [];
+  const lines = stripVTControlCharacters(out).replaceAll("\r\n", "\n");
+  return { code, out: lines.replaceAll(/^.*\r/gm, "") };
 }
 
 /** Runs a command with `--json` and reads what it prints. */

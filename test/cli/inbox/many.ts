@@ -116,7 +116,7 @@ describe("the folder of an app", () => {
   });
 
   it("reporthook inbox list shows report and request, cuts nothing where there is no terminal, and takes dates as UTC", async () => {
-    const { out } = await cli(["inbox", "list"], { cwd });
+    const { out } = await cli(["inbox", "list"], { cwd, env: { COLUMNS: "60" } });
     expect(out).toMatch(/^ID +AGE +STATE +EVENT +REPORT +WHY$/m);
     expect(out).toMatch(
       / report\.complete +r-1 +connect ECONNREFUSED 10\.0\.0\.7:5432.+\(attempts_used_up\)$/m,

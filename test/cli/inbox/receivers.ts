@@ -61,7 +61,9 @@ describe("two receivers on one file", () => {
     expect(out).toMatch(/^warning: no_signature, for \d+ s: reports: .*/m);
     expect(out).toMatch(/^Look: .* inbox list --reason unsigned --receiver mine /m);
     expect(out.match(/^process .* for (mine|reports) since/gm)).toHaveLength(2);
-    expect(out).toMatch(/^process +none runs: nothing is verified or handled until the app runs$/m);
+    expect(out).toMatch(
+      /^process +none runs: nothing is verified or handled until the app runs \(and calls start\(\), with autostart: false\)$/m,
+    );
     const { value } = await cliJson<{ problems: { count: number; receiver: string }[] }>([
       ...["inbox", "stats", "--db", db],
     ]);

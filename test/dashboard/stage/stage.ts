@@ -149,7 +149,7 @@ export async function startStage(options: StageOptions = {}): Promise<Stage> {
   async function stop(): Promise<void> {
     server?.close();
     server?.closeAllConnections();
-    await receiver.close({ timeoutMs: 1_000 });
+    await receiver.close({ timeoutMs: 30_000 });
   }
 
   await start();
@@ -177,7 +177,7 @@ export async function startStage(options: StageOptions = {}): Promise<Stage> {
     async finish() {
       const ended = once(server as Server, "close");
       server?.close();
-      await receiver.close({ timeoutMs: 1_000 });
+      await receiver.close({ timeoutMs: 30_000 });
       await ended;
     },
     async close() {

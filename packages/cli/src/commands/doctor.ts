@@ -43,14 +43,13 @@ export function addDoctor(program: Command, terminal: Terminal): void {
     .description(
       "Check an endpoint, and say what to fix.\n" +
         "It sends unsigned test notifications, which reach handlers of\n" +
-        "test_webhook_endpoint, and malformed requests; nothing signed.",
+        "test_webhook_endpoint, and malformed requests; signed ones with --signed.",
     )
     .requiredOption("--to <url>", "the endpoint", url)
     .option("--requests <count>", "how many requests to time, 8 a second", integer(1, 10_000), 20)
     .option(
       "--signed",
-      "also send signed ones, which reach handlers; the app must use the emulator at\n" +
-        "REPORTS_URL (default: the playground)",
+      "also send signed ones, which reach handlers, to an app that uses the emulator at REPORTS_URL",
     )
     .action((options: DoctorOptions) => doctor(terminal, options));
   withExamples(withCallback(command), {

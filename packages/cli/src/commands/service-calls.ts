@@ -5,6 +5,7 @@ import {
   callbackSecret,
   secretVariable,
   signUrl,
+  tokenOf,
   withCallback,
 } from "../lib/callback.ts";
 import { clientFromEnvironment } from "../lib/environment.ts";
@@ -25,7 +26,8 @@ export function addTest(program: Command, terminal: Terminal): void {
       const client = clientFromEnvironment();
       const url = await signUrl(to, choice);
       const answer = await terminal.during(`Testing ${to}`, () => client.testWebhook(url));
-      show(terminal, "The service reached it", answer);
+      const how = tokenOf(url) === "" ? ", without a callback token" : "";
+      show(terminal, `The service reached it${how}`, answer);
     });
   withExamples(withCallback(command), {
     "is the address right?": "reporthook test --to https://app.example/webhooks/reports",

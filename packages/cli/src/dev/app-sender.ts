@@ -1,4 +1,5 @@
 import { Buffer } from "node:buffer";
+import { adviceFor } from "../lib/advice.ts";
 import {
   codeOf,
   type Exchange,
@@ -25,10 +26,11 @@ export async function sendToApp(
   const body = parsedBody(answer);
   const id = matching(/^[0-9a-z]{26}$/, body["id"]);
   const says = matching(/^\w{1,40}$/, codeOf(answer) ?? body["status"]);
-  const error = answer.error || undefined;
+  const { url } = request;
+  const todo = isDelivered(answer) ? undefined : adviceFor(url, answer).fix;
+  const error = answer.error || todo;
   sent.answer = answer;
   sent.id = id ?? null;
-  const { url } = request;
   tell({ what: "sent", sent: { url, name, status, durationMs, error, id, says } });
   const late = (): void => {
     if (sent.verdict !== undefined) return;

@@ -23,6 +23,7 @@ export type About = Readonly<Pick<SentNotification, "name" | "id">>;
 /** A notification sent to an app, with the result. */
 export interface ForwardedNotification extends Pick<Delivery, "url" | "status" | "durationMs"> {
   readonly name: string;
+  /** Why there was no answer, or what to do about one that is not 2xx. */
   readonly error: string | undefined;
   /** The id of the delivery in the app's inbox, if the answer has one. */
   readonly id: string | undefined;

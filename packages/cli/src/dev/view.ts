@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import { inWords } from "@reporthook/core/store";
 import { commandLine } from "../inbox/source.ts";
 import { entryLines } from "../inbox/view.ts";
-import { unsignedUrl } from "../lib/callback.ts";
+import { callbackSecret, secretVariable, unsignedUrl } from "../lib/callback.ts";
 import { playgroundPort, program, publicKey } from "../lib/environment.ts";
 import { exitStatusOf } from "../lib/errors.ts";
 import { type Exchange, isDelivered } from "../lib/exchange.ts";
@@ -35,6 +35,8 @@ export function welcome(playground: Playground, terminal: Terminal): string[] {
     `Start your app with ${variables}:`,
     "",
     `  REPORTS_URL=${quoted(url)}${isPublic ? ` REPORTS_API_KEY=${apiKey}` : ""}`,
+    "",
+    `With callback.require, give it and this the same ${secretVariable}.`,
     "",
     "To see what your handlers do, run in your app's folder:",
     "",
@@ -123,12 +125,13 @@ function textOf(event: PlaygroundEvent, apiKey: string, terminal: Terminal): str
       const about = `${name} to ${truncate(terminal.clean(unsignedUrl(url)), maxUrl)}`;
       if (status === null) return `${about}: ${error ?? "no answer"}`;
       const stored = id === undefined ? "" : `, ${id}`;
-      return `${about}: ${status} ${says && `${says} `}in ${milliseconds(durationMs)}${stored}`;
+      const done = `${status} ${says && `${says} `}in ${milliseconds(durationMs)}${stored}`;
+      return `${about}: ${done}${error === undefined ? "" : `. ${error}`}`;
     }
     case "asked":
       return `${nameOf(event)}the service says ${event.verdict}${next(event.verdict)}`;
     case "unasked":
-      return `${nameOf(event)}the app did not ask this service within ${askMs / 1_000} s; start it with REPORTS_URL as above`;
+      return `${nameOf(event)}the app did not ask this service within ${askMs / 1_000} s: start it with REPORTS_URL as above, and call start() if autostart is off`;
     case "refused": {
       const wanted = apiKey === publicKey ? `=${apiKey}` : " as it is here";
       return `${nameOf(event)}an app's API key (401): start the app with REPORTS_API_KEY${wanted}`;
@@ -140,7 +143,8 @@ function textOf(event: PlaygroundEvent, apiKey: string, terminal: Terminal): str
 
 /** The app's next step after a verdict; the service does not see more. */
 function next(verdict: string): string {
-  if (verdict.startsWith("valid")) return "; handlers run next, or callback.require holds it";
+  const held = callbackSecret() === null ? ", or callback.require holds it" : "";
+  if (verdict.startsWith("valid")) return `; handlers run next${held}`;
   return verdict.startsWith("invalid") ? "; no handler runs" : "; it is held for a person";
 }
 

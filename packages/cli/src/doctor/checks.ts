@@ -122,8 +122,7 @@ export async function checkParser(to: string): Promise<Check> {
     return { name, result: "fail", says, fix, type };
   }
   const result = isBroken(answer) ? "fail" : "warn";
-  const fix =
-    "A middleware ahead of the receiver reads the body: mount the receiver before body parsers.";
+  const fix = "A middleware ahead reads the body: mount the receiver before body parsers.";
   return { name, result, says: `${says}, but not by the receiver`, fix, type };
 }
 
@@ -151,8 +150,7 @@ export async function checkOversized(to: string): Promise<Check> {
     const fix = "Limit the size of bodies, as the receiver does: anybody can send one.";
     return { name, result: "fail", says, fix, type };
   }
-  const fix =
-    "A middleware ahead has another limit, also for signed ones: mount the receiver before it.";
+  const fix = "A middleware ahead limits signed ones, too: mount the receiver before it.";
   return { name, result: "warn", says: `${says}, but not by the receiver`, fix };
 }
 
@@ -177,11 +175,7 @@ const traces: readonly (readonly [name: string, poweredBy: RegExp | null, page: 
     ["Next.js", /^Next\.js/, null],
     ["NestJS", null, /^\{"message":"Cannot GET [^"]*","error":"Not Found","statusCode":404\}$/],
     ["Express", /^Express/, /<pre>Cannot GET \S*<\/pre>/],
-    [
-      "Fastify",
-      null,
-      /^\{"message":"Route GET:\S* not found","error":"Not Found","statusCode":404\}$/,
-    ],
+    ["Fastify", null, /^\{"message":"Route GET:\S* not found","error":"Not Found","statusCode":/],
     ["Hono", null, /^404 Not Found$/],
     ["Koa", null, /^Not Found$/],
   ];
@@ -200,10 +194,8 @@ export async function checkFramework(to: string, answer: Exchange): Promise<Chec
 /** The check with its line to type as the framework has it: Koa routes with a router. */
 export function inFramework(check: Check, framework: string | undefined): Check {
   if (framework !== "Koa" || check.type === undefined) return check;
-  return {
-    ...check,
-    type: check.type.replace(/^app(\.post.*)$/, "router$1 app.use(router.routes());"),
-  };
+  const type = check.type.replace(/^app(\.post.*)$/, "router$1 app.use(router.routes());");
+  return { ...check, type };
 }
 
 const inboxFile = "inbox.db";

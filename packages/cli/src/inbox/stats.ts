@@ -107,7 +107,7 @@ function numbersOf(stats: Stats): (readonly [string, string | null])[] {
   const { counts, reasons, oldestWaitingMs, newest, service, processes, bytes, failure } = stats;
   const states = processes.map(({ state }) => state);
   const gone = states.includes("silent") ? "gives a sign of life" : "runs";
-  const none = `none ${gone}: nothing is verified or handled until the app runs`;
+  const none = `none ${gone}: nothing is verified or handled until the app runs (and calls start(), with autostart: false)`;
   const isIdle = failure === undefined && !states.includes("running");
   const because = Object.entries(reasons).map(([code, count]) => `${count} ${code}`);
   return [

@@ -43,7 +43,7 @@ export function adviceFor(to: string, answer: Exchange): Advice {
     const target = headers.get("location") ?? "";
     const isUrl = target !== "" && URL.canParse(target, to);
     const url = isUrl ? unsignedUrl(new URL(target, to).href) : "URL";
-    const fix = "Use the address that this one redirects to.";
+    const fix = "Use the address that it redirects to; if that is a login, allow POST without it.";
     return { fix, type: `${program()} doctor --to ${quoted(url)}` };
   }
   const ahead = codeOf(answer) === null ? " and the middleware ahead of the receiver" : "";

@@ -24,7 +24,7 @@ export function withCallback(command: Command): Command {
       throw new InvalidArgumentError(`It must be JSON, like '{"customer":"c-1"}'.`);
     }
   };
-  const what = `sign the URL with this context; needs ${secretVariable}`;
+  const what = `the context in the URL, which is signed with ${secretVariable}`;
   return command
     .addOption(new Option("--context <json>", what).argParser(json))
     .addOption(receiverOption("the receiver that the URL is signed for", usualReceiver));

@@ -27,9 +27,7 @@ export function clientFromEnvironment(rest: Pick<ClientOptions, "reportAuth"> = 
   const { REPORTS_URL: baseUrl = "", REPORTS_API_KEY: apiKey = "" } = process.env;
   const missing = ["REPORTS_URL", "REPORTS_API_KEY"].filter((name) => !process.env[name]);
   if (missing.length > 0) {
-    throw new UsageError(
-      `Set ${missing.join(" and ")} in the environment: this command calls the service`,
-    );
+    throw new UsageError(`Set ${missing.join(" and ")}: this command calls the service`);
   }
   return clientOf({ baseUrl, apiKey, ...rest });
 }

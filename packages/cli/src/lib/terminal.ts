@@ -61,10 +61,8 @@ export function createTerminal(
       stdout.columns > 0 &&
       env["TERM"] !== "dumb",
     footer: footer.set,
-    columns: Math.max(
-      minColumns,
-      (stdout.isTTY && stdout.columns) || Number(env["COLUMNS"]) || Infinity,
-    ),
+    // Piped, nothing is cut or wrapped.
+    columns: Math.max(minColumns, (stdout.isTTY && stdout.columns) || Infinity),
     print: (text) => json || write(stdout, text),
     emit(value, text) {
       if (!json) return write(stdout, text);

@@ -108,7 +108,7 @@ function answered(response: ServiceResponse, progress: CallProgress, broke: stri
   if (!isLost && saysNothing(progress))
     return { code: failed, problem: `${said} ${withPage}`, sent: true, retryable };
   if (!progress.taken) {
-    const problem = `${said}, which is no documented outcome`;
+    const problem = `${said}, which is no documented outcome${status === 404 ? ": check baseUrl" : ""}`;
     return { code: failed, problem, sent: true, retryable };
   }
   // The service took the call: repeating it may do it twice.

@@ -145,7 +145,7 @@ function behind({ facts, living, now }: Situation): FoundProblem[] {
   if (!isBehind && waitedMs <= 10 * minuteMs) return [];
   const count = unverified + (counts?.verified ?? 0);
   const text = isBehind
-    ? `Verification is behind: ${unverified} wait for their verdict, and ${judged} were judged in the last minute. Signatures expire after 5 minutes: raise concurrency.verify, or see why the service is slow`
+    ? `Verification is behind: ${waits(unverified)} for a verdict, and ${counted(judged, "was", "were")} judged in the last minute. Signatures expire after 5 minutes: ${judged > 0 ? "raise concurrency.verify, or see why the service is slow" : "see why the service gives none"}`
     : `${waits(count)}, the oldest for ${inWords(waitedMs)}. Handlers are too slow or fail, or the service gives no verdict`;
   const since = waitedMs > 10 * minuteMs ? (oldestWaiting ?? now) + 10 * minuteMs : now;
   const command = "inbox stats";

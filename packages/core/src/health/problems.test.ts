@@ -413,7 +413,15 @@ const wholes: readonly (readonly [string, Case, Partial<FoundProblem>])[] = [
     { facts: { ...waiting, received: 51 }, news: { judged: 4 }, others: [{ news: { judged: 6 } }] },
     {
       ...{ ...late, since: now, count: 51 },
-      text: "Verification is behind: 51 wait for their verdict, and 10 were judged in the last minute. Signatures expire after 5 minutes: raise concurrency.verify, or see why the service is slow.",
+      text: "Verification is behind: 51 deliveries wait for a verdict, and 10 were judged in the last minute. Signatures expire after 5 minutes: raise concurrency.verify, or see why the service is slow.",
+    },
+  ],
+  [
+    "no verdict came at all",
+    { facts: { ...waiting, received: 1, oldestUnverified: ago(minute) } },
+    {
+      ...{ ...late, since: now, count: 1 },
+      text: "Verification is behind: 1 delivery waits for a verdict, and 0 were judged in the last minute. Signatures expire after 5 minutes: see why the service gives none.",
     },
   ],
   [

@@ -203,14 +203,14 @@ export class KnownRequests {
     { id, verification }: Pick<Job, "id" | "verification">,
   ): Promise<string | null> {
     const earlier = request.brought[type];
-    const isOutdated = verification === "settled" || type === "report.processing";
-    const isLate = type === "report.overdue" || (isOutdated && earlier === undefined);
-    if (isLate && request.settledAt !== null) {
-      return `no handler ran: the request was ${request.state}`;
-    }
-    if (earlier === undefined || earlier.by === id) return null;
-    const isTaken = await this.isTaken(request, type);
-    return isTaken ? `no handler ran: it repeats ${earlier.by}` : null;
+    const repeats = earlier?.by !== id && (await this.isTaken(request, type));
+    const isLate =
+      type === "report.overdue" ||
+      (type === "report.processing" && earlier?.by !== id && !repeats) ||
+      (verification === "settled" && earlier === undefined);
+    const isOver = isLate && request.settledAt !== null;
+    if (isOver) return `no handler ran: the request was ${request.state}`;
+    return repeats ? `no handler ran: it repeats ${earlier?.by}` : null;
   }
 }
 

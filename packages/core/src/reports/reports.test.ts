@@ -456,6 +456,28 @@ describe("following", () => {
     expect((await reports.get(id))?.state).toBe("complete");
   });
 
+  it("report.processing after the end runs no handler, also if an earlier one was discarded", async () => {
+    const { receiver, reports, notify, observed, advanceUntil } = make();
+    const seen: string[] = [];
+    receiver.on("report", ({ type }) => {
+      seen.push(type);
+      if (type === "report.processing") throw new DoNotRetry("no");
+    });
+    await reports.request(report);
+    const first = await notify("processing");
+    await advanceUntil(() => observed.some(([name]) => name === "parked"));
+    await notify("complete");
+    await receiver.idle();
+    await receiver.inbox.discard(first);
+    const second = await notify("processing");
+    await receiver.idle();
+    expect(seen).toEqual(["report.processing", "report.complete"]);
+    expect(await receiver.inbox.get(second)).toMatchObject({
+      state: "handled",
+      lastError: "no handler ran: the request was complete",
+    });
+  });
+
   it("a forged or unsigned notification changes nothing of a request", async () => {
     const { receiver, reports, notify, seen } = make();
     const { id } = await reports.request(report);

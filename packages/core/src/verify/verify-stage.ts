@@ -31,7 +31,7 @@ import { nextRetryState, retryStateOf, type Unjudged, whyExpired } from "./retry
 import { type CallInVain, isKeySuspect, withoutVerdict } from "./without-verdict.ts";
 
 const noToken =
-  "It is genuine, but came without the token that callback.require asks for, or with that of a request that is not known. Release it if you requested the report.";
+  "It is genuine, but came without the token that callback.require asks for, or with one of a secret that is gone or of a request that is not known. Check that you requested the report, then release it: handlers get no context.";
 const never = Number.NEGATIVE_INFINITY;
 
 /** The verify stage: asks the service whether a delivery is genuine, and decides the outcome. */
