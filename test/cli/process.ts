@@ -157,14 +157,15 @@ export async function cli(args: readonly string[], setting: Setting = {}): Promi
   return ended;
 }
 
-/** Runs a command to its end on a terminal of 80 columns; its progress is left out. */
+/** Runs a command to its end on a terminal of 80 columns; the frames of its spinner are left out, and its error. */
 export async function cliOnTerminal(
   args: readonly string[],
 ): Promise<{ readonly code: number; readonly out: string }> {
   const { code, text } = await startOnTerminal(args).ended();
   const [, out = ""] = /^pid \d+ \.\r\n([\s\S]*)ended \d+\r\n/.exec(text) ?? [];
-  const lines = stripVTControlCharacters(out).replaceAll("\r\n", "\n");
-  return { code, out: lines.replaceAll(/^.*\r/gm, "") };
+  const lines = out.replaceAll("\r\n", "\n").replaceAll("\u001b[1G\u001b[0K", "\r");
+  const shown = stripVTControlCharacters(lines.replaceAll(/^.*\r/gm, ""));
+  return { code, out: shown.replace(/^reporthook: .*$/m, "") };
 }
 
 /** Runs a command with `--json` and reads what it prints. */
