@@ -17,7 +17,9 @@ const verb = { doing: "Releasing", done: "released" };
 
 function openReceiver(file: string): Receiver {
   const client = { authorize: async () => "valid" as const };
-  return createReceiver({ client, inbox: sqliteInbox(file), logger: false });
+  // All come at once, on a machine that may be busy.
+  const limits = { ackMs: 120_000, bodyMs: 120_000 };
+  return createReceiver({ client, inbox: sqliteInbox(file), limits, logger: false });
 }
 
 /** An inbox with more held deliveries than one step acts on; `meanwhile` and `after` run with each step. */
@@ -28,10 +30,12 @@ async function opened(
 ): Promise<Inbox> {
   const receiver = openReceiver(join(folder, name));
   const headers = { "content-type": "application/json", "x-svc-authorization": "" };
-  const post = (at: number): Promise<Response> => {
+  const post = async (at: number): Promise<void> => {
     headers["x-svc-authorization"] = `signature ${at}`;
     const body = JSON.stringify({ at });
-    return receiver.fetch(new Request("http://app/", { method: "POST", headers, body }));
+    const request = new Request("http://app/", { method: "POST", headers, body });
+    const response = await receiver.fetch(request);
+    expect([response.status, await response.text()]).toEqual([200, expect.any(String)]);
   };
   await Promise.all(Array.from({ length: count }, (_, at) => post(at)));
   await receiver.start();
