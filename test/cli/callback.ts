@@ -58,7 +58,9 @@ describe("signed URLs", () => {
       const recorded = { type: "report.complete", headers, context: customer, body };
       writeFileSync(join(folder, "fixture.json"), JSON.stringify(recorded));
       const args = ["trigger", "--from", "fixture.json", "--to", to, ...shop];
-      expect(await cli(args, { cwd: folder, env })).toMatchObject({ code: 0, err: "" });
+      const ended = await cli(args, { cwd: folder, env });
+      expect(ended).toMatchObject({ code: 0, err: "" });
+      expect(ended.out).not.toContain("without a context");
       const other = ["--context", '{"customer":"c-2"}'];
       expect((await cli([...args, ...other], { cwd: folder, env })).code).toBe(0);
       await receiver.idle();
@@ -72,7 +74,8 @@ describe("signed URLs", () => {
         code: 0,
         value: { to, status: 200 },
       });
-      expect((await cli([...args, ...shop], { env })).code).toBe(0);
+      const bare = await cli([...args, ...shop], { env });
+      expect(bare).toMatchObject({ code: 0, out: expect.stringContaining("without a context") });
       await receiver.idle();
       expect(seen).toEqual([
         ["report.complete", customer],

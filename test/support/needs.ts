@@ -8,7 +8,7 @@ export const isQuick: boolean = process.env["TEST_LANE"] === "quick";
 /** Whether nothing may be skipped. */
 export const needsAll: boolean = Boolean(process.env["CI"]) && !isQuick;
 
-/** Tests that need something of the machine: elsewhere they are skipped and say why, in CI they fail. Times in milliseconds. */
+/** Tests that need something of the machine: elsewhere they are skipped and say why, or fail where nothing may be skipped. Times in milliseconds. */
 export function testWith(
   missing: string | null,
 ): (name: string, run: () => Promise<void>, timeout?: number) => void {
