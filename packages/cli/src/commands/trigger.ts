@@ -89,7 +89,8 @@ async function trigger(
   const text = terminal.clean(answer.body);
   if (isDelivered(answer)) {
     const took = `${terminal.paint("green", String(status))} in ${milliseconds(ms)}`;
-    const isBare = target !== options.to && (options.context ?? recorded) === undefined;
+    const isReport = name.startsWith("report.");
+    const isBare = isReport && target !== options.to && (options.context ?? recorded) === undefined;
     const hint = "Signed without a context: handlers get none. --context gives one.";
     return terminal.emit(result, [took, text, ...(isBare ? [hint] : [])]);
   }

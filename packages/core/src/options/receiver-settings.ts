@@ -37,6 +37,7 @@ export interface ReceiverSettings
     ReporterSettings,
     Pick<ReceiverOptions, WithoutDefault> {
   readonly time: Timekeeper;
+  readonly callback: (CallbackOptions & { readonly overdueMs: number }) | undefined;
   readonly retry: RetryOptions;
   readonly limits: Limits;
   readonly concurrency: { readonly verify: number; readonly handle: number };
@@ -190,19 +191,15 @@ function concurrencyOf(given: object): ReceiverSettings["concurrency"] {
   return isTiedToRequests() ? { verify: all, handle: all } : most;
 }
 
-function callbackOf(callback: CallbackOptions | undefined): CallbackOptions | undefined {
+function callbackOf(callback: ReceiverOptions["callback"]): ReceiverSettings["callback"] {
   if (callback === undefined) return undefined;
   const option = "createReceiver: callback";
   // Values are not quoted: they may be secrets.
   if (typeof callback !== "object" || callback === null) {
     fail(option, "an object with secrets", typeName(callback));
   }
-  assertKnownKeys(
-    "createReceiver",
-    callback,
-    ["secrets", "require", "url", "overdueMs"],
-    "callback.",
-  );
+  const names = ["secrets", "require", "url", "overdueMs"];
+  assertKnownKeys("createReceiver", callback, names, "callback.");
   const { secrets, require, url, overdueMs = 86_400_000 } = callback;
   if (!Array.isArray(secrets) || secrets.length === 0) {
     const given = Array.isArray(secrets) ? "an empty one" : typeName(secrets);

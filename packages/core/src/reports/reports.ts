@@ -39,11 +39,11 @@ export function createReports(
 
   const request: ReportRequests["request"] = async (report, options = {}) => {
     kept();
-    const url = callback?.url;
-    if (callbacks === null || url === undefined) throw new TypeError(noAddress);
+    if (callbacks === null || callback?.url === undefined) throw new TypeError(noAddress);
+    const { url } = callback;
     if (typeof client.requestReport !== "function") throw new TypeError(cannotAsk);
     checkOptions(options);
-    const { idempotencyKey = null, overdueMs = callback?.overdueMs ?? 86_400_000 } = options;
+    const { idempotencyKey = null, overdueMs = callback.overdueMs } = options;
     const { context: given, resend, signal } = options;
     const context = given === undefined ? null : contextText("reports.request", given);
     const asked = checkedReport(report);
