@@ -8,6 +8,8 @@ import {
   type Inbox,
   memoryInbox,
   type ReportRequest,
+  type ServiceAnswer,
+  ServiceError,
 } from "@reporthook/core";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { testWith } from "@reporthook/test-support/needs";
@@ -19,6 +21,7 @@ import { secret, url } from "./scene.ts";
 
 const report = { domains: ["example.com"] };
 const context = { customer: "c-1" };
+const ok: ServiceAnswer = { status: 202, body: {} };
 let prefixes = 0;
 let redis: Promise<Server> | undefined;
 afterAll(async () => await (await redis)?.stop());
@@ -44,7 +47,10 @@ const stores = {
 } satisfies Record<string, () => Promise<Inbox[]>>;
 
 /** Receivers on the inboxes of a store: the first asks, and the last is told. */
-async function receiversOn(inboxes: readonly Inbox[]) {
+async function receiversOn(
+  inboxes: readonly Inbox[],
+  answer: () => Promise<ServiceAnswer> = async () => ok,
+) {
   const sent: string[] = [];
   const seen: EventOf[] = [];
   const all = inboxes.map((inbox) =>
@@ -53,7 +59,7 @@ async function receiversOn(inboxes: readonly Inbox[]) {
         authorize: async () => "valid",
         async requestReport({ webhook_url }: ReportRequest) {
           sent.push(webhook_url ?? "");
-          return { status: 202, body: {} };
+          return answer();
         },
       },
       ...{ inbox, callback: { secrets: [secret], url }, logger: false, ...patient },
@@ -140,6 +146,34 @@ describe.each(Object.entries(stores))("%s", (kind, open) => {
       { type: "report.complete", requestId: id, verification: "settled", body, context },
     ]);
     expect(await asking.reports.settle(id, "complete")).toBe(false);
+  });
+
+  // In memory the second waits for the first: reports.test.ts of core has that.
+  if (kind === "memory") return;
+
+  test("an idempotencyKey that another process asks with is not sent again, and is free once it is refused", async () => {
+    let refuse = (_: Error): void => {};
+    const answers = [new Promise<ServiceAnswer>((_, reject) => (refuse = reject))];
+    const inboxes = await open();
+    const { asking, told, sent } = await receiversOn(inboxes, async () => answers.pop() ?? ok);
+    const options = { context, idempotencyKey: "k" };
+    const asked = asking.reports.request(report, options).catch((error: unknown) => error);
+    await turnUntil(() => sent.length === 1);
+    const other = await told.reports.request(report, options);
+    expect(other).toEqual({ id: expect.any(String), answer: null });
+    expect(await told.reports.get(other.id)).toMatchObject({ state: "unconfirmed" });
+    const refusal = new ServiceError("service_failed", "no", {
+      serviceStatus: 400,
+      retryable: false,
+    });
+    refuse(refusal);
+    expect(await asked).toBe(refusal);
+    expect(await told.reports.get(other.id)).toBeNull();
+    expect(sent).toHaveLength(1);
+    const { id, answer } = await told.reports.request(report, options);
+    expect({ id, answer }).toEqual({ id: expect.any(String), answer: ok });
+    expect(id).not.toBe(other.id);
+    expect(sent).toHaveLength(2);
   });
 });
 
