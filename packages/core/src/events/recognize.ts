@@ -107,7 +107,8 @@ function report(status: ReportStatus, reportId: string | null): Recognition {
   return { type: `report.${status}`, status, reportId };
 }
 
-function reportIdIn(object: JsonObject): string | null {
+/** The id of a report, beside its status. */
+export function reportIdIn(object: JsonObject): string | null {
   for (const name of ["report_id", "reportId", "id"]) {
     const value = own(object, name);
     if (typeof value === "string" && value !== "") return value;

@@ -73,11 +73,11 @@ function allRejected({ reports, validAt, everValid }: Situation): FoundProblem[]
       sum + (run.since >= validAt ? run.count : run.latest.filter((at) => at >= validAt).length),
     0,
   );
-  const isOurs = runs.some(({ hasToken }) => hasToken) || !everValid;
+  const isCalled = runs.some(({ hasToken }) => hasToken);
   const since = Math.min(...runs.map((run) => Math.max(run.since, validAt)));
-  const text = `The last ${count} verdicts were all "invalid". If genuine notifications are among them, the API key belongs to another account, or baseUrl is wrong: set it right, then ask again with inbox retry --state rejected`;
+  const text = `The last ${count} verdicts were all "invalid"${isCalled ? ", some at callback URLs of ours" : ""}. If genuine notifications are among them, the API key belongs to another account, or baseUrl is wrong: set it right, then ask again with inbox retry --state rejected`;
   const command = "inbox list --state rejected --newest-first";
-  const severity = isOurs ? "critical" : "warning";
+  const severity = isCalled || !everValid ? "critical" : "warning";
   return found("all_rejected", severity, { since, count, text, command });
 }
 
@@ -99,8 +99,7 @@ function lost({ reports, now }: Situation): FoundProblem[] {
     certain > 0
       ? `${notifications} turned away in the last hour: answered 503, or 408 or 413 at a callback URL of ours. The service documents no second try: they may be lost`
       : `${notifications} answered 408, 413 or 503 without a callback token in the last hour. Were they genuine, they are lost: see limits.bodyBytes and limits.bodyMs`;
-  const severity = isFresh ? "critical" : "warning";
-  return found("lost", severity, { since, count, text });
+  return found("lost", isFresh ? "critical" : "warning", { since, count, text });
 }
 
 function noSignature({ facts, reports, everValid, now }: Situation): FoundProblem[] {
@@ -148,7 +147,8 @@ function behind({ facts, living, now }: Situation): FoundProblem[] {
     ? `Verification is behind: ${waits(unverified)} for a verdict, and ${counted(judged, "was", "were")} judged in the last minute. Signatures expire after 5 minutes: ${judged > 0 ? "raise concurrency.verify, or see why the service is slow" : "see why the service gives none"}`
     : `${waits(count)}, the oldest for ${inWords(waitedMs)}. Handlers are too slow or fail, or the service gives no verdict`;
   const since = waitedMs > 10 * minuteMs ? (oldestWaiting ?? now) + 10 * minuteMs : now;
-  const command = "inbox stats";
+  const state = isBehind || oldestUnverified === oldestWaiting ? "received" : "verified";
+  const command = `inbox list --state ${state}`;
   return found("behind", "warning", { since, count, text, command });
 }
 

@@ -311,7 +311,11 @@ const unsigned = {
   severity: "warning",
   command: "inbox list --reason unsigned",
 } as const;
-const late = { code: "behind", severity: "warning", command: "inbox stats" } as const;
+const late = {
+  code: "behind",
+  severity: "warning",
+  command: "inbox list --state received",
+} as const;
 const stalled = { code: "process_stalled", severity: "warning" } as const;
 
 /** Of a case: the whole of its first problem, where it is not left out. */
@@ -349,6 +353,14 @@ const wholes: readonly (readonly [string, Case, Partial<FoundProblem>])[] = [
     {
       ...{ ...rejected, severity: "warning", since: ago(hour), count: 9 },
       text: 'The last 9 verdicts were all "invalid". If genuine notifications are among them, the API key belongs to another account, or baseUrl is wrong: set it right, then ask again with inbox retry --state rejected.',
+    },
+  ],
+  [
+    "all are rejected at callback URLs",
+    { news: { invalid: run(9, { hasToken: true }) } },
+    {
+      ...{ ...rejected, severity: "critical", since: ago(hour), count: 9 },
+      text: 'The last 9 verdicts were all "invalid", some at callback URLs of ours. If genuine notifications are among them, the API key belongs to another account, or baseUrl is wrong: set it right, then ask again with inbox retry --state rejected.',
     },
   ],
   [
@@ -426,9 +438,9 @@ const wholes: readonly (readonly [string, Case, Partial<FoundProblem>])[] = [
   ],
   [
     "one has waited long",
-    { facts: { received: 3, oldestWaiting: ago(15 * minute) } },
+    { facts: { received: 3, oldestUnverified: ago(second), oldestWaiting: ago(15 * minute) } },
     {
-      ...{ ...late, since: ago(5 * minute), count: 3 },
+      ...{ ...late, since: ago(5 * minute), count: 3, command: "inbox list --state verified" },
       text: "3 deliveries wait, the oldest for 15 min. Handlers are too slow or fail, or the service gives no verdict.",
     },
   ],

@@ -1,3 +1,4 @@
+import { type JsonObject, reportIdIn } from "../events/recognize.ts";
 import { checkChoice, checkLimit, checkText, type OfReceiver } from "../inbox/receiver-inbox.ts";
 import { type RequestStore, requestStates } from "../inbox/request-store.ts";
 import { assertKnownKeys, assertOption } from "../lib/validate.ts";
@@ -53,10 +54,11 @@ export function storedReports(
       const type = `report.${status}` as const;
       const isFree = request.state === status && !(await requests.isTaken(request, type));
       if (request.settledAt !== null && !isFree) return false;
-      const added = await requests.tell(request, type, "settled", bytes);
+      const reportId = request.reportId ?? reportIdIn(body as JsonObject);
+      const added = await requests.tell({ ...request, reportId }, type, "settled", bytes);
       // The handle stage may have been first to bring it.
       const delivery = { id: added.id, requestId: id, verification: "settled" } as const;
-      const first = await requests.bring(delivery, type, request.reportId);
+      const first = await requests.bring(delivery, type, reportId);
       return added.status === "added" && first?.request.brought[type]?.by === added.id;
     },
   };

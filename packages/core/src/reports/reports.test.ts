@@ -632,6 +632,24 @@ describe("the end", () => {
     await expect(reports.settle(id, "open" as "complete")).rejects.toThrow(TypeError);
   });
 
+  it("reports.settle() takes the report's id from the given body, unless a notification told it", async () => {
+    const { receiver, reports, notify, seen, sent } = make();
+    const first = await reports.request(report, { context });
+    const second = await reports.request(report, { context });
+    await notify("processing", { at: sent[1] });
+    await receiver.idle();
+    for (const { id } of [first, second]) {
+      await reports.settle(id, "complete", { body: { report_id: `found for ${id}` } });
+    }
+    await receiver.idle();
+    const found = `found for ${first.id}`;
+    expect(seen.slice(1)).toMatchObject([
+      { requestId: first.id, reportId: found },
+      { requestId: second.id, reportId: "r-1" },
+    ]);
+    expect(await reports.get(first.id)).toMatchObject({ reportId: found });
+  });
+
   it("reports.settle() changes something in one of two calls, and again once its delivery was discarded", async () => {
     const { receiver, reports, seen, observed, advanceUntil } = make();
     let fails = true;
