@@ -83,6 +83,17 @@ describe("the command request", () => {
     });
   });
 
+  it("reporthook request says that an URL is not signed, where there is a secret to sign it with", async () => {
+    const to = await answering(200, "");
+    const args = ["request", "--domain", "a.example", "--to"];
+    const secret = { REPORTS_CALLBACK_SECRET: "0123456789abcdef0123456789abcdef" };
+    const errors = async (url: string, more: object) =>
+      (await cli([...args, url], { env: { ...env, ...more } })).err;
+    expect(await errors(to, secret)).toMatch(/^Not signed: .* callback-url\.$/m);
+    expect(await errors(to, {})).not.toContain("Not signed");
+    expect(await errors(`${to}?callback_token=1.a.b`, secret)).not.toContain("Not signed");
+  });
+
   it("reporthook request asks once, also when it fails", async () => {
     emulator.fault("request-report", { status: 503, times: 1 });
     const { code, err } = await cli(["request", "--domain", "a.example"], { env });

@@ -248,7 +248,7 @@ describe("the folder of an app", () => {
     }).listen(0, "127.0.0.1");
     await once(server, "listening");
     const to = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`;
-    const exported = await cli(["inbox", "export", ids.failed, "--as", "fixture"], { cwd });
+    const exported = await cli(["inbox", "export", ids.failed], { cwd });
     expect(JSON.parse(exported.out)).toMatchObject({
       type: "report.complete",
       headers: { "content-type": "application/json" },

@@ -16,6 +16,7 @@ import {
   timeAnswers,
 } from "../doctor/checks.ts";
 import { checkService, checkSigned } from "../doctor/service.ts";
+import { bareHint } from "../lib/advice.ts";
 import { type CallbackChoice, signUrl, unsignedUrl, withCallback } from "../lib/callback.ts";
 import { program, type Service, serviceFromEnvironment } from "../lib/environment.ts";
 import { CommandFailed } from "../lib/errors.ts";
@@ -116,7 +117,8 @@ async function doctor(terminal: Terminal, options: DoctorOptions): Promise<void>
   const ready = terminal.paint("green", "Ready for notifications");
   const condition = signed ? "" : ", if the app has the right API key";
   const help = `${program()} doctor --help explains --signed, which checks the key.`;
-  const lines = signed ? [] : hang("", help, terminal);
+  const isBare = signed && target !== options.to && options.context === undefined;
+  const lines = isBare ? [bareHint] : signed ? [] : hang("", help, terminal);
   terminal.emit({ to, checks, times }, ["", `${ready}${warnings}${condition}.`, ...lines]);
 }
 

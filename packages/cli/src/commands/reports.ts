@@ -28,7 +28,7 @@ const overdue: Examples = { "those that never came": "reporthook reports list --
 const shown: Examples = { "one in full": "reporthook reports show 01m7qk2v --db inbox.db" };
 const settled: Examples = {
   "it was found by other means":
-    'reporthook reports settle 01m7qk2v complete --body \'{"file":"r.csv"}\'',
+    'reporthook reports settle 01m7qk2v complete --body \'{"report_id":"r-4711"}\'',
 };
 
 const requestColumns: readonly Column<RequestRecord>[] = [

@@ -13,6 +13,7 @@ import { UsageError } from "../lib/errors.ts";
 import { choiceOption, each, integer, url, withExamples } from "../lib/options.ts";
 import type { Terminal } from "../lib/terminal.ts";
 
+const unsigned = "Not signed: callback.require holds what comes. Sign the URL with callback-url.";
 const environment = "Set the service's address in REPORTS_URL and the key in REPORTS_API_KEY.";
 
 /** Adds `test --to URL`, which makes the service send a test notification (the service's document, section 2). */
@@ -76,6 +77,8 @@ export function addRequest(program: Command, terminal: Terminal): void {
         );
       }
       const client = clientFromEnvironment({ reportAuth });
+      const { webhook_url: to } = report;
+      if (callbackSecret() && to && !tokenOf(to)) terminal.tell(unsigned);
       const work = (): Promise<ServiceAnswer> => client.requestReport(report);
       const answer = await terminal.during("Requesting the report", work);
       show(terminal, "The service accepted the request", answer);

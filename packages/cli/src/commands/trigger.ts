@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { eventNames } from "@reporthook/core/store";
 import { createEmulator, type NotificationName, type SignatureKind } from "@reporthook/emulator";
 import { Argument, type Command, Option } from "commander";
-import { adviceFor } from "../lib/advice.ts";
+import { adviceFor, bareHint } from "../lib/advice.ts";
 import { type CallbackChoice, signUrl, unsignedUrl, withCallback } from "../lib/callback.ts";
 import { emulatorKey, playgroundUrl, program, webhookPath } from "../lib/environment.ts";
 import { CommandFailed, UsageError } from "../lib/errors.ts";
@@ -89,10 +89,8 @@ async function trigger(
   const text = terminal.clean(answer.body);
   if (isDelivered(answer)) {
     const took = `${terminal.paint("green", String(status))} in ${milliseconds(ms)}`;
-    const isReport = name.startsWith("report.");
-    const isBare = isReport && target !== options.to && (options.context ?? recorded) === undefined;
-    const hint = "Signed without a context: handlers get none. --context gives one.";
-    return terminal.emit(result, [took, text, ...(isBare ? [hint] : [])]);
+    const isBare = target !== options.to && (options.context ?? recorded) === undefined;
+    return terminal.emit(result, [took, text, ...(isBare ? [bareHint] : [])]);
   }
   if (text !== "") terminal.print(text);
   const { fix, type: line } = adviceFor(to, answer);

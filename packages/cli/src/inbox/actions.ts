@@ -40,8 +40,7 @@ const commands = {
     examples: {
       "two of them": "reporthook inbox release 01m7qk2v 01m8 --db inbox.db",
       "run all that failed": "reporthook inbox release --reason attempts_used_up",
-      "in a script, without a question":
-        "reporthook inbox release --reason schema_mismatch --yes --db inbox.db",
+      "in a script": "reporthook inbox release --reason schema_mismatch --yes --db inbox.db",
     },
     options: [...ofParked([...parkedStates, "handled"]), receiverOption(theirs, usualReceiver)],
     all: "every parked delivery that somebody vouches for",
@@ -52,7 +51,6 @@ const commands = {
     what: "Retry waiting deliveries immediately, or ask again about rejected ones.",
     examples: {
       "the service is back": "reporthook inbox retry --all",
-      "one of them": "reporthook inbox retry 01m7qk2v --db inbox.db",
       "the key was wrong, and is right": "reporthook inbox retry --state rejected",
     },
     options: [

@@ -73,13 +73,10 @@ export function addShow(group: Command, terminal: Terminal): void {
 
 /** Adds `inbox export`, which prints a delivery as a fixture, without secrets. */
 export function addExport(group: Command, terminal: Terminal): void {
-  const to = "http://127.0.0.1:3000/hook";
   const what = "Print a delivery as a fixture for trigger --from, without secrets.";
   addInboxCommand(group, "export <id>", what, {
     "for a test of your app": "reporthook inbox export 01m7qk2v > fixture.json",
-    "send it to your app": `reporthook trigger --from fixture.json --to ${to}`,
   })
-    .addOption(choiceOption("--as <format>", "the format", ["fixture"]).default("fixture"))
     .addOption(receiverOption())
     .action((id: string, given: InboxSource) =>
       withInbox(terminal, given, "Reading the inbox", async (inbox, source) => {

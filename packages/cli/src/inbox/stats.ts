@@ -1,5 +1,5 @@
 import { realpathSync } from "node:fs";
-import type { ErrorGroup, Inbox, Problem, State } from "@reporthook/core";
+import type { ErrorGroup, Inbox, State } from "@reporthook/core";
 import { inWords, Lookout, Timekeeper } from "@reporthook/core/store";
 import type { Command } from "commander";
 import { type Column, hang, pairs, table } from "../lib/layout.ts";
@@ -48,7 +48,6 @@ export function addStats(group: Command, terminal: Terminal): void {
 
 type Stats = Awaited<ReturnType<typeof statsOf>>;
 
-const severities: readonly Problem["severity"][] = ["critical", "warning"];
 const services = ["refused", "unreachable", "failing", "ok", "unknown"] as const;
 
 /** Looks at receivers: their problems, the worst first, and the worst of their numbers. */
@@ -69,7 +68,7 @@ async function statsOf(inbox: Inbox, { receiver, db }: InboxSource) {
   // In all, not by minute.
   const { parked } = await inbox.summary({ receiver, from: now, until: now });
   return {
-    problems: severities.flatMap((each) => problems.filter(({ severity }) => severity === each)),
+    problems: problems.sort(({ severity }, { severity: of }) => severity.localeCompare(of)),
     counts: await inbox.counts(receiver),
     reasons: parked,
     oldestWaitingMs: largest(seen.map((one) => one.oldestWaitingMs)),
@@ -105,10 +104,11 @@ function problemLines(
 
 function numbersOf(stats: Stats): (readonly [string, string | null])[] {
   const { counts, reasons, oldestWaitingMs, newest, service, processes, bytes, failure } = stats;
-  const states = processes.map(({ state }) => state);
-  const gone = states.includes("silent") ? "gives a sign of life" : "runs";
+  const alive = processes.filter(({ state }) => state !== "ended");
+  const told = alive.length > 0 ? alive : processes;
+  const gone = alive.length > 0 ? "gives a sign of life" : "runs";
   const none = `none ${gone}: nothing is verified or handled until the app runs (and calls start(), with autostart: false)`;
-  const isIdle = failure === undefined && !states.includes("running");
+  const isIdle = failure === undefined && !alive.some(({ state }) => state === "running");
   const because = Object.entries(reasons).map(([code, count]) => `${count} ${code}`);
   return [
     ...Object.entries(counts).map(([state, count]) => [state, String(count)] as const),
@@ -117,7 +117,7 @@ function numbersOf(stats: Stats): (readonly [string, string | null])[] {
     ["newest", newest === null ? "none" : newest.toISOString()],
     ["service", service],
     ["process", isIdle ? none : null],
-    ...processes.map(({ receiver, host, pid, version, since, seenAt, state }) => {
+    ...told.map(({ receiver, host, pid, version, since, seenAt, state }) => {
       const ago = inWords(Date.now() - seenAt.getTime());
       const text = `${pid} on ${host}, version ${version}, for ${receiver} since ${since.toISOString()}, ${state}, last sign of life ${ago} ago`;
       return ["process", text] as const;

@@ -50,6 +50,9 @@ export function adviceFor(to: string, answer: Exchange): Advice {
   return { fix: `Check the app's log${ahead}.`, type: againLine(to) };
 }
 
+/** Said of a URL that was signed without a context. */
+export const bareHint = "Signed without a context: handlers get none. --context gives one.";
+
 /** The line that mounts a receiver at the path of an address, in Express. */
 export function mountLine(to: string): string {
   return `app.post(${JSON.stringify(new URL(to).pathname)}, reporthook(receiver));`;
