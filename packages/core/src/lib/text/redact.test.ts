@@ -52,7 +52,7 @@ const forms: Record<string, (key: string) => string> = {
 const keys = fc
   .string({ unit: "grapheme", minLength: 1 })
   .map((text) => `canary${text.replace(/\s/g, "")}canary`);
-const hard = `canary\b\\\\"'/+&=%41%25[](.*)?$^|é漢🔑canary`;
+const hard = `canary\b\\\\"'/+&=%41%25[](.*)?$^|é漢🔑\u017f\u212acanary`;
 
 function hidesInJson(key: string, times: number): void {
   let shown = key;

@@ -129,7 +129,7 @@ const entities: Readonly<Record<string, string>> = {
  */
 function escaped(key: string): string {
   // A row of backslashes as one: many that may each be many would take long to match.
-  return key.replace(/\\+|[^a-z\d]/giu, (char, at: number) => {
+  return key.replace(/\\+|[^a-zA-Z\d]/gu, (char, at: number) => {
     if (char.startsWith("\\")) return backslashes(char.length);
     // A row has taken the backslashes before it.
     const before = key[at - 1] === "\\" ? "\\\\{0,8}" : "\\\\{1,8}";
