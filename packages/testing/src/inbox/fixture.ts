@@ -212,6 +212,20 @@ export function createInboxFixture(
   return fixture;
 }
 
+/** Puts so many, a hundred at once: an inbox may refuse what waits for seconds. Resolves to their ids. */
+export async function putMany(
+  { put, patiently }: Pick<InboxFixture, "put" | "patiently">,
+  count: number,
+  parts?: Parts,
+): Promise<readonly string[]> {
+  const ids: string[] = [];
+  while (ids.length < count) {
+    const some = Array.from({ length: Math.min(100, count - ids.length) }, () => put(parts));
+    ids.push(...(await patiently(Promise.all(some), "add()")));
+  }
+  return ids;
+}
+
 function runningOf(consumers: readonly Consumer[]): number {
   return consumers.reduce((sum, { running }) => sum + running, 0);
 }

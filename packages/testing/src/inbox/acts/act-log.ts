@@ -1,6 +1,6 @@
 import { maxActs, sumOf } from "@reporthook/core/store";
 import { same } from "../../assert.ts";
-import { endedAs, type InboxCase, type InboxFixture, valid } from "../fixture.ts";
+import { endedAs, type InboxCase, type InboxFixture, putMany, valid } from "../fixture.ts";
 import { unsigned } from "./retaining.ts";
 
 /** The promises of `acts`. */
@@ -44,8 +44,8 @@ export const actLog: readonly InboxCase[] = [
   {
     name: "acts() has of an act that ended half way how many it changed until then",
     async run(fixture) {
-      const { inbox, clock, put, consume, until, patiently } = fixture;
-      await patiently(Promise.all(Array.from({ length: 1_100 }, () => put())), "add()");
+      const { inbox, clock, consume, until, patiently } = fixture;
+      await putMany(fixture, 1_100);
       const { consumer, recorded } = consume("verify", endedAs("held", "no_handler"), {
         concurrency: 100,
       });
@@ -66,8 +66,7 @@ export const actLog: readonly InboxCase[] = [
     name: "acts() has the last 1,000",
     async run({ inbox, act, put, patiently }) {
       const unsignedOne = { signature: null, arrival: unsigned };
-      const all = Array.from({ length: maxActs + 1 }, () => put(unsignedOne));
-      const [last = "", ...ids] = await patiently(Promise.all(all), "add()");
+      const [last = "", ...ids] = await putMany({ put, patiently }, maxActs + 1, unsignedOne);
       for (let from = 0; from < ids.length; from += 50) {
         const some = ids.slice(from, from + 50).map((id) => act("discard", id));
         await patiently(Promise.all(some), "discard()");

@@ -1,7 +1,15 @@
 import type { ReasonCode, Selection } from "@reporthook/core";
 import { unvouchedReasons } from "@reporthook/core/store";
 import { same } from "../../assert.ts";
-import { endedAs, handled, type InboxCase, type InboxFixture, later, valid } from "../fixture.ts";
+import {
+  endedAs,
+  handled,
+  type InboxCase,
+  type InboxFixture,
+  later,
+  putMany,
+  valid,
+} from "../fixture.ts";
 import { oneInEachState, unsigned } from "./retaining.ts";
 
 const minuteMs = 60_000;
@@ -136,8 +144,8 @@ export const acting: readonly InboxCase[] = [
   {
     name: "act() goes through many deliveries in steps, meets none twice, and can be ended between two",
     async run(fixture) {
-      const { inbox, clock, put, consume, until, patiently } = fixture;
-      await patiently(Promise.all(Array.from({ length: many }, () => put())), "add()");
+      const { inbox, clock, consume, until, patiently } = fixture;
+      await putMany(fixture, many);
       const { consumer, recorded } = consume("verify", endedAs("held", "no_handler"), {
         concurrency: 100,
       });

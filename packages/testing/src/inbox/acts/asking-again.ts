@@ -1,6 +1,6 @@
 import { wholeRejected } from "@reporthook/core/store";
 import { rejects, same } from "../../assert.ts";
-import { endedAs, handled, type InboxCase, type InboxFixture, valid } from "../fixture.ts";
+import { endedAs, handled, type InboxCase, type InboxFixture, putMany, valid } from "../fixture.ts";
 
 const invalid = endedAs("rejected", "invalid_signature");
 
@@ -41,11 +41,11 @@ export const askingAgain: readonly InboxCase[] = [
   {
     name: "retry() finds the newest 1,000 of many rejected deliveries: the others have neither body nor signature",
     async run(fixture) {
-      const { inbox, act, put, patiently } = fixture;
+      const { inbox, act, put } = fixture;
       const { max } = wholeRejected;
       const first = await put();
       await fixture.work("verify", invalid);
-      await patiently(Promise.all(Array.from({ length: max }, () => put())), "add()");
+      await putMany(fixture, max);
       await reject(fixture, max);
       same((await inbox.get(first))?.body, null, "The body of the oldest");
       same((await inbox.counts("a")).rejected, max + 1, "How many are rejected");
@@ -56,10 +56,10 @@ export const askingAgain: readonly InboxCase[] = [
   {
     name: "retry() finds the newest rejected deliveries, of 16 MiB at most",
     async run(fixture) {
-      const { act, put, patiently } = fixture;
+      const { act } = fixture;
       const body = `"${"a".repeat(200_000)}"`;
       const many = 2 * Math.ceil(wholeRejected.bytes / body.length);
-      await patiently(Promise.all(Array.from({ length: many }, () => put({ body }))), "add()");
+      await putMany(fixture, many, { body });
       await reject(fixture, many);
       const again = await act("retry", { state: "rejected" }, { dryRun: true });
       same(again * body.length <= wholeRejected.bytes, true, `${again} fit`);

@@ -7,6 +7,7 @@ import {
   type InboxCase,
   type InboxFixture,
   later,
+  putMany,
   type Step,
   valid,
 } from "../fixture.ts";
@@ -158,8 +159,7 @@ export const retaining: readonly InboxCase[] = [
         return ids;
       };
       const first = await two();
-      const many = Array.from({ length: 2 * maxUnsigned }, () => put(unsignedTest));
-      const ids = await patiently(Promise.all(many), "add()");
+      const ids = await putMany({ put, patiently }, 2 * maxUnsigned, unsignedTest);
       const isOdd = (id: string): boolean => ids.indexOf(id) % 2 === 1;
       const step: Step = ({ id }) => (isOdd(id) ? dead : handled);
       const { consumer, recorded } = consume("handle", step, { concurrency: 100 });
