@@ -99,9 +99,11 @@ describe("parked deliveries", () => {
   });
 
   it("alerts() tells deliveries that a person discarded by their reason as deleted, not as resolved", async () => {
-    const { sent, park, pass, receiver } = watched();
+    const { sent, park, pass, receiver, emulator } = watched();
     await park();
     await receiver.inbox.discard({ reason: "do_not_retry" });
+    // What is discarded before the problem begins is none of it.
+    emulator.clock.advance(1_000);
     await park();
     await park();
     await pass(minute);
