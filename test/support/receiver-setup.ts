@@ -56,8 +56,15 @@ export interface Setup {
 
 const apiKey = "key-that-nobody-may-see";
 
-/** Makes one; at the end of the test it is closed, and has shown the API key nowhere. */
-export function setUp(options: Partial<ReceiverOptions> = {}): Setup {
+/**
+ * Makes one; at the end of the test it is closed, and has shown the API key nowhere. Until then only `advance` moves the time, a busy
+ * machine does not; in a test of sockets, or of what a receiver starts by itself, time runs.
+ */
+export function setUp(
+  options: Partial<ReceiverOptions> = {},
+  time: "stands still" | "runs" = "stands still",
+): Setup {
+  if (time === "stands still") standStill();
   const emulator = createEmulator({ apiKey });
   const lines: Line[] = [];
   const seen: EventOf[] = [];
@@ -126,8 +133,8 @@ export function slowRequest(arrival: Promise<void>, text: string = "{}"): Reques
   return new Request("http://localhost/", init);
 }
 
-/** From here to the end of the test only `advance` moves the time: a busy machine does not. */
-export function standStill(): void {
+function standStill(): void {
+  if (vi.isFakeTimers()) return;
   vi.useFakeTimers({ toFake: ["Date", "setTimeout", "clearTimeout"] });
   onTestFinished(() => void vi.useRealTimers());
 }

@@ -2,7 +2,6 @@ import {
   gate,
   setUp,
   slowRequest,
-  standStill,
   turns,
   turnUntil,
 } from "@reporthook/test-support/receiver-setup";
@@ -86,7 +85,6 @@ describe("a verdict before the answer", () => {
   });
 
   it("before-ack stores a notification without a verdict in time, and verifies it later", async () => {
-    standStill();
     const { emulator, receiver, send, seen, seeAll, advanceUntil } = setUp({
       verify: "before-ack",
     });
@@ -173,7 +171,6 @@ describe("a verdict before the answer", () => {
   ] as const)(
     "before-ack remembers the outcome of the call in the request until the service works: it %s",
     async (_, fault, state) => {
-      standStill();
       const { emulator, receiver, send, observed, seeAll, advanceUntil } = setUp({
         ...{ verify: "before-ack", expired: "handle-after-outage", autostart: false },
       });
@@ -227,7 +224,6 @@ describe("a verdict before the answer", () => {
   });
 
   it("before-ack makes no more calls at once than concurrency.verify, the worker's included", async () => {
-    standStill();
     let [now, most, calls] = [0, 0, 0];
     const client: Authorizer = {
       async authorize() {

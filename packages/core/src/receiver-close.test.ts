@@ -2,7 +2,6 @@ import {
   gate,
   setUp,
   slowRequest,
-  standStill,
   turns,
   turnUntil,
 } from "@reporthook/test-support/receiver-setup";
@@ -200,7 +199,6 @@ describe("closing", () => {
   });
 
   it("close() aborts the signal at the timeout, and does not count that attempt", async () => {
-    standStill();
     const inbox = memoryInbox();
     const close = vi.spyOn(inbox, "close").mockResolvedValue();
     const first = setUp({ inbox });
@@ -231,7 +229,6 @@ describe("closing", () => {
   });
 
   it("close() counts the deliveries whose handlers it interrupts when the inbox keeps them", async () => {
-    standStill();
     const { receiver, send, lines, emulator } = setUp({ inbox: durableInbox() });
     let running = 0;
     receiver.on("*", () => {
@@ -250,7 +247,6 @@ describe("closing", () => {
   });
 
   it("close() counts what is lost at the timeout with a memory inbox, what runs included", async () => {
-    standStill();
     const { receiver, send, lines, emulator } = setUp({ concurrency: { handle: 2 } });
     let running = 0;
     receiver.on("*", () => {
@@ -273,7 +269,7 @@ describe("closing", () => {
 
   it("close() resolves in time when the inbox never opens", async () => {
     const inbox = Object.assign(memoryInbox(), { open: never });
-    const { receiver } = setUp({ inbox });
+    const { receiver } = setUp({ inbox }, "runs");
     void receiver.start();
     await receiver.close({ timeoutMs: 1 });
   });

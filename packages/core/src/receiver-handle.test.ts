@@ -1,4 +1,4 @@
-import { gate, setUp, standStill, turns, turnUntil } from "@reporthook/test-support/receiver-setup";
+import { gate, setUp, turns, turnUntil } from "@reporthook/test-support/receiver-setup";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { DoNotRetry, ReporthookError, RetryAfter } from "./errors.ts";
@@ -6,7 +6,6 @@ import type { EventOf, HandlerContext } from "./events/events.ts";
 
 describe("handlers", () => {
   it("the handlers run again with growing delays and one id until they succeed", async () => {
-    standStill();
     const { receiver, send, emulator, advanceUntil, lines } = setUp();
     const runs: { id: string; attempt: number; at: number }[] = [];
     receiver.on("report.complete", ({ id }, { attempt }) => {
@@ -87,7 +86,6 @@ describe("handlers", () => {
   });
 
   it("the handlers run again when RetryAfter says so", async () => {
-    standStill();
     for (const when of ["ms", "date", "past", "never"] as const) {
       const { receiver, send, emulator, advanceUntil } = setUp();
       const { clock } = emulator;
@@ -374,7 +372,7 @@ describe("the answer after the handlers", () => {
   });
 
   it('ack: "handled" has close() abort running handlers when the time is over', async () => {
-    const { receiver, send } = setUp({ ack: "handled" });
+    const { receiver, send } = setUp({ ack: "handled" }, "runs");
     let signal: AbortSignal | undefined;
     receiver.on("*", (_, context) => {
       signal = context.signal;

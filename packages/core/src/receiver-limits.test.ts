@@ -1,12 +1,6 @@
 import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
-import {
-  gate,
-  setUp,
-  slowRequest,
-  standStill,
-  turns,
-} from "@reporthook/test-support/receiver-setup";
+import { gate, setUp, slowRequest, turns } from "@reporthook/test-support/receiver-setup";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { nodeHandler } from "./http/node-handler.ts";
 import { memoryInbox } from "./inbox/memory/memory-inbox.ts";
@@ -42,7 +36,6 @@ describe("answers", () => {
     ["bodyMs", { bodyMs: 700 }, 700],
     ["a smaller ackMs", { ackMs: 300 }, 300],
   ])("the answer is 408 when the body does not arrive within %s", async (_, limits, ms) => {
-    standStill();
     const { emulator, receiver } = setUp({ limits });
     let answered = false;
     const answer = receiver.fetch(slowRequest(never())).finally(() => {
@@ -59,7 +52,6 @@ describe("answers", () => {
   });
 
   it("the inbox has the time that the body has left of ackMs", async () => {
-    standStill();
     const inbox = Object.assign(memoryInbox(), { add: never });
     const { emulator, receiver } = setUp({ inbox, limits: { bodyMs: 900, ackMs: 1_000 } });
     const arrival = gate();
@@ -173,7 +165,6 @@ describe("limits", () => {
   });
 
   it("a receiver keeps a flood of unsigned tests to 10 a second and 100 waiting", async () => {
-    standStill();
     const { send, emulator, receiver, lines } = setUp({ autostart: false });
     const flood = async (): Promise<number> => {
       const sent = Array.from({ length: 30 }, () =>

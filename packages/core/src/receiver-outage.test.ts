@@ -1,4 +1,4 @@
-import { type Setup, setUp, standStill, turns } from "@reporthook/test-support/receiver-setup";
+import { type Setup, setUp, turns } from "@reporthook/test-support/receiver-setup";
 import { describe, expect, it } from "vitest";
 import type { Authorizer } from "./client/authorizer.ts";
 import type { Verdict } from "./client/client.ts";
@@ -82,7 +82,6 @@ describe("outages", () => {
   it.each(["gone", "hangs", 503] as const)(
     "an outage of 4 minutes (%s) at 10 deliveries a second costs no verdict, and few calls",
     async (trouble) => {
-      standStill();
       const service = stress();
       await service.run(10 * second);
       const before = service.asked.length;
@@ -105,7 +104,6 @@ describe("outages", () => {
   it.each(["hold", "handle-after-outage"] as const)(
     "an outage of 10 minutes with expired: %s has late deliveries held for a reason, or handled",
     async (expired) => {
-      standStill();
       const service = stress({ expired }, 250);
       await service.run(5 * second);
       service.trouble = "gone";
@@ -139,7 +137,6 @@ describe("outages", () => {
   );
 
   it("an outage leaves no delivery without a verdict for longer than an hour", async () => {
-    standStill();
     const service = stress();
     service.trouble = "gone";
     await service.run(30 * second);
@@ -155,7 +152,6 @@ describe("outages", () => {
   });
 
   it("an outage stores as many unverified deliveries as limits.unverified says, and handles them after it", async () => {
-    standStill();
     const { emulator, send, seen, seeAll, advanceUntil } = setUp({ limits: { unverified: 10 } });
     seeAll();
     const end = emulator.fault("authorize", { status: 503 });
@@ -181,7 +177,6 @@ describe("outages", () => {
         throw new ServiceError("service_failed", "503", { serviceStatus: 503, retryable: true });
       },
     };
-    standStill();
     const { emulator, post, send, seen, seeAll } = setUp({ client });
     seeAll();
     for (let sent = 0; sent < 8; sent++) await post({ ...poison, body: `{"a":${sent}}` });
@@ -195,7 +190,6 @@ describe("outages", () => {
   });
 
   it("an outage uses up no attempts while nobody is asked", async () => {
-    standStill();
     const service = stress();
     service.trouble = "gone";
     await service.run(30 * second);
@@ -236,7 +230,6 @@ describe("outages", () => {
   });
 
   it("a wrong key pauses the receiver, with one loud line a minute, and loses nothing", async () => {
-    standStill();
     const service = stress();
     service.trouble = 401;
     await service.run(6 * minute);

@@ -1,4 +1,4 @@
-import { setUp, standStill } from "@reporthook/test-support/receiver-setup";
+import { setUp } from "@reporthook/test-support/receiver-setup";
 import { describe, expect, it } from "vitest";
 import { DoNotRetry } from "./errors.ts";
 import { type Inside, inside } from "./health/health.ts";
@@ -17,7 +17,6 @@ const headers = { "content-type": "application/json" };
 
 describe("retention", () => {
   it("a receiver announces parked deliveries 3 days before their end, and tells of their deletion, with the reasons", async () => {
-    standStill();
     const { receiver, send, emulator, lines } = setUp();
     receiver.on("report.complete", () => {
       throw new DoNotRetry("never");
@@ -48,7 +47,6 @@ describe("retention", () => {
   });
 
   it("a quiet receiver announces and deletes by time alone", async () => {
-    standStill();
     const { receiver, send, emulator } = setUp();
     receiver.on("report.complete", () => {
       throw new DoNotRetry("never");

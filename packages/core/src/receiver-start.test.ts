@@ -37,7 +37,7 @@ describe("starting", () => {
   });
 
   it("mount() lets handlers register in its turn, before and after it", async () => {
-    const { receiver, send } = setUp();
+    const { receiver, send } = setUp({}, "runs");
     const calls: string[] = [];
     receiver.on("report", () => void calls.push("before"));
     receiver.mount();
@@ -62,7 +62,7 @@ describe("starting", () => {
   });
 
   it("start() is left to the caller when autostart is false", async () => {
-    const { receiver, send, seen } = setUp({ autostart: false });
+    const { receiver, send, seen } = setUp({ autostart: false }, "runs");
     receiver.mount();
     await nextTurn();
     const { body } = await send("report");
@@ -107,9 +107,10 @@ describe("starting", () => {
   it("the automatic start is tried again, with a line each time", async () => {
     const open = vi.fn().mockRejectedValue(new Error("locked"));
     const clock = manualClock();
-    const { receiver, send, seen, seeAll, lines } = setUp({
-      ...{ clock, inbox: Object.assign(memoryInbox(), { open }) },
-    });
+    const { receiver, send, seen, seeAll, lines } = setUp(
+      { clock, inbox: Object.assign(memoryInbox(), { open }) },
+      "runs",
+    );
     seeAll();
     receiver.mount();
     await nextTurn();

@@ -1,4 +1,4 @@
-import { setUp, standStill, turns, turnUntil } from "@reporthook/test-support/receiver-setup";
+import { setUp, turns, turnUntil } from "@reporthook/test-support/receiver-setup";
 import { describe, expect, it } from "vitest";
 import type { Authorizer } from "./client/authorizer.ts";
 import type { Verdict } from "./client/client.ts";
@@ -113,7 +113,6 @@ describe("verification", () => {
   });
 
   it("a receiver waits 1 s doubling to 10 s, then up to 5 minutes, and holds the delivery after an hour", async () => {
-    standStill();
     const asked: number[] = [];
     const client: Authorizer = {
       async authorize() {
@@ -275,7 +274,6 @@ describe("verification", () => {
   });
 
   it("the verification is never delayed by slow handlers", async () => {
-    standStill();
     const { receiver, send, observed, emulator } = setUp({ concurrency: { handle: 1 } });
     const { clock } = emulator;
     receiver.on("*", () => new Promise((resolve) => void clock.setTimeout(resolve, 1_000)));

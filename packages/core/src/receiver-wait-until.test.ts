@@ -1,4 +1,4 @@
-import { gate, setUp, standStill, turns, turnUntil } from "@reporthook/test-support/receiver-setup";
+import { gate, setUp, turns, turnUntil } from "@reporthook/test-support/receiver-setup";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { memoryInbox } from "./inbox/memory/memory-inbox.ts";
 import { messages } from "./log-messages.ts";
@@ -124,7 +124,6 @@ describe("serverless requests", () => {
   });
 
   it("waitUntil() lasts until the attempt when the first authorize call gives no verdict", async () => {
-    standStill();
     const { receiver, emulator, seen, seeAll, advanceUntil } = setUp();
     seeAll();
     emulator.fault("authorize", { status: 503, times: 1 });
@@ -140,7 +139,6 @@ describe("serverless requests", () => {
   });
 
   it("waitUntil() ends when the receiver closes before the delivery was handled", async () => {
-    standStill();
     const { receiver, emulator } = setUp({ inbox: durableInbox() });
     emulator.fault("authorize", { status: 503 });
     let done = false;

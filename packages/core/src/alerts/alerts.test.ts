@@ -7,7 +7,7 @@ import {
   type ReceiverOptions,
 } from "@reporthook/core";
 import { LivedClock, Lookout, Timekeeper } from "@reporthook/core/store";
-import { type Setup, setUp, standStill, turns } from "@reporthook/test-support/receiver-setup";
+import { type Setup, setUp, turns } from "@reporthook/test-support/receiver-setup";
 import { manualClock } from "@reporthook/testing/internals";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { Alert } from "./alert.ts";
@@ -116,7 +116,6 @@ describe("parked deliveries", () => {
   });
 
   it("alerts() tells deliveries that retention has deleted as deleted, not as resolved", async () => {
-    standStill();
     const inbox = memoryInbox({ retention: { parkedMs: 3 * 60 * minute } });
     const { sent, park, pass, receiver } = watched({}, { inbox });
     for (let count = 0; count < 3; count++) await park();
@@ -140,7 +139,6 @@ describe("parked deliveries", () => {
   });
 
   it("alerts() tells unsigned deliveries that are deleted after a day as deleted", async () => {
-    standStill();
     const { sent, pass, receiver, emulator, send, lines } = watched();
     await send("report.processing");
     await send("report.complete", { signature: "none" });
@@ -158,7 +156,6 @@ describe("parked deliveries", () => {
   });
 
   it("alerts() tells deliveries that made room in memory as deleted", async () => {
-    standStill();
     const inbox = memoryInbox({ maxBytes: 2_000 });
     const { sent, pass, post, send, emulator } = watched({}, { inbox });
     await send("report.processing");
@@ -180,7 +177,6 @@ describe("parked deliveries", () => {
   });
 
   it("alerts() tells nothing as deleted that was deleted over an hour before the end", async () => {
-    standStill();
     const inbox = memoryInbox({ retention: { parkedMs: 3 * 60 * minute } });
     const { sent, park, pass, receiver, emulator } = watched({ on: ["parked"] }, { inbox });
     const leap = async (minutes: number): Promise<void> => {

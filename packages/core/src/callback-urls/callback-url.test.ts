@@ -1,5 +1,5 @@
 import { inspect } from "node:util";
-import { setUp, standStill, turns } from "@reporthook/test-support/receiver-setup";
+import { setUp, turns } from "@reporthook/test-support/receiver-setup";
 import { manualClock } from "@reporthook/testing/internals";
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
@@ -117,7 +117,6 @@ describe("receiving", () => {
   });
 
   it("a request to a callback URL is answered in time, and close() ends, while crypto never answers", async () => {
-    standStill();
     const { emulator, receiver, lines, sendTo } = make();
     const url = await receiver.callbackUrl(base);
     const verify = vi.spyOn(crypto.subtle, "verify").mockReturnValue(new Promise(() => {}));

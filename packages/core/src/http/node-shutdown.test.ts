@@ -61,12 +61,9 @@ async function serve(
   options: Parameters<typeof setUp>[0] = {},
   route: RequestListener = (_, res) => res.end("another route"),
 ) {
-  const made = setUp({
-    client: {
-      authorize: async (signature) => (signature.startsWith("valid") ? "valid" : "invalid"),
-    },
-    ...options,
-  });
+  const authorize = async (signature: string) =>
+    signature.startsWith("valid") ? ("valid" as const) : ("invalid" as const);
+  const made = setUp({ client: { authorize }, ...options }, "runs");
   made.seeAll();
   const handler = nodeHandler(made.receiver);
   const server = createServer((req, res) => {
@@ -178,7 +175,7 @@ describe("another route", () => {
   });
 
   it("shutdown() has another route's answer end its session of HTTP/2", async () => {
-    const { receiver } = setUp({ client: valid });
+    const { receiver } = setUp({ client: valid }, "runs");
     const server = createHttp2Server((_, res) => res.end("another route"));
     const session = await connectTo(server);
     const status = () =>
@@ -193,7 +190,7 @@ describe("another route", () => {
   });
 
   it("shutdown() ends the sessions of a server of HTTP/2 that knows streams alone, and makes no requests of these", async () => {
-    const { receiver } = setUp({ client: valid });
+    const { receiver } = setUp({ client: valid }, "runs");
     const server = createHttp2Server().on("stream", (stream) => stream.end("another route"));
     const session = await connectTo(server);
     const closed = shutdown(server, receiver);
@@ -231,7 +228,7 @@ describe("shutting down", () => {
   });
 
   it("shutdown() has all answered that is sent behind a notification, by another receiver or route, too", async () => {
-    const { receiver: second } = setUp({ name: "second", client: valid });
+    const { receiver: second } = setUp({ name: "second", client: valid }, "runs");
     const secondHandler = nodeHandler(second);
     const { receiver, server } = await serve({}, (req, res) =>
       req.url === "/second" ? secondHandler(req, res) : res.end("another route"),
@@ -299,7 +296,7 @@ describe("shutting down", () => {
   );
 
   it("shutdown() ends a session of HTTP/2 once its requests are answered, and refuses none that it has taken", async () => {
-    const { receiver, seen, seeAll } = setUp({ client: valid });
+    const { receiver, seen, seeAll } = setUp({ client: valid }, "runs");
     seeAll();
     const server = createHttp2Server(nodeHandler(receiver));
     const session = await connectTo(server);
@@ -324,7 +321,7 @@ describe("shutting down", () => {
   ] as const)(
     "shutdown() ends a session of HTTP/2 whose sender was refused with %s and did not end its request",
     async (refused, body, limits) => {
-      const { receiver } = setUp({ client: valid, limits });
+      const { receiver } = setUp({ client: valid, limits }, "runs");
       const server = createHttp2Server(nodeHandler(receiver)).listen(0, "127.0.0.1");
       await once(server, "listening");
       const session = connectHttp2(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
@@ -340,7 +337,7 @@ describe("shutting down", () => {
   );
 
   it("shutdown() breaks a session of HTTP/2 on which another route stays open, once the receiver is closed", async () => {
-    const { receiver } = setUp({ client: valid });
+    const { receiver } = setUp({ client: valid }, "runs");
     const handler = nodeHandler(receiver);
     const server = createHttp2Server((req, res) => {
       if (req.url === path) void handler(req, res);
@@ -362,7 +359,7 @@ describe("shutting down", () => {
     const { receiver, server } = await serve();
     const sender = new Sender(server);
     await sender.ask(notification());
-    const { receiver: second } = setUp({ name: "second" });
+    const { receiver: second } = setUp({ name: "second" }, "runs");
     const closed = [
       shutdown(server, second),
       shutdown(server, receiver),
@@ -379,7 +376,7 @@ describe("shutting down", () => {
     onTestFinished(() => void process.off("warning", warned));
     const receivers = Array.from(
       { length: 12 },
-      (_, index) => setUp({ name: `of-${index}` }).receiver,
+      (_, index) => setUp({ name: `of-${index}` }, "runs").receiver,
     );
     const handlers = receivers.map((receiver) => nodeHandler(receiver));
     const server = createServer((req, res) => void handlers[Number(req.url?.slice(1))]?.(req, res));
@@ -393,7 +390,7 @@ describe("shutting down", () => {
   });
 
   it("shutdown() closes the receiver of a server that has never listened, or is closed", async () => {
-    const { receiver } = setUp();
+    const { receiver } = setUp({}, "runs");
     await shutdown(createServer(), receiver);
     expect((await receiver.health()).ready).toBe(false);
     const { receiver: second, server } = await serve({ name: "second" });
@@ -414,7 +411,7 @@ describe("shutting down", () => {
     ["a promise of a server", Promise.resolve(), "not an object: write shutdown(server, receiver)"],
     ["nothing", undefined, "not undefined"],
   ])("shutdown() refuses %s in place of a server", async (_, given, said) => {
-    const { receiver } = setUp();
+    const { receiver } = setUp({}, "runs");
     await expect(shutdown(given as Server, receiver)).rejects.toThrow(said);
     expect((await receiver.health()).ready).toBe(true);
   });

@@ -1,4 +1,4 @@
-import { setUp, standStill } from "@reporthook/test-support/receiver-setup";
+import { setUp } from "@reporthook/test-support/receiver-setup";
 import { describe, expect, it } from "vitest";
 import { ReporthookError } from "../errors.ts";
 import type { ActQuery } from "./acts/selection.ts";
@@ -133,7 +133,6 @@ describe("inbox of a receiver", () => {
   });
 
   it("receiver.inbox shows nothing that is no longer kept", async () => {
-    standStill();
     const inbox = memoryInbox({ retention: { handledMs: 7_200_000 } });
     const { receiver, send, emulator } = setUp({ inbox });
     const { body } = await send("report.complete");

@@ -1,11 +1,5 @@
 import { memoryInbox, type ReceiverOptions } from "@reporthook/core";
-import {
-  gate,
-  setUp,
-  slowRequest,
-  standStill,
-  turns,
-} from "@reporthook/test-support/receiver-setup";
+import { gate, setUp, slowRequest, turns } from "@reporthook/test-support/receiver-setup";
 import { manualClock } from "@reporthook/testing/internals";
 import { describe, expect, it } from "vitest";
 import { messages } from "../log-messages.ts";
@@ -74,7 +68,6 @@ describe("copies of one notification", () => {
   });
 
   it('ack: "handled" answers a copy 503 when its own time is used up', async () => {
-    standStill();
     const { receiver, emulator, post } = setUp({ ack: "handled", limits: { ackMs: 3_000 } });
     receiver.on("report", () => new Promise(() => {}));
     const notification = emulator.notification("report.complete");

@@ -41,7 +41,7 @@ describe("pruning", () => {
     const prune = vi.fn(async () => nothing);
     const opened = gate();
     const inbox = inboxWith({ prune, open: () => opened.opened });
-    const { receiver, send, emulator } = setUp({ inbox });
+    const { receiver, send, emulator } = setUp({ inbox }, "runs");
     const starting = receiver.start();
     emulator.clock.advance(hourMs);
     await send("report");
@@ -246,7 +246,7 @@ describe("opening the inbox", () => {
       throw new Error("locked");
     };
     const open = vi.fn(fails);
-    const { receiver, emulator, lines, seeAll } = setUp({ inbox: inboxWith({ open }) });
+    const { receiver, emulator, lines, seeAll } = setUp({ inbox: inboxWith({ open }) }, "runs");
     seeAll();
     receiver.mount();
     await turnUntil(() => open.mock.calls.length === 1);
