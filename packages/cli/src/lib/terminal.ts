@@ -1,6 +1,5 @@
 import { styleText } from "node:util";
 import { createTextRedactor, printable } from "@reporthook/core/store";
-import ora from "ora";
 import { publicKey } from "./environment.ts";
 import { type Style, truncate } from "./layout.ts";
 
@@ -79,8 +78,9 @@ export function createTerminal(
       // On a terminal with width 0 ora would clear lines endlessly.
       const hasSpinner = stderr.isTTY && stderr.columns > 0;
       const color = colours(stderr) ? "cyan" : false;
+      // Loaded where it is seen: with all that it imports it takes a third of a command's start.
       const spinner = hasSpinner
-        ? ora({ text: redact(text), stream: stderr, color }).start()
+        ? (await import("ora")).default({ text: redact(text), stream: stderr, color }).start()
         : null;
       let latest: string | null = text;
       const tellLatest = (): void => {

@@ -102,7 +102,7 @@ describe("parked deliveries", () => {
     const { sent, park, pass, receiver, emulator } = watched();
     await park();
     await receiver.inbox.discard({ reason: "do_not_retry" });
-    // What is discarded before the problem begins is none of it.
+    // The problem begins later, so that this is none of it.
     emulator.clock.advance(1_000);
     await park();
     await park();
