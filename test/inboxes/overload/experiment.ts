@@ -40,9 +40,9 @@ export async function overload(
       return clock.now() - Number(at) > lifetimeMs ? "expired" : "valid";
     },
   };
-  const { emulator, receiver, post, seen, seeAll } = setUp({
-    ...{ inbox, client, concurrency: { verify: concurrency, handle: 8 } },
-  });
+  const limits = { verify: concurrency, handle: 8 };
+  const options = { inbox, client, concurrency: limits };
+  const { emulator, receiver, post, seen, seeAll } = setUp(options, "runs");
   const { clock } = emulator;
   const chance = new Chance(1);
   seeAll();
