@@ -13,7 +13,7 @@ import {
 import { join } from "node:path";
 import { isQuick } from "@reporthook/test-support/needs";
 import { describe, expect, test } from "vitest";
-import { makeFolder } from "./folder.ts";
+import { makeFolder, serveFile } from "./folder.ts";
 import { type Process, sendAll, start } from "./processes/processes.ts";
 import { notification, post, query, until } from "./serve.ts";
 
@@ -70,16 +70,16 @@ const damages: Readonly<Record<string, Damage>> = {
 /** Two processes fill a file, and it is copied in the middle of that. */
 async function scene(works: boolean) {
   const path = join(makeFolder(), "inbox.db");
-  const processes = [await start(path, works), await start(path, works)];
-  await sendAll(processes, 40);
+  const processes = await Promise.all([start(path, works), start(path, works)]);
+  await sendAll(processes, 20);
   const files = [path, `${path}-wal`, `${path}-shm`];
   const copies = files.map((file) => `${file}.copy`);
   for (const [index, file] of files.entries()) copyFileSync(file, copies[index] ?? "");
-  await sendAll(processes, 40);
+  await sendAll(processes, 20);
   const [backup, other] = [`${path}.backup`, join(makeFolder(), "inbox.db")];
   query(path, (_, exec) => exec(`VACUUM INTO '${backup}'`));
-  const another = await start(other, false);
-  await sendAll([another], 20);
+  const another = await serveFile(other, { works: false });
+  for (let sent = 0; sent < 20; sent++) await post(another.url, notification(3_000));
   await another.close();
   await sendAll(processes, 2);
   return { path, files, processes, kept: { copies, backup, other } };
