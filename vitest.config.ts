@@ -4,24 +4,16 @@ import { defaultServerConditions } from "vite";
 import { configDefaults, type ViteUserConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 import { Counted } from "./test/support/run/counted.ts";
+import { filesOf } from "./test/support/run/lanes.ts";
 import { Skipped } from "./test/support/run/skipped.ts";
 
 // "module" is for bundlers: what some packages have there Node can't load.
 const ofNode = defaultServerConditions.filter((condition) => condition !== "module");
 const conditions = ["@reporthook/source", ...ofNode];
 
-// What `pnpm test` leaves to `pnpm test:all`: a browser, packing, deployments, drills, the disk's failures, attacks and floods, many
-// processes, damaged queues, parsers ahead of the receiver, and that the contracts notice a fault.
-const long = [
-  ...["adapters/mount-parsers", "cli/*", "dashboard/*", "deployments/*", "drills/*"],
-  ...["docs/{deploying,monitoring,operating,scaling}", "guards/public-names"],
-  ...["inboxes/{bullmq,durability,overload}/*", "monitoring/*", "security/*"],
-].map((name) => `test/${name}.test.ts`);
-const longOfPackages =
-  "packages/{bullmq/src/{damage,wrong-clock,server/connection-options},testing/src/inbox/contract}.test.ts";
 // With a configuration of their own.
 const others = ["consumers", "mutation", "runtimes"].map((name) => `test/${name}/**`);
-const left = process.env["TEST_LANE"] === "quick" ? [...long, longOfPackages] : [];
+const { include, exclude } = filesOf(process.env["TEST_LANE"]);
 
 // Those that take a minute begin first, or one of them would run alone at the end.
 const longest = ["world", "cli", "damage", "bullmq-inbox", "crash", "readme"];
@@ -54,8 +46,8 @@ const config: ViteUserConfig = {
     expect: { poll: { timeout: 60_000 } },
     globalSetup: ["test/support/run/folder.ts"],
     reporters: ["default", new Skipped(), new Counted()],
-    exclude: [...configDefaults.exclude, ...others, ...left],
-    include: ["packages/*/src/**/*.test.ts", "test/**/*.test.ts"],
+    exclude: [...configDefaults.exclude, ...others, ...exclude],
+    include,
     coverage: {
       provider: "v8",
       include: ["packages/core/src/**/*.ts"],

@@ -1,4 +1,5 @@
-// `pnpm test` and `pnpm test:all`: says what comes, then runs vitest, with all that is given passed on to it. Fails when a process is left.
+// `pnpm test` and `pnpm test:all`, and for `pnpm check` the rest that makes the first the second: says what comes, then runs vitest, with
+// all that is given passed on to it. Fails when a process is left.
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { endLeft } from "./left.mjs";
@@ -10,6 +11,7 @@ const told = {
   quick:
     "The tests that fit into about two and a half minutes on two cores: units, contracts of inboxes and of frameworks, types, the\nREADME's code, a kill at each named point, 30 simulated worlds, the tour. All others too: npx --yes pnpm@10 test:all (12 minutes).",
   all: "All tests, which take about 12 minutes on two cores. The quick ones: npx --yes pnpm@10 test.",
+  rest: "The tests that npx --yes pnpm@10 test has left out.",
 };
 if (lane === asked) console.log(`\n${told[lane]}`);
 
