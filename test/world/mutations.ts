@@ -58,6 +58,7 @@ export const mutations: readonly Mutation[] = [
     of: "#probeIn",
     becomes: `
       this.#probeAt = this.#clock.now() + (this.#open === "unauthorized" ? 1e9 : ms);`,
+    seed: 21,
   },
   {
     name: "takes one signature that is refused for a refused key",
@@ -200,6 +201,7 @@ export const mutations: readonly Mutation[] = [
       this.store.add(request).catch(() => {});
       return null;`,
     asksForReports: true,
+    seed: 30,
   },
   {
     name: "notes that a request was told as overdue before it tells it",
@@ -209,7 +211,7 @@ export const mutations: readonly Mutation[] = [
       await this.#requests.change(request, (read) => told(read, this.#settings.clock.wallNow()));
       await this.#requests.tell(request, "report.overdue", null);`,
     asksForReports: true,
-    seed: 60,
+    seed: 27,
   },
   {
     name: "confirms a request by any notification to its address",
