@@ -9,14 +9,15 @@ import {
   receiverSettingsOf,
   VerifyStage,
 } from "@reporthook/core/internals";
-import { createEmulator } from "@reporthook/emulator";
+import { manualClock } from "@reporthook/testing/internals";
 
 /** Both stages of a receiver whose authorize does as it is told, and the jobs for them. */
 export interface TestStages {
   readonly verify: VerifyStage;
   readonly handle: HandleStage;
   readonly registrations: Registration[];
-  readonly clock: ReturnType<typeof createEmulator>["clock"];
+  /** It stands still until it is advanced. */
+  readonly clock: ReturnType<typeof manualClock>;
   /** How the service answered last, as the receiver's health tells. */
   service(): string;
   /** Makes a delivery that has just arrived, with the given parts. */
@@ -28,7 +29,7 @@ export function testStages(
   authorize: () => unknown,
   options: Partial<ReceiverOptions> = {},
 ): TestStages {
-  const { clock } = createEmulator();
+  const clock = manualClock();
   const registrations: Registration[] = [];
   const settings = {
     ...receiverSettingsOf({

@@ -133,7 +133,8 @@ export function slowRequest(arrival: Promise<void>, text: string = "{}"): Reques
   return new Request("http://localhost/", init);
 }
 
-function standStill(): void {
+/** From here to the end of the test only `advance` moves the time. */
+export function standStill(): void {
   if (vi.isFakeTimers()) return;
   vi.useFakeTimers({ toFake: ["Date", "setTimeout", "clearTimeout"] });
   onTestFinished(() => void vi.useRealTimers());
