@@ -185,7 +185,7 @@ class BullmqInbox implements Inbox {
   }
 
   keepNotes(receiver: string, notes: Record<string, string | null>): Promise<void> {
-    return this.#session.ask(({ receivers }) => receivers.notes.keep(receiver, notes));
+    return this.#session.ask(({ receivers }) => receivers.keepNotes(receiver, notes));
   }
 
   act(given: ActQuery): AsyncGenerator<ActStep> {

@@ -117,9 +117,8 @@ class SqliteInbox implements Inbox {
     return countsByState(await this.#countsOf(receiver));
   }
 
-  async receivers(): Promise<string[]> {
-    await this.#countsOf(undefined);
-    return [...this.#client.counts.keys()];
+  receivers(): Promise<string[]> {
+    return this.#ask({ ask: "receivers" });
   }
 
   backlog(receiver: string): Backlog {

@@ -151,3 +151,31 @@ describe("errors of two receivers on one file", () => {
     expect((await cli([...retry, "--yes"])).out).toBe("Retried 1.\n");
   });
 });
+
+describe("processes on one file", () => {
+  it("reporthook inbox stats names one that has ended only where none runs", async () => {
+    const file = join(folder, "processes.db");
+    const client = createClient(emulator.clientOptions);
+    const begin = async (name: string) => {
+      const inbox = sqliteInbox(file);
+      const receiver = createReceiver({ client, inbox, name, logger: false, ...patient });
+      await receiver.start();
+      return receiver;
+    };
+    const stats = async (): Promise<string[]> => {
+      const { out } = await cli(["inbox", "stats", "--db", file]);
+      return [...out.matchAll(/^process .* for (\w+) since .*, (\w+), last/gm)].map(
+        ([, name, state]) => `${name} ${state}`,
+      );
+    };
+    const before = await begin("before");
+    // A sign of life comes within seconds.
+    await expect.poll(stats).toEqual(["before running"]);
+    await before.close();
+    expect(await stats()).toEqual(["before ended"]);
+    const after = await begin("after");
+    await expect.poll(stats).toEqual(["after running"]);
+    await after.close();
+    expect((await stats()).sort()).toEqual(["after ended", "before ended"]);
+  });
+});

@@ -32,6 +32,11 @@ export class Receivers {
     return registering;
   }
 
+  async keepNotes(receiver: string, notes: Readonly<Record<string, string | null>>): Promise<void> {
+    await this.of(receiver);
+    await this.notes.keep(receiver, notes);
+  }
+
   /**
    * Registers the receivers of this process again: the server may have lost them. Rejects if nothing can be stored, also without
    * receivers: then it adds a job for none.

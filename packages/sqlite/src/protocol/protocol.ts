@@ -104,6 +104,7 @@ export type ThreadCall =
   | { readonly ask: "close" }
   /** They come with the reply. */
   | { readonly ask: "counts" }
+  | { readonly ask: "receivers" }
   | { readonly ask: "get"; readonly id: string; readonly receiver: string | undefined }
   | { readonly ask: "list"; readonly query: InboxQuery }
   | { readonly ask: "summary"; readonly query: SummaryQuery }

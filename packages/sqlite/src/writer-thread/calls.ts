@@ -62,6 +62,8 @@ export class Calls {
         return this.#query.summary(call.query);
       case "facts":
         return storedFacts(tables, this.#retention, call.receiver);
+      case "receivers":
+        return tables.receivers.select(undefined).map((id) => tables.receivers.nameOf(id));
       case "notes":
         return findNotes(tables, call.receiver, call.prefix);
       case "keepNotes":

@@ -11,7 +11,9 @@ export function findNotes({ statement }: Tables, receiver: string, prefix: strin
 }
 
 /** Keeps the notes of a receiver. */
-export function keepNotes({ statement }: Tables, receiver: string, notes: KeptNotes): void {
+export function keepNotes(tables: Tables, receiver: string, notes: KeptNotes): void {
+  const { statement, receivers } = tables;
+  receivers.idOf(receiver);
   const keep = statement("INSERT OR REPLACE INTO note (receiver, key, text) VALUES (?, ?, ?)");
   const remove = statement("DELETE FROM note WHERE receiver = ? AND key = ?");
   for (const [key, text] of Object.entries(notes)) {

@@ -22,6 +22,8 @@ export const facts: readonly InboxCase[] = [
       await put();
       await put();
       same([...(await names())].sort(), ["a", "b"], "Those that stored something");
+      await inbox.keepNotes("c", { "now/1": "{}" });
+      same([...(await names())].sort(), ["a", "b", "c"], "One that has kept a note alone");
     },
   },
   {
