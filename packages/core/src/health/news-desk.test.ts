@@ -66,6 +66,12 @@ describe("verdicts", () => {
     expect(desk.news.invalid).toBe(null);
   });
 
+  it("NewsDesk does not count an invalid one that a person had asked about again", () => {
+    const { desk, now } = newDesk();
+    desk.judged(job({ retryState: '{"askedAgain":true}' }), "invalid");
+    expect(desk.news).toMatchObject({ judgedAt: now(), invalid: null });
+  });
+
   it.each<[string, Partial<Job>, boolean]>([
     ["without a token", {}, false],
     ["with a token that carries no context", { context: " " }, true],

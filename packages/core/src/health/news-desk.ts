@@ -5,6 +5,7 @@ import type { ReceiveResult } from "../http/answer.ts";
 import type { Job, Outcome } from "../inbox/delivery.ts";
 import { newId } from "../inbox/id.ts";
 import type { Pruned } from "../inbox/inbox.ts";
+import { isAskedAgain } from "../inbox/transitions.ts";
 import { thisProcess } from "../lib/platform.ts";
 import { describe } from "../lib/text/describe.ts";
 import type { ReceiverClock } from "../lib/time/lived-clock.ts";
@@ -74,7 +75,7 @@ export class NewsDesk {
   }
 
   /** Called with each verdict. */
-  judged({ context, requestId }: Job, verdict: Verdict): void {
+  judged(job: Job, verdict: Verdict): void {
     const now = this.#clock.now();
     const slot = Math.floor(now / slotMs);
     this.#judged.set(slot, (this.#judged.get(slot) ?? 0) + 1);
@@ -88,7 +89,9 @@ export class NewsDesk {
       this.noted.invalid = null;
       return;
     }
-    const hasToken = requestId !== null || (context !== null && context !== withoutToken);
+    if (isAskedAgain(job)) return;
+    const hasToken =
+      job.requestId !== null || (job.context !== null && job.context !== withoutToken);
     const before = this.noted.invalid ?? { since: now, count: 0, latest: [], hasToken: false };
     this.noted.invalid = {
       since: before.since,

@@ -1,13 +1,13 @@
 // The states and their transitions are drawn in ARCHITECTURE.md. Retention deletes handled, held, dead and rejected deliveries.
 
 import type { ActQuery } from "./acts/selection.ts";
-import type { ActRecord, Attempt, Outcome } from "./delivery.ts";
+import type { ActRecord, Attempt, Job, Outcome } from "./delivery.ts";
 import { errorKeyAfter } from "./facts/error-groups.ts";
 import type { StoredDelivery } from "./stored-delivery.ts";
 
 const historyOfKind = 20;
-/** The `retryState` of a delivery that was rejected, and that a person has asked about again. */
-const askedAgain = '{"askedAgain":true}';
+/** In the `retryState` of a delivery that was rejected, and that a person has asked about again. */
+const askedAgain = '"askedAgain":true';
 
 /** Now, by lived time in milliseconds, and what to add to it for people. */
 export interface LivedMoment {
@@ -83,8 +83,13 @@ function reopen(stored: StoredDelivery, moment: ActMoment): void {
 function askAgain(stored: StoredDelivery, moment: ActMoment): void {
   stored.verification = null;
   beginAgain(stored, "received", moment);
-  stored.retryState = askedAgain;
+  stored.retryState = `{${askedAgain}}`;
   remember(stored, actRecordOf("retry", moment));
+}
+
+/** Whether it was rejected, and a person has it asked about again. */
+export function isAskedAgain({ retryState }: Pick<Job, "retryState">): boolean {
+  return retryState?.includes(askedAgain) ?? false;
 }
 
 function beginAgain(

@@ -14,6 +14,7 @@ import {
   signatureLifetimeMs,
 } from "../inbox/delivery.ts";
 import type { Lease } from "../inbox/inbox.ts";
+import { isAskedAgain } from "../inbox/transitions.ts";
 import type { StopSignal } from "../lib/abort.ts";
 import { isPromise } from "../lib/is-promise.ts";
 import { type Logger, oncePerMinute } from "../lib/log.ts";
@@ -150,7 +151,7 @@ export class VerifyStage {
   #expired(job: Job): Outcome {
     const why = whyExpired(job, this.#refusedAt);
     const recognized = this.#recognized(job);
-    if (this.#settings.expired !== "refuse" || retryStateOf(job).askedAgain === true) {
+    if (this.#settings.expired !== "refuse" || isAskedAgain(job)) {
       const held = park("held", "expired", `${why} Release it if you trust it.`);
       return { ...held, verification: "expired", ...recognized };
     }
