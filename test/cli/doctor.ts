@@ -254,7 +254,9 @@ describe("the command doctor", () => {
     const { result, says, type } = await checkKey(service, headers, 0);
     expect([result, says]).toEqual([
       "fail",
-      expect.stringContaining("it asks another one, none, or has paused"),
+      expect.stringContaining(
+        "it asks another one, none, or has paused because its key was refused",
+      ),
     ]);
     expect(type).toBe(`REPORTS_URL=${service} REPORTS_API_KEY=test-api-key npm start`);
   });

@@ -144,7 +144,7 @@ function textOf(event: PlaygroundEvent, apiKey: string, terminal: Terminal): str
 /** The app's next step after a verdict; the service does not see more. */
 function next(verdict: string): string {
   const held = callbackSecret() === null ? ", or callback.require holds it" : "";
-  if (verdict.startsWith("valid")) return `; handlers run next${held}`;
+  if (verdict.startsWith("valid")) return `; its handlers run next, if it has any${held}`;
   return verdict.startsWith("invalid") ? "; no handler runs" : "; it is held for a person";
 }
 

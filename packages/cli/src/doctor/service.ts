@@ -105,7 +105,7 @@ export async function checkKey(
   }
   if (answers.length > 0) return pass(name, "the app asks the service, which accepts its key");
   const says =
-    "the app did not ask the service about a genuine notification: it asks another one, none, or has paused (see its log)";
+    "the app did not ask the service about a genuine notification: it asks another one, none, or has paused because its key was refused (see its log)";
   const fix = `Start the app with REPORTS_URL=${baseUrl} and the REPORTS_API_KEY of that service, and call start() if autostart is off.`;
   return { name, result: "fail", says, fix, type };
 }

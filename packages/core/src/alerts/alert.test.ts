@@ -54,7 +54,7 @@ describe("the end", () => {
     ["all_rejected", "a signature was valid"],
     ["lost", "nothing was turned away in the last hour"],
     ["no_signature", "a signed notification was valid, or no unsigned one is left"],
-    ["handlers_failing", "no delivery waits because of a failed handler"],
+    ["handlers_failing", "no delivery waits for another attempt: each was handled, or is parked"],
     ["behind", "nothing is behind"],
     ["parked", "no delivery is parked as expired any more"],
     ["parked_expiring", "no parked delivery is about to be deleted"],

@@ -344,7 +344,7 @@ const wholes: readonly (readonly [string, Case, Partial<FoundProblem>])[] = [
     { facts: { ...waiting, received: 1 }, news: { vain } },
     {
       ...{ ...service, severity: "critical", since: ago(5 * minute), count: 1 },
-      text: "The service gives no verdict, for 5 min now. 1 delivery waits; after an hour each is held. Check baseUrl, and whether the service is reachable.",
+      text: "The service gives no verdict, for 5 min now. 1 delivery waits; what is over 5 minutes old by the verdict is held, and each after an hour. Check baseUrl, and whether the service is reachable.",
     },
   ],
   [
