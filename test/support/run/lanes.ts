@@ -1,9 +1,15 @@
 // These `pnpm test` leaves to `pnpm test:all`: a browser, packing, deployments, drills, the disk's failures, attacks and floods, many
-// processes, damaged queues, parsers ahead of the receiver, and that the contracts notice a fault.
+// processes, damaged queues, effects exactly once, the tour, parsers ahead of the receiver, and that the contracts notice a fault.
 const long = [
   ...["adapters/mount-parsers", "cli/*", "dashboard/*", "deployments/*", "drills/*"],
-  ...["docs/{deploying,monitoring,operating,scaling}", "guards/public-names"],
-  ...["inboxes/{bullmq,durability,overload}/*", "monitoring/*", "security/*"],
+  ...["docs/{deploying,exactly-once,monitoring,operating,scaling,tour}", "guards/public-names"],
+  ...[
+    "inboxes/{bullmq,durability,overload}/*",
+    "inboxes/garbage",
+    "monitoring/*",
+    "once/*",
+    "security/*",
+  ],
 ].map((name) => `test/${name}.test.ts`);
 const longOfPackages =
   "packages/{bullmq/src/{damage,wrong-clock,server/connection-options},testing/src/inbox/contract}.test.ts";
