@@ -3,13 +3,7 @@
 const long = [
   ...["adapters/mount-parsers", "cli/*", "dashboard/*", "deployments/*", "drills/*"],
   ...["docs/{deploying,exactly-once,monitoring,operating,scaling,tour}", "guards/public-names"],
-  ...[
-    "inboxes/{bullmq,durability,overload}/*",
-    "inboxes/garbage",
-    "monitoring/*",
-    "once/*",
-    "security/*",
-  ],
+  ...["inboxes/{bullmq/*,durability/*,garbage,overload/*}", "monitoring/*", "once/*", "security/*"],
 ].map((name) => `test/${name}.test.ts`);
 const longOfPackages =
   "packages/{bullmq/src/{damage,wrong-clock,server/connection-options},testing/src/inbox/contract}.test.ts";
