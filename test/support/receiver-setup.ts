@@ -133,8 +133,7 @@ export function slowRequest(arrival: Promise<void>, text: string = "{}"): Reques
   return new Request("http://localhost/", init);
 }
 
-/** From here to the end of the test only `advance` moves the time. */
-export function standStill(): void {
+function standStill(): void {
   if (vi.isFakeTimers()) return;
   vi.useFakeTimers({ toFake: ["Date", "setTimeout", "clearTimeout"] });
   onTestFinished(() => void vi.useRealTimers());

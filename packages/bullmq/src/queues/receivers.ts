@@ -32,6 +32,7 @@ export class Receivers {
     return registering;
   }
 
+  /** Keeps the notes of a receiver; registers its name. */
   async keepNotes(receiver: string, notes: Readonly<Record<string, string | null>>): Promise<void> {
     await this.of(receiver);
     await this.notes.keep(receiver, notes);
