@@ -212,7 +212,7 @@ describe.skipIf(noScript !== null)(onTerminals, () => {
     await dev.shown("No notification yet");
     dev.press("t");
     await dev.shown(/sent +test_webhook_endpoint\s+to\s+http\S+:\s+200\s+accepted\s+in/);
-    await dev.shown(/says\s+valid\s+\(200\);\s+handlers\s+run\s+next/);
+    await dev.shown(/says\s+valid\s+\(200\);\s+its\s+handlers\s+run\s+next/);
     await receiver.idle({ timeoutMs: 60_000 });
     dev.press("d");
     await dev.shown(/answer +200 in [\s\S]*asked +yes: valid[\s\S]*state +handled/);
