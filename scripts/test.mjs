@@ -1,4 +1,4 @@
-// `pnpm test` and `pnpm test:all`, and for `pnpm check` the rest that makes the first the second: says what comes, then runs vitest, with
+// `pnpm test` and `pnpm test:all`, and what `pnpm check` runs after the first: says what comes, then runs vitest, with
 // all that is given passed on to it. Fails when a process is left.
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
@@ -9,9 +9,9 @@ const [asked, ...given] = process.argv.slice(2);
 const lane = given.length > 0 && !given[0].startsWith("-") ? "all" : asked;
 const told = {
   quick:
-    "The tests that fit into about two and a half minutes on two cores: units, contracts of inboxes and of frameworks, types, the\nREADME's code, a kill at each named point, 38 simulated worlds. All others too: npx --yes pnpm@10 test:all (12 minutes).",
+    "The tests that fit into about two and a half minutes on two cores: units, contracts of inboxes and of frameworks, types, the\nREADME's code, a kill at each named point, 10 simulated worlds. All others too: npx --yes pnpm@10 test:all (12 minutes).",
   all: "All tests, which take about 12 minutes on two cores. The quick ones: npx --yes pnpm@10 test.",
-  rest: "The tests that npx --yes pnpm@10 test has left out.",
+  rest: "What npx --yes pnpm@10 test has left out, but for what takes longest: npx --yes pnpm@10 test:all has that, too.",
 };
 if (lane === asked) console.log(`\n${told[lane]}`);
 

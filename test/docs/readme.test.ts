@@ -6,7 +6,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { createEmulator } from "@reporthook/emulator";
 import { freePort } from "@reporthook/test-support/free-port";
-import { testWith } from "@reporthook/test-support/needs";
+import { isQuick, isRest, testWith } from "@reporthook/test-support/needs";
 import { programOf } from "@reporthook/test-support/program";
 import { noRedis, startRedis } from "@reporthook/test-support/servers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -40,6 +40,13 @@ for (const readme of readmes) {
   }
 }
 
+/** The blocks of a mode that run: `pnpm test` has those of the first page, and the rest all others. */
+const running = (mode: string): Block[] =>
+  blocks.filter((block) => {
+    const isFirst = block.name.startsWith("root-");
+    return block.mode === mode && (isFirst ? !isRest : !isQuick);
+  });
+
 const examples = packages.flatMap((name) => examplesOf(root, name));
 
 // Inside the workspace, so that the blocks find the packages.
@@ -58,11 +65,11 @@ test("the README blocks are found", () => {
   expect(new Set(blocks.map(({ mode }) => mode))).toEqual(new Set(["", "run", "serve", "work"]));
 });
 
-test("every README block compiles", async () => {
+test.skipIf(isRest)("every README block compiles", async () => {
   expect(await compile(folder, ["*.ts"])).toBe("");
 });
 
-test("every @example of a doc comment compiles", async () => {
+test.skipIf(isQuick)("every @example of a doc comment compiles", async () => {
   expect(examples.length).toBeGreaterThanOrEqual(30);
   const given = join(root, "test", "docs", "readme", "given.ts");
   expect(await compile(join(folder, "examples"), ["*.ts", given])).toBe("");
@@ -78,7 +85,7 @@ test.each(packages)("every function and class for apps of %s has an @example", (
 });
 
 describe("README blocks marked run", () => {
-  test.each(blocks.filter(({ mode }) => mode === "run"))("the $name runs", async ({ name }) => {
+  test.each(running("run"))("the $name runs", async ({ name }) => {
     await expect(
       run(process.execPath, [await bundled(join(folder, name))], { cwd: folder }),
     ).resolves.toBeDefined();
@@ -86,9 +93,10 @@ describe("README blocks marked run", () => {
 });
 
 describe("README blocks marked serve", () => {
-  const ended = blocks
-    .filter(({ mode }) => mode === "serve")
-    .map((block, index) => ({ ...block, signal: signalOf(block, index) }));
+  const ended = running("serve").map((block, index) => ({
+    ...block,
+    signal: signalOf(block, index),
+  }));
   test.each(ended)("the block $name serves and ends, $signal", async ({ name, code, signal }) => {
     const emulator = createEmulator();
     const { url } = await emulator.listen();
@@ -123,31 +131,29 @@ describe("README blocks marked serve", () => {
   });
 });
 
-describe("README blocks marked work", () => {
-  for (const { name, code } of blocks.filter(({ mode }) => mode === "work")) {
-    testWith(noRedis)(`the block ${name} starts and ends`, async () => {
-      const redis = await startRedis();
-      const file = join(folder, `told-${name}`);
-      await writeFile(file, `${code}\nprocess.send?.("it has started");\n`);
-      const worker = spawn(process.execPath, [await bundled(file)], {
-        env: { ...process.env, INBOX_URL: redis.url },
-        stdio: ["ignore", "ignore", "inherit", "ipc"],
-      });
-      const ended = once(worker, "exit");
-      try {
-        const first = await Promise.race([once(worker, "message"), ended]);
-        expect(first[0]).toBe("it has started");
-        worker.disconnect();
-        worker.kill("SIGTERM");
-        expect(await ended).toEqual([0, null]);
-      } finally {
-        worker.kill("SIGKILL");
-        await ended;
-        await redis.stop();
-      }
+for (const { name, code } of running("work")) {
+  testWith(noRedis)(`the block ${name} marked work starts and ends`, async () => {
+    const redis = await startRedis();
+    const file = join(folder, `told-${name}`);
+    await writeFile(file, `${code}\nprocess.send?.("it has started");\n`);
+    const worker = spawn(process.execPath, [await bundled(file)], {
+      env: { ...process.env, INBOX_URL: redis.url },
+      stdio: ["ignore", "ignore", "inherit", "ipc"],
     });
-  }
-});
+    const ended = once(worker, "exit");
+    try {
+      const first = await Promise.race([once(worker, "message"), ended]);
+      expect(first[0]).toBe("it has started");
+      worker.disconnect();
+      worker.kill("SIGTERM");
+      expect(await ended).toEqual([0, null]);
+    } finally {
+      worker.kill("SIGKILL");
+      await ended;
+      await redis.stop();
+    }
+  });
+}
 
 /** The signal to end a program with: Ctrl-C for every second one that listens to it. */
 function signalOf({ code }: Block, index: number): NodeJS.Signals {

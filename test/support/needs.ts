@@ -5,6 +5,12 @@ import { type TestFunction, test } from "vitest";
 /** Whether this is `pnpm test`, which leaves out what takes long. */
 export const isQuick: boolean = process.env["TEST_LANE"] === "quick";
 
+/** Whether `pnpm test` has run, and this is what `pnpm check` runs after it. */
+export const isRest: boolean = process.env["TEST_LANE"] === "rest";
+
+/** Whether this is `pnpm check`, which leaves to `pnpm test:all` what takes longest: CI runs that beside it. */
+export const inCheck: boolean = isQuick || isRest;
+
 /** Whether the machine must have all that tests need: in CI, where `pnpm check` runs them, also those of `pnpm test`. */
 export const needsAll: boolean =
   Boolean(process.env["CI"]) && (!isQuick || process.env["npm_lifecycle_event"] === "check");

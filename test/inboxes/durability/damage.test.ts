@@ -11,7 +11,7 @@ import {
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
-import { isQuick } from "@reporthook/test-support/needs";
+import { inCheck } from "@reporthook/test-support/needs";
 import { describe, expect, test } from "vitest";
 import { makeFolder, serveFile } from "./folder.ts";
 import { type Process, sendAll, start } from "./processes/processes.ts";
@@ -129,7 +129,7 @@ const cases = Object.entries(damages).flatMap(([what, damage], number) =>
   places.map((name, index) => ({ name, what, damage, index, works: (number + index) % 2 === 0 })),
 );
 // Each takes seconds: three processes start one after the other.
-const chosen = isQuick ? cases.filter((_, index) => index % 5 === 0) : cases;
+const chosen = inCheck ? cases.filter((_, index) => index % 5 === 0) : cases;
 
 describe("two processes", () => {
   test.each(chosen)(

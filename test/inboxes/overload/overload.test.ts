@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Inbox, memoryInbox } from "@reporthook/core";
 import { sqliteInbox } from "@reporthook/sqlite";
-import { isQuick } from "@reporthook/test-support/needs";
+import { inCheck } from "@reporthook/test-support/needs";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { overload, shareOf } from "./experiment.ts";
 
@@ -18,13 +18,13 @@ describe("overload", () => {
   it.each([
     ["memory", 0],
     ["memory", 2],
-    ...(isQuick
+    ["sqlite", 2],
+    ...(inCheck
       ? []
       : ([
           ["memory", 0.5],
           ["memory", 1],
           ["memory", 5],
-          ["sqlite", 2],
         ] as const)),
   ] as const)(
     "a flood of signed junk leaves a share for genuine notifications: %s, at %d times the service's rate",

@@ -29,6 +29,19 @@ it("a memoryInbox() tells that the event loop stood still", async () => {
   await inbox.close();
 });
 
+it("Notices.lost() is told with the standstill also when a slow server says it seconds later", async () => {
+  const told: InboxNotice[] = [];
+  const notices = new Notices();
+  const options = optionsOf(told);
+  notices.add(options);
+  block(standstillMs + 100);
+  await new Promise((resolve) => setTimeout(resolve, 2_500));
+  notices.lost();
+  await vi.waitFor(() => expect(told).not.toEqual([]), { timeout: 60_000 });
+  expect(told).toEqual([{ what: "stood_still", ms: expect.any(Number), isHandedOn: true }]);
+  notices.remove(options);
+});
+
 it("Notices.add() takes the time before it for no standstill", async () => {
   const told: InboxNotice[] = [];
   const notices = new Notices();

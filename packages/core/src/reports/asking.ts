@@ -54,7 +54,7 @@ export async function askOnce(
   requests: KnownRequests,
   urlOf: (id: string) => Promise<string>,
 ): Promise<Requested> {
-  const earlier = await requests.add(made);
+  const earlier = await requests.store.add(made);
   if (earlier !== null && contentOf(earlier) !== contentOf(made)) {
     const message = `The idempotencyKey is that of request ${earlier.id}, for another report or context: give each request a key of its own`;
     throw new ReporthookError("idempotency_key_reused", message);

@@ -93,11 +93,6 @@ export class KnownRequests {
     for (const end of [...this.#waiting]) end();
   }
 
-  /** Stores a new one and resolves to null; to the one that has its key, if there is one. */
-  async add(request: StoredRequest): Promise<StoredRequest | null> {
-    return this.store.add(request);
-  }
-
   async find(id: string | null): Promise<StoredRequest | null> {
     if (id === null || this.#inbox.requests === undefined) return null;
     return this.store.get(id, this.#receiver);

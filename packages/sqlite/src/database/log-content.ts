@@ -4,6 +4,7 @@ import { headerBytes as fileHeaderBytes, headerIn } from "./header.ts";
 
 const headerBytes = 32;
 const frameHeaderBytes = 24;
+const framesAtOnce = 64;
 /** Both spellings of the magic number: without its last bit, which tells the order of bytes in checksums. */
 const magic = 0x377f0682;
 const saltAt = 16;
@@ -36,44 +37,40 @@ function frameAt(header: Buffer, number: number): number {
   return headerBytes + (number - 1) * (frameHeaderBytes + header.readUInt32BE(8));
 }
 
-/** The number of the page in a frame; null if it does not belong to the header. */
-function pageAt(descriptor: number, header: Buffer, number: number): number | null {
-  const frame = readLog(descriptor, frameAt(header, number), frameHeaderBytes);
-  const belongs = frame.subarray(8, 16).equals(header.subarray(saltAt, saltAt + 8));
-  return belongs ? frame.readUInt32BE(0) || null : null;
-}
-
-/** The pages in the frames that belong to the header, in their order. */
-function* framesIn(descriptor: number, header: Buffer): Generator<number> {
+/** The pages in the frames that belong to the header, in their order. Many are read at once: a call takes longer than a page. */
+function* framesIn(
+  descriptor: number,
+  header: Buffer,
+  first = 1,
+  atOnce = framesAtOnce,
+): Generator<number> {
   if (!isLog(header)) return;
-  for (let number = 1; ; number++) {
-    const page = pageAt(descriptor, header, number);
-    if (page === null) return;
-    yield page;
+  const length = frameAt(header, atOnce) - headerBytes + frameHeaderBytes;
+  for (let number = first; ; number += atOnce) {
+    const block = readLog(descriptor, frameAt(header, number), length);
+    for (let index = 0; index < atOnce; index++) {
+      const frame = block.subarray(frameAt(header, index + 1) - headerBytes);
+      const belongs = frame.subarray(8, 16).equals(header.subarray(saltAt, saltAt + 8));
+      if (!belongs || frame.readUInt32BE(0) === 0) return;
+      yield frame.readUInt32BE(0);
+    }
   }
 }
 
-/** The marks in a log. */
-export interface LogMarks {
-  readonly isEmpty: boolean;
-  /** Of each header of the file in it, in their order. */
-  readonly marks: readonly number[];
-}
-
-/** The marks in the log of a file that is not open. */
-export function logMarksOf(path: string): LogMarks {
+/** The marks in the log of a file that is not open, of each header of the file in it, in their order; null if it has no frames. */
+export function logMarksOf(path: string): readonly number[] | null {
   const descriptor = openLog(path);
-  if (descriptor === null) return { isEmpty: true, marks: [] };
+  if (descriptor === null) return null;
   try {
     const header = readLog(descriptor, 0, headerBytes);
     const frames = [...framesIn(descriptor, header)];
-    const marks = frames.flatMap((page, index) => {
+    if (frames.length === 0) return null;
+    return frames.flatMap((page, index) => {
       if (page !== 1) return [];
       const at = frameAt(header, index + 1) + frameHeaderBytes;
       const found = headerIn(readLog(descriptor, at, fileHeaderBytes));
       return found === null || found === "new" ? [] : found.mark;
     });
-    return { isEmpty: frames.length === 0, marks };
   } finally {
     closeSync(descriptor);
   }
@@ -212,13 +209,12 @@ export class LogContent {
   #readHeader(): void {
     if (this.#descriptor === null) return;
     const header = readLog(this.#descriptor, 0, headerBytes);
-    if (header.equals(this.#header)) return;
-    this.#header = header;
+    if (!header.equals(this.#header)) this.#header = header;
   }
 
   /** Whether the frame of this number, from 1 on, belongs to the header. */
   #has(number: number): boolean {
     if (this.#descriptor === null || !isLog(this.#header)) return false;
-    return number === 0 || pageAt(this.#descriptor, this.#header, number) !== null;
+    return number === 0 || framesIn(this.#descriptor, this.#header, number, 1).next().done !== true;
   }
 }

@@ -94,13 +94,13 @@ export function preparePlace(
   const wasDamaged = !existsSync(path) && existsSync(damagedPath(path));
   if (wasDamaged) takeBack(path);
   try {
-    const log = logMarksOf(path);
+    const marks = logMarksOf(path);
     if (!existsSync(path) && !migrate)
       throw inboxFailed(`There is no ${path}: name the app's file`);
-    if (!existsSync(path) && log.isEmpty) create(path);
+    if (!existsSync(path) && marks === null) create(path);
     checkPlace(path);
     const held = isOf(descriptor, path) ? descriptor : descriptorOf(path);
-    if (!log.isEmpty) checkFile(path, held, log.marks);
+    if (marks !== null) checkFile(path, held, marks);
     if (wasDamaged) checkDamaged(driver, path);
     return held;
   } catch (error) {

@@ -5,13 +5,17 @@ export const signMs = 1_000;
 /** Milliseconds without a sign after which an event loop stands still, and others take over. */
 export const standstillMs = 5_000;
 
+/** Milliseconds after it goes on by which a slow server, too, has said whether others took over. */
+const knownMs = 5_000;
+
 /** Notices that the event loop stood still, once it goes on. */
 export class Standstill {
   readonly #report: (ms: number, isHandedOn: boolean) => void;
   #signAt = realClock.now();
   #noticed: { readonly ms: number; readonly isHandedOn: boolean } | null = null;
+  #goneOnAt = 0;
 
-  /** `report` is told how long it stood still, and whether its deliveries were handed on, a moment after it goes on. */
+  /** `report` is told how long it stood still, and whether its deliveries were handed on, as soon as that is known. */
   constructor(report: (ms: number, isHandedOn: boolean) => void) {
     this.#report = report;
   }
@@ -24,12 +28,15 @@ export class Standstill {
 
   /** Gives a sign; called every {@link signMs}. */
   sign(): void {
-    const ms = this.#silentMs;
+    const [ms, noticed] = [this.#silentMs, this.#noticed];
     this.#signAt = realClock.now();
-    const noticed = this.#noticed;
-    if (ms >= standstillMs) this.#noticed = { ms, isHandedOn: noticed?.isHandedOn ?? false };
-    else this.#noticed = null;
-    if (noticed !== null && this.#noticed === null) this.#report(noticed.ms, noticed.isHandedOn);
+    if (ms >= standstillMs) {
+      this.#noticed = { ms, isHandedOn: noticed?.isHandedOn ?? false };
+      this.#goneOnAt = this.#signAt;
+    } else if (noticed?.isHandedOn || this.#signAt - this.#goneOnAt >= knownMs) {
+      this.#noticed = null;
+      if (noticed !== null) this.#report(noticed.ms, noticed.isHandedOn);
+    }
   }
 
   /** Whether it stood still a moment ago: until then a timeout says nothing about others. */
