@@ -5,8 +5,8 @@ export const signMs = 1_000;
 /** Milliseconds without a sign after which an event loop stands still, and others take over. */
 export const standstillMs = 5_000;
 
-/** Milliseconds after it goes on by which a slow server, too, has said whether others took over. */
-const knownMs = 5_000;
+/** Milliseconds after it goes on by which that is told: by then a slow server, too, has said whether others took over. */
+export const toldMs = 4_000;
 
 /** Notices that the event loop stood still, once it goes on. */
 export class Standstill {
@@ -33,7 +33,7 @@ export class Standstill {
     if (ms >= standstillMs) {
       this.#noticed = { ms, isHandedOn: noticed?.isHandedOn ?? false };
       this.#goneOnAt = this.#signAt;
-    } else if (noticed?.isHandedOn || this.#signAt - this.#goneOnAt >= knownMs) {
+    } else if (noticed?.isHandedOn || this.#signAt - this.#goneOnAt >= toldMs - signMs) {
       this.#noticed = null;
       if (noticed !== null) this.#report(noticed.ms, noticed.isHandedOn);
     }
