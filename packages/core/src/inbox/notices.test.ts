@@ -31,11 +31,11 @@ it("a memoryInbox() tells that the event loop stood still", async () => {
 
 it("Notices.lost() is told with the standstill also when a slow server says it seconds later", async () => {
   const told: InboxNotice[] = [];
-  const notices = new Notices();
+  const notices = new Notices(3_000);
   const options = optionsOf(told);
   notices.add(options);
   block(standstillMs + 100);
-  await new Promise((resolve) => setTimeout(resolve, 2_500));
+  await new Promise((resolve) => setTimeout(resolve, 2_000));
   notices.lost();
   await vi.waitFor(() => expect(told).not.toEqual([]), { timeout: 60_000 });
   expect(told).toEqual([{ what: "stood_still", ms: expect.any(Number), isHandedOn: true }]);

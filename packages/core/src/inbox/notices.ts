@@ -7,10 +7,15 @@ import type { ConsumeOptions, InboxNotice } from "./inbox.ts";
 /** Tells the consumers of this process about events between the processes. */
 export class Notices {
   readonly #options = new Set<ConsumeOptions>();
-  readonly #standstill = new Standstill((ms, isHandedOn) =>
-    this.tell({ what: "stood_still", ms, isHandedOn }),
-  );
+  readonly #standstill: Standstill;
   #timer: unknown;
+
+  /** About whether deliveries were handed on it waits for `knownMs`, for a slow server: 3 seconds at most. */
+  constructor(knownMs = 0) {
+    const tell = (ms: number, isHandedOn: boolean): void =>
+      this.tell({ what: "stood_still", ms, isHandedOn });
+    this.#standstill = new Standstill(tell, knownMs);
+  }
 
   /** Adds a consumer; while there is any, a standstill of the event loop is noticed. */
   add(options: ConsumeOptions): void {

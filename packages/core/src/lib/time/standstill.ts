@@ -5,19 +5,18 @@ export const signMs = 1_000;
 /** Milliseconds without a sign after which an event loop stands still, and others take over. */
 export const standstillMs = 5_000;
 
-/** Milliseconds after it goes on by which that is told: by then a slow server, too, has said whether others took over. */
-export const toldMs = 4_000;
-
 /** Notices that the event loop stood still, once it goes on. */
 export class Standstill {
   readonly #report: (ms: number, isHandedOn: boolean) => void;
+  readonly #knownMs: number;
   #signAt = realClock.now();
   #noticed: { readonly ms: number; readonly isHandedOn: boolean } | null = null;
   #goneOnAt = 0;
 
-  /** `report` is told how long it stood still, and whether its deliveries were handed on, as soon as that is known. */
-  constructor(report: (ms: number, isHandedOn: boolean) => void) {
+  /** `report` is told how long it stood still, and whether its deliveries were handed on: about that it waits for `knownMs`. */
+  constructor(report: (ms: number, isHandedOn: boolean) => void, knownMs = 0) {
     this.#report = report;
+    this.#knownMs = knownMs;
   }
 
   /** From now on a sign is given every {@link signMs}. */
@@ -33,7 +32,7 @@ export class Standstill {
     if (ms >= standstillMs) {
       this.#noticed = { ms, isHandedOn: noticed?.isHandedOn ?? false };
       this.#goneOnAt = this.#signAt;
-    } else if (noticed?.isHandedOn || this.#signAt - this.#goneOnAt >= toldMs - signMs) {
+    } else if (noticed?.isHandedOn || this.#signAt - this.#goneOnAt >= this.#knownMs) {
       this.#noticed = null;
       if (noticed !== null) this.#report(noticed.ms, noticed.isHandedOn);
     }
