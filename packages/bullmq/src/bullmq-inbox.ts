@@ -77,7 +77,7 @@ class BullmqInbox implements Inbox {
   readonly #settings: BullmqSettings;
   readonly #session: Session;
   readonly #meters = new Map<string, BacklogMeter>();
-  readonly #notices = new Notices(3_000);
+  readonly #notices = new Notices({ isOnServer: true });
   readonly #consumers = new Set<Consumer>();
   readonly #shown = new ShownChanges();
   readonly receivers = (): Promise<string[]> => this.#session.ask((open) => open.receivers.names());

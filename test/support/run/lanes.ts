@@ -9,13 +9,15 @@ const long = [
   ...["inboxes/{bullmq/*,durability/*,garbage,overload/*}", "monitoring/*", "once/*", "security/*"],
 ].map((name) => `test/${name}.test.ts`);
 const longOfPackages = [
-  ...["bullmq/src/{damage,wrong-clock,server/connection-options}", "core/src/receiver-outage"],
+  ...[
+    "bullmq/src/{damage,wrong-clock,server/{connection*,durability-check}}",
+    "core/src/receiver-outage",
+  ],
   "testing/src/inbox/contract",
 ].map((name) => `packages/${name}.test.ts`);
 
 // Files of which it runs a part.
 const parted = [
-  "packages/bullmq/src/server/{connection,durability-check}.test.ts",
   "packages/sqlite/src/writer-thread/dedupe.test.ts",
   "test/{adapters/mount,docs/readme,guards/guard,inboxes/crash/*,world/*}.test.ts",
 ];

@@ -3,7 +3,7 @@ import type { OfReceiver } from "../inbox/receiver-inbox.ts";
 import { isTiedToRequests } from "../lib/platform.ts";
 import { setUnrefTimeout } from "../lib/time/clock.ts";
 import { realClock } from "../lib/time/real-timers.ts";
-import { signMs, standstillMs } from "../lib/time/standstill.ts";
+import { signMs, slowMs, standstillMs } from "../lib/time/standstill.ts";
 import { settlesWithin } from "../lib/time/timeout.ts";
 import type { Lookout } from "./health.ts";
 import type { NewsDesk } from "./news-desk.ts";
@@ -58,7 +58,7 @@ export class Presence {
   readonly #sign = (): void => {
     // It stood still, which is not told yet: a sign before that would say that all is well.
     if (realClock.now() - this.#plannedAt > lifeSignMs + standstillMs) {
-      this.#planSign(5 * signMs);
+      this.#planSign(slowMs + 2 * signMs);
       return;
     }
     const { clock } = this.#of.time;

@@ -1,7 +1,7 @@
 import { expect, it, vi } from "vitest";
 import { systemClock } from "../lib/time/clock.ts";
 import { LivedClock } from "../lib/time/lived-clock.ts";
-import { standstillMs } from "../lib/time/standstill.ts";
+import { slowMs, standstillMs } from "../lib/time/standstill.ts";
 import type { InboxNotice } from "./inbox.ts";
 import { memoryInbox } from "./memory/memory-inbox.ts";
 import { Notices } from "./notices.ts";
@@ -31,11 +31,11 @@ it("a memoryInbox() tells that the event loop stood still", async () => {
 
 it("Notices.lost() is told with the standstill also when a slow server says it seconds later", async () => {
   const told: InboxNotice[] = [];
-  const notices = new Notices(3_000);
+  const notices = new Notices({ isOnServer: true });
   const options = optionsOf(told);
   notices.add(options);
   block(standstillMs + 100);
-  await new Promise((resolve) => setTimeout(resolve, 2_000));
+  await new Promise((resolve) => setTimeout(resolve, slowMs - 1_000));
   notices.lost();
   await vi.waitFor(() => expect(told).not.toEqual([]), { timeout: 60_000 });
   expect(told).toEqual([{ what: "stood_still", ms: expect.any(Number), isHandedOn: true }]);

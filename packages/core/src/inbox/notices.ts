@@ -1,7 +1,7 @@
 import { isTiedToRequests } from "../lib/platform.ts";
 import { setUnrefTimeout } from "../lib/time/clock.ts";
 import { realClock, realTimers } from "../lib/time/real-timers.ts";
-import { Standstill, signMs } from "../lib/time/standstill.ts";
+import { Standstill, signMs, slowMs } from "../lib/time/standstill.ts";
 import type { ConsumeOptions, InboxNotice } from "./inbox.ts";
 
 /** Tells the consumers of this process about events between the processes. */
@@ -10,11 +10,11 @@ export class Notices {
   readonly #standstill: Standstill;
   #timer: unknown;
 
-  /** About whether deliveries were handed on it waits for `knownMs`, for a slow server: 3 seconds at most. */
-  constructor(knownMs = 0) {
+  /** With `isOnServer` it waits for what a server says of deliveries that were handed on. */
+  constructor({ isOnServer = false }: { readonly isOnServer?: boolean } = {}) {
     const tell = (ms: number, isHandedOn: boolean): void =>
       this.tell({ what: "stood_still", ms, isHandedOn });
-    this.#standstill = new Standstill(tell, knownMs);
+    this.#standstill = new Standstill(tell, isOnServer ? slowMs : 0);
   }
 
   /** Adds a consumer; while there is any, a standstill of the event loop is noticed. */

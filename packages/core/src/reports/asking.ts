@@ -34,10 +34,7 @@ export function newRequest(
     dates: {
       requestedAt: wallNow,
       dueAt: wallNow + overdueMs,
-      confirmedAt: null,
-      processingAt: null,
-      settledAt: null,
-      overdueAt: null,
+      ...{ confirmedAt: null, processingAt: null, settledAt: null, overdueAt: null },
     },
     brought: {},
   };

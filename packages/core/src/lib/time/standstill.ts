@@ -4,6 +4,8 @@ import { realClock } from "./real-timers.ts";
 export const signMs = 1_000;
 /** Milliseconds without a sign after which an event loop stands still, and others take over. */
 export const standstillMs = 5_000;
+/** Milliseconds after it goes on by which a slow server, too, has said whether others took over. */
+export const slowMs = 3_000;
 
 /** Notices that the event loop stood still, once it goes on. */
 export class Standstill {
