@@ -1,4 +1,4 @@
-import { closeSync, mkdtempSync, openSync, rmSync, statSync, writeSync } from "node:fs";
+import { closeSync, mkdtempSync, openSync, rmSync, statSync, utimesSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, it, onTestFinished, vi } from "vitest";
@@ -73,3 +73,18 @@ it("look() finds a damaged frame that was the last one at the look before", () =
   closeSync(descriptor);
   expect(commit(20_000)[0]).toBe("-wal");
 });
+
+it.each([1, 2, 63, 64, 65, 66, 128, 129, 200])(
+  "isWhole() finds a damaged frame in a log of hundreds: the one of number %d",
+  (number) => {
+    const { path, log, commit } = setUp();
+    expect(commit(1_000_000)).toEqual([null, true]);
+    expect(log.isWhole()).toBe(true);
+    const descriptor = openSync(`${path}-wal`, "r+");
+    writeSync(descriptor, Buffer.alloc(24), 0, 24, 32 + (number - 1) * 4_120);
+    closeSync(descriptor);
+    // A file's time may be the same for some milliseconds.
+    utimesSync(`${path}-wal`, 1, 1);
+    expect(log.isWhole()).toBe(false);
+  },
+);
