@@ -3,6 +3,7 @@ import { gate, setUp, turns } from "@reporthook/test-support/receiver-setup";
 import { manualClock } from "@reporthook/testing/internals";
 import { describe, expect, it, vi } from "vitest";
 import type { Facts } from "../inbox/facts/facts.ts";
+import type { Inbox } from "../inbox/inbox.ts";
 import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
 import { messages } from "../log-messages.ts";
 import type { ReceiverOptions } from "../options/receiver-options.ts";
@@ -151,6 +152,40 @@ describe("health", () => {
     clock.advance(500);
     const { problems } = await receiver.health();
     expect(problems).toMatchObject([{ code: "handlers_failing", since }]);
+  });
+
+  it("health() calls nobody silent while the inbox takes no signs of life, nor before the next ones are due", async () => {
+    const clock = manualClock();
+    const inbox = memoryInbox();
+    const keepsThere: Inbox["keepNotes"] = (...given) => inbox.keepNotes(...given);
+    const beside = Object.assign(memoryInbox(), { keepNotes: keepsThere });
+    const [one, other] = [setUp({ inbox, clock }), setUp({ inbox: beside, clock })];
+    const codes = async (): Promise<string[]> =>
+      (await one.receiver.health()).problems.map(({ code }) => code);
+    const pass = async (seconds: number): Promise<void> => {
+      for (let second = 0; second < seconds; second++) {
+        clock.advance(1_000);
+        await turns();
+      }
+    };
+    await Promise.all([one.receiver.start(), other.receiver.start()]);
+    await pass(20);
+    expect(await codes()).toEqual([]);
+    const { processes } = (one.receiver as unknown as Record<symbol, Inside>)[inside] as Inside;
+    expect(processes).toMatchObject([{ state: "running" }, { state: "running" }]);
+    const full = async () => ({ ok: false, error: "full" });
+    const health = vi.spyOn(inbox, "health").mockImplementation(full);
+    const keepNotes = vi.spyOn(inbox, "keepNotes").mockRejectedValue(new Error("full"));
+    await pass(9);
+    expect(await codes()).toEqual(["inbox_fails"]);
+    await pass(60);
+    expect(await codes()).toEqual(["inbox_fails"]);
+    await pass(60);
+    for (const spy of [health, keepNotes]) spy.mockRestore();
+    for (let second = 0; second < 20; second++) {
+      expect(await codes()).toEqual([]);
+      await pass(1);
+    }
   });
 
   it("health() asks nothing of an inbox that is closed with the receiver, nor goes on asking", async () => {

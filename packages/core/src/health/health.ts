@@ -119,7 +119,7 @@ export class Lookout {
     try {
       this.#says(await this.#of.inbox.health());
     } catch (error) {
-      this.#says(failed(error));
+      this.#says({ ok: false, error: describe(error) });
     }
   }
 
@@ -132,7 +132,7 @@ export class Lookout {
       const at = time.clock.now();
       this.look = { at, ...(await lookAt(inbox, name)) };
     } catch (error) {
-      this.#says(failed(error));
+      this.#says({ ok: false, error: describe(error) });
     }
   }
 
@@ -213,7 +213,7 @@ export class Lookout {
       overdue: look?.overdue ?? null,
       failure: desk === null && !this.#inbox.ok ? (this.#inbox.error ?? "") : null,
       everValid: look?.everValid ?? false,
-      watchedSince: desk?.awakeSince ?? Number.NEGATIVE_INFINITY,
+      watchedSince: desk?.watchingSince ?? Number.NEGATIVE_INFINITY,
     };
     // A tool knows the time from the wall clock and the inbox; those that give signs know it better.
     const now = Math.max(clock.now(), ...reports.map(({ at }) => at));
@@ -234,10 +234,6 @@ export class Lookout {
       url: problemsUrl,
     }));
   }
-}
-
-function failed(error: unknown): InboxHealth {
-  return { ok: false, error: describe(error) };
 }
 
 /** How the service answered: this process, or the one that asked last. */

@@ -178,7 +178,7 @@ function overdue({ overdue }: Situation): FoundProblem[] {
   return found("overdue", "warning", { since, count, text, command });
 }
 
-function processStalled({ reports, living, now }: Situation): FoundProblem[] {
+function processStalled({ reports, living, facts, now }: Situation): FoundProblem[] {
   return reports.flatMap((report): FoundProblem[] => {
     const { host, pid, at, hasEnded, news, since: began } = report;
     const name = `${pid} on ${plain(host)}`;
@@ -186,7 +186,8 @@ function processStalled({ reports, living, now }: Situation): FoundProblem[] {
       found("process_stalled", "warning", { reason: name, since, text });
     const followed = (one: ProcessReport): boolean =>
       one.host === host && one.pid === pid && one.since > began && one.since >= at;
-    const isSilent = !hasEnded && !living.includes(report) && now - at < hourMs;
+    // An inbox that takes nothing takes no signs of life.
+    const isSilent = facts !== null && !hasEnded && !living.includes(report) && now - at < hourMs;
     if (isSilent && !reports.some(followed)) {
       const text = `Process ${name} has been silent for ${inWords(now - at)}. It stands still, or has ended without a word`;
       return stalled(at, text);

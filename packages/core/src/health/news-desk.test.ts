@@ -267,13 +267,13 @@ describe("the rest", () => {
     expect(desk.news.fails?.since).toBe(now());
   });
 
-  it("NewsDesk says when this process stood still, and is awake since", () => {
+  it("NewsDesk says when this process stood still, and watches others since", () => {
     const { desk, now, pass } = newDesk();
-    expect(desk.awakeSince).toBe(now());
+    expect(desk.watchingSince).toBe(now());
     pass(minute);
     desk.stoodStill(7 * second);
     expect(desk.news.stoodStill).toEqual({ at: now(), ms: 7 * second });
-    expect(desk.awakeSince).toBe(now());
+    expect(desk.watchingSince).toBe(now());
   });
 
   it("NewsDesk sums up what retention deletes, for an hour from the last time", () => {

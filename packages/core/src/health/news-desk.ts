@@ -33,8 +33,8 @@ export class NewsDesk {
   readonly counters: EventCounters = new EventCounters();
   /** The news that are told as they are noted. The lookout, which sees the inbox, notes what is open, and that nothing fails any more. */
   readonly noted: { -readonly [Name in Noted]: News[Name] };
-  /** When this process was last seen awake, or began: others were not watched before. */
-  awakeSince = 0;
+  /** Since when this process sees the signs of others: before, it had not begun, stood still, or the inbox took none. */
+  watchingSince = 0;
   #id: string | undefined;
   #since = 0;
   /** Whether the inbox fails, as it says itself. */
@@ -62,7 +62,7 @@ export class NewsDesk {
   /** Called once the time of the inbox is joined. */
   joined(): void {
     this.#since = this.#clock.now();
-    this.awakeSince = this.#since;
+    this.watchingSince = this.#since;
   }
 
   /** The report of this process. */
@@ -168,7 +168,7 @@ export class NewsDesk {
   stoodStill(ms: number): void {
     const at = this.#clock.now();
     this.noted.stoodStill = { at, ms };
-    this.awakeSince = at;
+    this.watchingSince = at;
   }
 
   /** Called with what retention did: it has deleted these parked ones. */

@@ -65,11 +65,12 @@ function known({
 }: Case): Knowledge {
   const { received = 0, ...rest } = facts;
   const none = { newest: null, oldestUnverified: null, oldestWaiting: null };
+  const seen = {
+    ...{ counts: { ...zeroCounts(), received }, ...none, parked: [], expiring: null },
+    ...{ failing: null, ...rest },
+  };
   return {
-    facts: {
-      ...{ counts: { ...zeroCounts(), received }, ...none, parked: [], expiring: null },
-      ...{ failing: null, ...rest },
-    },
+    facts: failure === null ? seen : null,
     reports: [
       report({ news }),
       ...others.map((other, index) => report({ id: `o${index}`, pid: index + 2, ...other })),
@@ -284,6 +285,11 @@ const cases: readonly (readonly [string, Case, readonly string[]])[] = [
     "another process is silent",
     { others: [{ at: ago(10 * second) }] },
     ["process_stalled warning 2 on web-1"],
+  ],
+  [
+    "another process is silent, and the inbox fails a tool",
+    { failure: "disk full", others: [{ at: ago(minute) }] },
+    ["inbox_fails critical"],
   ],
   ["another process spoke 9 seconds ago", { others: [{ at: ago(9 * second) }] }, []],
   ["another process has ended", { others: [{ at: ago(minute), hasEnded: true }] }, []],
