@@ -13,7 +13,7 @@ const conditions = ["@reporthook/source", ...ofNode];
 
 // With a configuration of their own.
 const others = ["consumers", "mutation", "runtimes"].map((name) => `test/${name}/**`);
-const { include, exclude } = filesOf(process.env["TEST_LANE"]);
+const { include, exclude, together } = filesOf(process.env["TEST_LANE"]);
 
 // Those that take a minute begin first, or one of them would run alone at the end.
 const longest = ["world", "cli", "damage", "bullmq-inbox", "crash", "readme"];
@@ -46,8 +46,20 @@ const config: ViteUserConfig = {
     expect: { poll: { timeout: 60_000 } },
     globalSetup: ["test/support/run/folder.ts"],
     reporters: ["default", new Skipped(), new Counted()],
-    exclude: [...configDefaults.exclude, ...others, ...exclude],
-    include,
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: "alone",
+          include,
+          exclude: [...configDefaults.exclude, ...others, ...exclude],
+        },
+      },
+      {
+        extends: true,
+        test: { name: "together", include: together, isolate: false, restoreMocks: true },
+      },
+    ],
     coverage: {
       provider: "v8",
       include: ["packages/core/src/**/*.ts"],

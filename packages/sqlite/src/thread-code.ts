@@ -19,8 +19,6 @@ export function threadCode(): string {
     conditions: ["@reporthook/source"],
     // It looks for no module: the main thread tells where the driver is.
     define: { "import.meta.url": "undefined" },
-    // For a debugger.
-    sourcemap: "inline",
     footer: { js: `//# sourceURL=${href}` },
   }).outputFiles[0]?.text;
   return code as string;

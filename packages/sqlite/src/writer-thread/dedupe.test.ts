@@ -2,7 +2,6 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { dayMs } from "@reporthook/core/store";
-import { isQuick } from "@reporthook/test-support/needs";
 import fc from "fast-check";
 import { afterAll, expect, it } from "vitest";
 import { type Database, loadDriver, type Value } from "../database/driver.ts";
@@ -234,7 +233,7 @@ it.each([
       }
       file.close();
     });
-    fc.assert(run, { numRuns: isQuick ? 25 : 100 });
+    fc.assert(run, { numRuns: 100 });
   },
 );
 
