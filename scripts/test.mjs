@@ -9,7 +9,7 @@ const [asked, ...given] = process.argv.slice(2);
 const lane = given.length > 0 && !given[0].startsWith("-") ? "all" : asked;
 const told = {
   quick:
-    "The tests that fit into about two and a half minutes on two cores: units, contracts of the memory\nand SQLite inboxes and of frameworks, the README's code, a kill at each named point, 6 simulated worlds. All others too: npx --yes pnpm@10 test:all (12 minutes).",
+    "The tests that fit into about two and a half minutes on two cores: units, contracts of the memory\nand SQLite inboxes and of frameworks, the README's code, four kills, 6 simulated worlds. All others too: npx --yes pnpm@10 test:all (12 minutes).",
   all: "All tests, which take about 12 minutes on two cores. The quick ones: npx --yes pnpm@10 test.",
   rest: "What npx --yes pnpm@10 test has left out, but for what takes longest: npx --yes pnpm@10 test:all has that, too.",
 };
