@@ -16,7 +16,7 @@ const others = ["consumers", "mutation", "runtimes"].map((name) => `test/${name}
 const { include, exclude, together } = filesOf(process.env["TEST_LANE"]);
 
 // Those that take a minute begin first, or one of them would run alone at the end.
-const longest = ["world", "cli", "damage", "bullmq-inbox", "crash", "readme"];
+const longest = ["world", "cli", "damage", "bullmq-inbox", "contract", "crash", "readme"];
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

@@ -14,8 +14,6 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import type { Arrival, Inbox, Outcome, Stage } from "@reporthook/core";
 import { dayMs, states, wholeRejected } from "@reporthook/core/store";
-import { standingProcess } from "@reporthook/test-support/standing/process";
-import { inboxContract } from "@reporthook/testing";
 import {
   type Consuming,
   createInboxFixture,
@@ -27,7 +25,7 @@ import {
   valid,
 } from "@reporthook/testing/internals";
 import fc from "fast-check";
-import { afterAll, describe, expect, it, test, vi } from "vitest";
+import { afterAll, describe, expect, it, vi } from "vitest";
 import { loadDriver } from "./database/driver.ts";
 import { type SqliteInboxOptions, sqliteInbox } from "./index.ts";
 import { heartbeatMs } from "./protocol/protocol.ts";
@@ -37,20 +35,8 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 const patienceMs = 60_000;
 let files = 0;
-const { guarantees } = sqliteInbox(join(folder, "none.db"));
 const open = () => sqliteInbox(join(folder, `${++files}.db`));
 const pathOf = ({ identity }: Inbox): string => String(identity).slice("sqlite:".length);
-/** As somebody does who edits the file by hand. */
-const damage = async (inbox: Inbox, id: string): Promise<void> => {
-  const file = loadDriver().open(pathOf(inbox));
-  file.exec(`UPDATE delivery SET headers = '{', history = '[1', attempts = 'x' WHERE id = '${id}'`);
-  file.close();
-};
-const standing = new URL("../../../test/support/standing/sqlite.ts", import.meta.url);
-const standStill = (inbox: Inbox) => standingProcess(standing, pathOf(inbox));
-const options = { open, guarantees, patienceMs, damage, standStill };
-// Concurrently: most of their time is spent waiting, for the disk and for leases.
-for (const { name, run } of inboxContract(options)) test.concurrent(name, run);
 
 const fixture = (inbox: Inbox) => createInboxFixture(inbox, patienceMs);
 

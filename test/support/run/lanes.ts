@@ -16,7 +16,10 @@ const long = [
 ].map((name) => `test/${name}.test.ts`);
 const longOfPackages = [
   ...["bullmq/src/**/*", "cli/src/inbox/many", "core/src/receiver-outage"],
-  ...["sqlite/src/{erase-and-backup,writer-thread/dedupe}", "testing/src/inbox/contract"],
+  ...[
+    "sqlite/src/{erase-and-backup,sqlite-inbox,writer-thread/dedupe}",
+    "testing/src/inbox/contract",
+  ],
 ].map((name) => `packages/${name}.test.ts`);
 
 // Files of which it runs a part.
