@@ -31,6 +31,8 @@ class LongestFirst extends BaseSequencer {
 const inputs = fileURLToPath(new URL("test/support/run/inputs.ts", import.meta.url));
 const counted = process.env["EVIDENCE"] ? [{ find: /^fast-check$/, replacement: inputs }] : [];
 
+const putsBack = { restoreMocks: true, unstubEnvs: true, unstubGlobals: true };
+
 const config: ViteUserConfig = {
   resolve: { alias: counted, conditions },
   ssr: { resolve: { conditions } },
@@ -57,7 +59,7 @@ const config: ViteUserConfig = {
       },
       {
         extends: true,
-        test: { name: "together", include: together, isolate: false, restoreMocks: true },
+        test: { name: "together", include: together, isolate: false, ...putsBack },
       },
     ],
     coverage: {

@@ -1,4 +1,5 @@
 import type { InboxClock } from "@reporthook/core";
+import { newId, timeOf } from "@reporthook/core/store";
 
 /** The clock of a receiver and its inbox; it stands still until it is advanced. */
 export interface ManualClock extends InboxClock {
@@ -12,18 +13,13 @@ export interface ManualClock extends InboxClock {
   readonly pending: number;
 }
 
-/** The time that one of them has shown. */
-let shown = 0;
-
-/** Now; after what was shown, if that is at most a second ahead: ids of one process go back by more than that, or not at all. */
-function afterShown(): number {
-  const now = Date.now();
-  return shown - now > 1_000 ? now : Math.max(now, shown + 1);
+/** Now, or up to a second ahead: ids of one process go back by more than that, or not at all. */
+function afterIds(): number {
+  return timeOf(newId(Date.now()));
 }
 
 /** Makes a clock that shows `start`. */
-export function manualClock(start: number = afterShown()): ManualClock {
-  shown = start;
+export function manualClock(start: number = afterIds()): ManualClock {
   const timers = new Map<number, { readonly at: number; readonly callback: () => void }>();
   let now = start;
   let last = 0;
@@ -61,7 +57,6 @@ export function manualClock(start: number = afterShown()): ManualClock {
         due?.callback();
       }
       now = end;
-      shown = end;
     },
     get pending() {
       return timers.size;

@@ -27,9 +27,9 @@ const parted = ["test/{adapters/mount,docs/readme,inboxes/crash/*,world/*}.test.
 
 const all = ["packages/*/src/**/*.test.ts", "test/**/*.test.ts"];
 
-/** Whether tests may change what their process has for all files, such as a clock, a module that is loaded or the console. */
+/** Whether tests may change what their process has for all files, and vitest does not put back, such as loaded modules or the timers of what still runs. */
 const changesItsProcess =
-  /\bvi\.(?!fn\b|waitFor\b|spyOn\b|restoreAllMocks\b)|\bprocess\.(?!pid|cpuUsage)|\bglobalThis\b|\bimport\(/;
+  /\bvi\.(?:mock|resetModules|useFakeTimers)\b|\bprocess\.(?:env|chdir|exitCode|removeAll|stdin)|\bimport\(/;
 
 /** Units whose files share a process: to begin one, and to load the sources, takes longer than their tests. */
 function sharing(excluded: readonly string[]): string[] {
