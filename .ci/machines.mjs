@@ -95,9 +95,9 @@ async function on(name, { run, says = /^skipped: /m, owner = 0 }, bare) {
     cwd: clone,
     env: {
       ...environment,
-      TEST_LANE: "quick",
-      // What happens in a world does not depend on the machine, only where its disk is.
-      WORLD_SEEDS: "3",
+      TEST_LANE: "rest",
+      // What happens in a world does not depend on the machine, only where its disk is: of each kind, this leaves a few.
+      WORLD_SEEDS: "7",
       TMPDIR: temporary,
       NODE: process.execPath,
       BARE: bare,

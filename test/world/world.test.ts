@@ -49,8 +49,9 @@ describe.each(kinds.map((kind) => [kind.name, kind] as const))("%s", (name, kind
   });
   const run = (seed: number): Promise<Result> => runWorld(seed, product, asksForReports);
   const all = Number(process.env["WORLD_SEEDS"] ?? gate);
-  const from = isQuick ? first + all - quick : first;
-  const until = isRest ? first + all - quick : first + all;
+  const lastOnes = Math.max(first, first + all - quick);
+  const from = isQuick ? lastOnes : first;
+  const until = isRest ? lastOnes : first + all;
   const own = mutations.filter((one) => (one.asksForReports ?? false) === asksForReports);
   const rare = inCheck ? [] : [...brokenOnce, ...own.flatMap(({ seed }) => seed ?? [])];
 

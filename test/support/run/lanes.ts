@@ -17,7 +17,7 @@ const long = [
 const longOfPackages = [
   ...["bullmq/src/**/*", "cli/src/inbox/many", "core/src/receiver-outage"],
   ...[
-    "sqlite/src/{erase-and-backup,sqlite-inbox,writer-thread/dedupe}",
+    "sqlite/src/{database/driver,erase-and-backup,sqlite-inbox,writer-thread/dedupe}",
     "testing/src/inbox/contract",
   ],
 ].map((name) => `packages/${name}.test.ts`);
@@ -29,7 +29,7 @@ const all = ["packages/*/src/**/*.test.ts", "test/**/*.test.ts"];
 
 /** Whether tests may change what their process has for all files, and vitest does not put back, such as loaded modules or the timers of what still runs. */
 const changesItsProcess =
-  /\bvi\.(?:mock|resetModules|useFakeTimers)\b|\bprocess\.(?:env|chdir|exitCode|removeAll|stdin)|\bimport\(/;
+  /\bvi\.(?:mock|resetModules|useFakeTimers)\b|\bprocess\.(?:env|chdir|emit|exitCode|removeAll|stdin)|\bimport\(/;
 
 /** Units whose files share a process: to begin one, and to load the sources, takes longer than their tests. */
 function sharing(excluded: readonly string[]): string[] {

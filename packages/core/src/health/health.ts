@@ -213,7 +213,7 @@ export class Lookout {
       overdue: look?.overdue ?? null,
       failure: desk === null && !this.#inbox.ok ? (this.#inbox.error ?? "") : null,
       everValid: look?.everValid ?? false,
-      watchedSince: desk?.watchingSince ?? 0,
+      watchedSince: desk?.awakeSince ?? Number.NEGATIVE_INFINITY,
     };
     // A tool knows the time from the wall clock and the inbox; those that give signs know it better.
     const now = Math.max(clock.now(), ...reports.map(({ at }) => at));

@@ -267,13 +267,13 @@ describe("the rest", () => {
     expect(desk.news.fails?.since).toBe(now());
   });
 
-  it("NewsDesk says when this process stood still, and watches others since", () => {
+  it("NewsDesk says when this process stood still, and is awake since", () => {
     const { desk, now, pass } = newDesk();
-    expect(desk.watchingSince).toBe(now());
+    expect(desk.awakeSince).toBe(now());
     pass(minute);
     desk.stoodStill(7 * second);
     expect(desk.news.stoodStill).toEqual({ at: now(), ms: 7 * second });
-    expect(desk.watchingSince).toBe(now());
+    expect(desk.awakeSince).toBe(now());
   });
 
   it("NewsDesk sums up what retention deletes, for an hour from the last time", () => {

@@ -33,8 +33,8 @@ export class NewsDesk {
   readonly counters: EventCounters = new EventCounters();
   /** The news that are told as they are noted. The lookout, which sees the inbox, notes what is open, and that nothing fails any more. */
   readonly noted: { -readonly [Name in Noted]: News[Name] };
-  /** Since when this process sees the signs of others: before, it had not begun, stood still, or the inbox took none. */
-  watchingSince = 0;
+  /** When this process was last seen awake, or began: others were not watched before. */
+  awakeSince = 0;
   #id: string | undefined;
   #since = 0;
   /** Whether the inbox fails, as it says itself. */
@@ -62,7 +62,7 @@ export class NewsDesk {
   /** Called once the time of the inbox is joined. */
   joined(): void {
     this.#since = this.#clock.now();
-    this.watchingSince = this.#since;
+    this.awakeSince = this.#since;
   }
 
   /** The report of this process. */
@@ -168,7 +168,7 @@ export class NewsDesk {
   stoodStill(ms: number): void {
     const at = this.#clock.now();
     this.noted.stoodStill = { at, ms };
-    this.watchingSince = at;
+    this.awakeSince = at;
   }
 
   /** Called with what retention did: it has deleted these parked ones. */

@@ -64,10 +64,7 @@ export class Presence {
     const { clock } = this.#of.time;
     const since = clock.now();
     this.#keeping = this.#keep(false)
-      .catch((error: unknown) => {
-        this.#desk.watchingSince = clock.now();
-        this.#onError(error);
-      })
+      .catch((error: unknown) => this.#onError(error))
       .finally(() => {
         // Only now: on a virtual clock that leaps, one sign will do.
         if (this.#isPresent) this.#planSign(Math.max(0, since + lifeSignMs - clock.now()));
