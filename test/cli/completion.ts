@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { missingProgram } from "@reporthook/test-support/needs";
+import { missingProgram, testWith } from "@reporthook/test-support/needs";
 import { describe, expect, it } from "vitest";
 import { cli } from "./process.ts";
 
@@ -41,8 +41,7 @@ describe("completion", () => {
   });
 
   for (const shell of ["zsh", "fish"]) {
-    const missing = missingProgram(shell, shell);
-    it.skipIf(missing !== null)(
+    testWith(missingProgram(shell))(
       `reporthook completion ${shell} is a script that ${shell} reads`,
       async () => {
         const { out } = await cli(["completion", shell]);

@@ -9,7 +9,12 @@ import { createClient, createReceiver } from "@reporthook/core";
 import { nodeHandler } from "@reporthook/core/node";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { freePort } from "@reporthook/test-support/free-port";
-import { missingForShim, missingProgram, testWith } from "@reporthook/test-support/needs";
+import {
+  describeWith,
+  missingForShim,
+  missingProgram,
+  testWith,
+} from "@reporthook/test-support/needs";
 import { patient } from "@reporthook/test-support/patient";
 import { afterAll, describe, expect, it, vi } from "vitest";
 import { usualPorts } from "#cli";
@@ -21,7 +26,6 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 const [up, down, ctrlC] = ["\u001b[A", "\u001b[B", "\u0003"];
 const noScript = missingProgram("script", "bsdutils");
-const onTerminals = `reporthook dev on a terminal${noScript === null ? "" : ` (skipped: ${noScript})`}`;
 
 /** A program for the browser that writes the address into a file. */
 function browser(name: string): { readonly env: Record<string, string>; opened(): string } {
@@ -52,7 +56,7 @@ async function end(dev: OnTerminal, key: string = "q"): Promise<string> {
   return text;
 }
 
-describe.skipIf(noScript !== null)(onTerminals, () => {
+describeWith(noScript)("reporthook dev on a terminal", () => {
   it("reporthook dev has arrows choose a notification, d show its details and r send it again", async () => {
     const dev = await startDev("arrows.db");
     dev.press("t");

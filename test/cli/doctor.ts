@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { createClient, createReceiver, memoryInbox, type ReceiverOptions } from "@reporthook/core";
 import { createEmulator, type Emulator } from "@reporthook/emulator";
 import { reporthook } from "@reporthook/express";
+import { missingProgram, testWith } from "@reporthook/test-support/needs";
 import express, { type RequestHandler } from "express";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import type { Check, Times } from "#cli";
@@ -192,9 +193,9 @@ describe("the command doctor", () => {
     ]);
   });
 
-  it.skipIf(spawnSync("git", ["--version"]).status !== 0)(
+  testWith(missingProgram("git"))(
     "reporthook doctor warns of an inbox file that git does not ignore",
-    () => {
+    async () => {
       const folder = mkdtempSync(join(tmpdir(), "reporthook-git-"));
       onTestFinished(() => rmSync(folder, { recursive: true }));
       writeFileSync(join(folder, "inbox.db"), "");

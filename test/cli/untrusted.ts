@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createReceiver } from "@reporthook/core";
 import { sqliteInbox } from "@reporthook/sqlite";
-import { missingProgram } from "@reporthook/test-support/needs";
+import { describeWith, missingProgram } from "@reporthook/test-support/needs";
 import { patient } from "@reporthook/test-support/patient";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { cli, programFile } from "./process.ts";
@@ -73,9 +73,8 @@ describe("text that others have written", () => {
     expect(json.out).not.toMatch(steering);
   });
 
-  it.skipIf(noScript !== null).each(commands)(
-    `reporthook %s steers no terminal with it, also on one${noScript === null ? "" : ` (skipped: ${noScript})`}`,
-    (_, mark, args) => {
+  describeWith(noScript)("on a terminal", () =>
+    it.each(commands)("reporthook %s steers no terminal with it, also on one", (_, mark, args) => {
       const { PATH = "", HOME = "" } = process.env;
       const line = [process.execPath, programFile(), ...args(), "--db", db].join(" ");
       const command = `stty cols 1000 rows 30; ${line}`;
@@ -87,6 +86,6 @@ describe("text that others have written", () => {
       expect([status, shown]).toEqual([0, expect.stringContaining(mark)]);
       expect(controls.filter((each) => shown.includes(each))).toEqual([]);
       expect(shown.replaceAll("\r\n", "\n")).not.toContain("\r EVIL");
-    },
+    }),
   );
 });

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { missingProgram } from "@reporthook/test-support/needs";
+import { describeWith, missingProgram } from "@reporthook/test-support/needs";
 import { describe, expect, it } from "vitest";
 import { cli, cliJson, type Failed, programFile, widest } from "./process.ts";
 
@@ -229,8 +229,7 @@ describe("the API key", () => {
 });
 
 const noScript = missingProgram("script", "bsdutils");
-const onTerminals = `on a terminal${noScript === null ? "" : ` (skipped: ${noScript})`}`;
-describe.skipIf(noScript !== null)(onTerminals, () => {
+describeWith(noScript)("on a terminal", () => {
   const painted = "\u001b[3";
   const onTerminal = (line: string, env: Record<string, string> = {}, columns = 100): string => {
     const { PATH = "", HOME = "" } = process.env;

@@ -21,6 +21,7 @@ import { createEmulator, type Emulator } from "@reporthook/emulator";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { loadDriver } from "@reporthook/sqlite/internals";
 import { freePort } from "@reporthook/test-support/free-port";
+import { testWith } from "@reporthook/test-support/needs";
 import { patient } from "@reporthook/test-support/patient";
 import { programOf } from "@reporthook/test-support/program";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
@@ -200,7 +201,7 @@ test("the health route stays ready while the service is away, and is not once th
   expect(await app.ended).toEqual([0, null]);
 });
 
-test.skipIf(process.platform !== "linux")(
+testWith(process.platform === "linux" ? null : "/proc needs Linux")(
   "a deleted file can be copied from the running app, as the page says",
   async () => {
     const app = await start();

@@ -65,15 +65,19 @@ test("the README blocks are found", () => {
   expect(new Set(blocks.map(({ mode }) => mode))).toEqual(new Set(["", "run", "serve", "work"]));
 });
 
-test.skipIf(isRest)("every README block compiles", async () => {
-  expect(await compile(folder, ["*.ts"])).toBe("");
-});
+if (!isRest) {
+  test("every README block compiles", async () => {
+    expect(await compile(folder, ["*.ts"])).toBe("");
+  });
+}
 
-test.skipIf(isQuick)("every @example of a doc comment compiles", async () => {
-  expect(examples.length).toBeGreaterThanOrEqual(30);
-  const given = join(root, "test", "docs", "readme", "given.ts");
-  expect(await compile(join(folder, "examples"), ["*.ts", given])).toBe("");
-});
+if (!isQuick) {
+  test("every @example of a doc comment compiles", async () => {
+    expect(examples.length).toBeGreaterThanOrEqual(30);
+    const given = join(root, "test", "docs", "readme", "given.ts");
+    expect(await compile(join(folder, "examples"), ["*.ts", given])).toBe("");
+  });
+}
 
 test.each(packages)("every function and class for apps of %s has an @example", (name) => {
   const shown = new Set(examples.map(({ of }) => of));

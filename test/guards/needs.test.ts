@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -33,4 +33,21 @@ test.each([
   const { stdout, stderr } = spawnSync(process.execPath, run, { env, encoding: "utf8" });
   expect(stdout + stderr).toMatch(new RegExp(`Tests +${expected} \\(1\\)`));
   expect(stdout + stderr).toContain("no such tool here");
+});
+
+test("no test is skipped by other means, which no run in CI would notice", () => {
+  // A test of one kind of inbox lacks no tool.
+  const isSkipping =
+    /\.(?:skipIf|todo)\b|\.runIf\((?!kind ===)|\b(?:it|test|describe|context)\.skip\b/;
+  const own = fileURLToPath(import.meta.url);
+  const files = ["packages", "test"].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
+      .filter((file) => /^(?!.*(?:node_modules|\bdist)\/).*\.ts$/.test(file))
+      .map((file) => join(root, folder, file)),
+  );
+  expect(files.length).toBeGreaterThan(500);
+  const skipping = files.filter(
+    (file) => file !== own && isSkipping.test(readFileSync(file, "utf8")),
+  );
+  expect(skipping).toEqual([join(root, "test/support/needs.ts")]);
 });

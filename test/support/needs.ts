@@ -1,6 +1,6 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { type TestFunction, test } from "vitest";
+import { describe, type TestFunction, test } from "vitest";
 
 /** Whether this is `pnpm test`, which leaves out what takes long. */
 export const isQuick: boolean = process.env["TEST_LANE"] === "quick";
@@ -26,6 +26,14 @@ export function testWith(
       return context.skip(missing);
     };
     test(name, whereItCan, timeout);
+  };
+}
+
+/** The same for all tests of a topic; one stands for them where it can't run them. */
+export function describeWith(missing: string | null): (title: string, tests: () => void) => void {
+  return (title, tests) => {
+    if (missing === null) describe(title, tests);
+    else testWith(missing)(title, async () => {});
   };
 }
 

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { createClient, createReceiver, type Entry } from "@reporthook/core";
 import { createEmulator, type NotificationName } from "@reporthook/emulator";
 import { sqliteInbox } from "@reporthook/sqlite";
-import { missingProgram } from "@reporthook/test-support/needs";
+import { describeWith, missingProgram, testWith } from "@reporthook/test-support/needs";
 import { patient } from "@reporthook/test-support/patient";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { cli, cliJson, type Failed, programFile, startOnTerminal } from "../process.ts";
@@ -292,7 +292,7 @@ describe("the folder of an app", () => {
   });
 
   const noScript = missingProgram("script", "bsdutils");
-  it.skipIf(noScript !== null)("reporthook inbox discard asks on a terminal", async () => {
+  testWith(noScript)("reporthook inbox discard asks on a terminal", async () => {
     const answer = (text: string): string => {
       const command = `"${process.execPath}" "${programFile()}" inbox discard --all`;
       const { stdout } = spawnSync("script", ["-qec", command, "/dev/null"], {
@@ -313,34 +313,36 @@ describe("the folder of an app", () => {
     expect(await listed()).toHaveLength(0);
   });
 
-  it.skipIf(noScript !== null).each([
-    ["discard", "They are deleted for good. ", "Discarded"],
-    ["release", "", "Released"],
-  ])(
-    "reporthook inbox %s after a yes acts on the deliveries shown, and leaves those alone that have changed meanwhile",
-    async (verb, note, done) => {
-      const asking = startOnTerminal(["inbox", verb, "--reason", "attempts_used_up"], { cwd });
-      await asking.shown(`2 deliveries (attempts_used_up)? ${note}[y/N]`);
-      // Somebody else releases one; it fails again.
-      const receiver = createReceiver({
-        ...{ client: createClient(emulator.clientOptions), logger: false, ...patient },
-        ...{ inbox: sqliteInbox(join(cwd, "inbox.db")), retry: { attempts: 1 } },
-      });
-      receiver.on("report.complete", () => {
-        throw new Error("again");
-      });
-      await receiver.start();
-      await receiver.inbox.release(ids.failed, { by: "ada" });
-      await receiver.idle({ timeoutMs: 60_000 });
-      await receiver.close();
-      expect(await listed("--reason", "attempts_used_up")).toHaveLength(2);
-      asking.press("y\n");
-      const { code, text } = await asking.ended();
-      expect(code).toBe(0);
-      expect(text).toContain(`${done} 1; 1 has changed meanwhile: left alone.`);
-      expect(await listed("--reason", "attempts_used_up")).toEqual([ids.failed]);
-      const { out } = await cli(["inbox", "show", ids.failed], { cwd });
-      expect(out).toMatch(/release {2}by ada$/m);
-    },
+  describeWith(noScript)("on a terminal", () =>
+    it.each([
+      ["discard", "They are deleted for good. ", "Discarded"],
+      ["release", "", "Released"],
+    ])(
+      "reporthook inbox %s after a yes acts on the deliveries shown, and leaves those alone that have changed meanwhile",
+      async (verb, note, done) => {
+        const asking = startOnTerminal(["inbox", verb, "--reason", "attempts_used_up"], { cwd });
+        await asking.shown(`2 deliveries (attempts_used_up)? ${note}[y/N]`);
+        // Somebody else releases one; it fails again.
+        const receiver = createReceiver({
+          ...{ client: createClient(emulator.clientOptions), logger: false, ...patient },
+          ...{ inbox: sqliteInbox(join(cwd, "inbox.db")), retry: { attempts: 1 } },
+        });
+        receiver.on("report.complete", () => {
+          throw new Error("again");
+        });
+        await receiver.start();
+        await receiver.inbox.release(ids.failed, { by: "ada" });
+        await receiver.idle({ timeoutMs: 60_000 });
+        await receiver.close();
+        expect(await listed("--reason", "attempts_used_up")).toHaveLength(2);
+        asking.press("y\n");
+        const { code, text } = await asking.ended();
+        expect(code).toBe(0);
+        expect(text).toContain(`${done} 1; 1 has changed meanwhile: left alone.`);
+        expect(await listed("--reason", "attempts_used_up")).toEqual([ids.failed]);
+        const { out } = await cli(["inbox", "show", ids.failed], { cwd });
+        expect(out).toMatch(/release {2}by ada$/m);
+      },
+    ),
   );
 });

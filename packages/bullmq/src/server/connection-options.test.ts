@@ -4,12 +4,12 @@ import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { LivedClock, systemClock } from "@reporthook/core/internals";
-import { testWith } from "@reporthook/test-support/needs";
+import { describeWith, testWith } from "@reporthook/test-support/needs";
 import { startCluster, startSentinel } from "@reporthook/test-support/redis-groups";
 import { noPostgres, noRedis, startPostgres, startRedis } from "@reporthook/test-support/servers";
 import { createInboxFixture, valid } from "@reporthook/testing/internals";
 import { Cluster, Redis } from "ioredis";
-import { describe, expect, it, vi } from "vitest";
+import { expect, it, vi } from "vitest";
 import { type BullmqInboxOptions, bullmqInbox } from "../index.ts";
 import { postgresConnection } from "./connection.ts";
 import { bullmqSettingsOf } from "./settings.ts";
@@ -85,137 +85,134 @@ testWith(noPostgres)(
   },
 );
 
-describe.skipIf(noRedis !== null)(
-  `connection${noRedis === null ? "" : ` (skipped: ${noRedis})`}`,
-  () => {
-    it("the option connection leads to a socket and to another database of Redis", async () => {
-      const folder = mkdtempSync(join(tmpdir(), "reporthook-socket-"));
-      const path = join(folder, "redis.sock");
-      const server = await startRedis(["--unixsocket", path]);
-      expect(await used({ path })).toBe(`bullmq:redis:${path}:reporthook`);
-      expect(await used({ path, db: 2 })).toBe(`bullmq:redis:${path}?db=2:reporthook`);
-      const client = new Redis(server.url, { db: 2 });
-      expect(await client.dbsize()).toBeGreaterThan(0);
-      client.disconnect();
-      await server.stop();
-      const away = bullmqInbox({ connection: { path }, logger: false });
-      await expect(away.open()).rejects.toThrow(`The inbox at redis:${path}: it can't be reached`);
-      await away.close();
-      rmSync(folder, { recursive: true });
-    });
+describeWith(noRedis)("connection", () => {
+  it("the option connection leads to a socket and to another database of Redis", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "reporthook-socket-"));
+    const path = join(folder, "redis.sock");
+    const server = await startRedis(["--unixsocket", path]);
+    expect(await used({ path })).toBe(`bullmq:redis:${path}:reporthook`);
+    expect(await used({ path, db: 2 })).toBe(`bullmq:redis:${path}?db=2:reporthook`);
+    const client = new Redis(server.url, { db: 2 });
+    expect(await client.dbsize()).toBeGreaterThan(0);
+    client.disconnect();
+    await server.stop();
+    const away = bullmqInbox({ connection: { path }, logger: false });
+    await expect(away.open()).rejects.toThrow(`The inbox at redis:${path}: it can't be reached`);
+    await away.close();
+    rmSync(folder, { recursive: true });
+  });
 
-    it("the option connection leads by Sentinels to their primary", async () => {
-      const server = await startRedis();
-      const sentinel = await startSentinel(server);
-      const sentinels = [{ host: "127.0.0.1", port: sentinel.port }];
-      const place = `redis+sentinel://127.0.0.1:${sentinel.port}/main`;
-      expect(await used({ sentinels, name: "main" })).toBe(`bullmq:${place}:reporthook`);
-      await sentinel.stop();
-      const away = bullmqInbox({ connection: { sentinels, name: "main" }, logger: false });
-      await expect(away.open()).rejects.toThrow(`The inbox at ${place}: it can't be reached`);
-      await away.close();
-      await server.stop();
-    });
+  it("the option connection leads by Sentinels to their primary", async () => {
+    const server = await startRedis();
+    const sentinel = await startSentinel(server);
+    const sentinels = [{ host: "127.0.0.1", port: sentinel.port }];
+    const place = `redis+sentinel://127.0.0.1:${sentinel.port}/main`;
+    expect(await used({ sentinels, name: "main" })).toBe(`bullmq:${place}:reporthook`);
+    await sentinel.stop();
+    const away = bullmqInbox({ connection: { sentinels, name: "main" }, logger: false });
+    await expect(away.open()).rejects.toThrow(`The inbox at ${place}: it can't be reached`);
+    await away.close();
+    await server.stop();
+  });
 
-    it("a node of a Redis Cluster fails at the start, and the error says what to give", async () => {
-      const nodes = await startCluster();
-      for (const { url } of nodes) {
-        const inbox = bullmqInbox({ connection: url, logger: false });
-        const way = /is a node of a Redis Cluster, over which .* give a Redis/;
-        await expect(inbox.open()).rejects.toThrow(way);
-        expect(await inbox.health()).toEqual({ ok: false, error: expect.stringMatching(way) });
-        await inbox.close();
-      }
-      await Promise.all(nodes.map((node) => node.stop()));
-    });
-
-    it("a Redis is asked at the start whether it takes writes", async () => {
-      const server = await startRedis();
-      const client = new Redis(server.url);
-      await client.call("REPLICAOF", "127.0.0.1", "1");
-      const inbox = bullmqInbox({ connection: server.url, logger: false });
-      await expect(inbox.open()).rejects.toThrow(/connect to the primary/);
-      expect((await inbox.health()).ok).toBe(false);
-      await client.call("REPLICAOF", "NO", "ONE");
-      await inbox.open();
-      expect(await inbox.health()).toEqual({ ok: true });
+  it("a node of a Redis Cluster fails at the start, and the error says what to give", async () => {
+    const nodes = await startCluster();
+    for (const { url } of nodes) {
+      const inbox = bullmqInbox({ connection: url, logger: false });
+      const way = /is a node of a Redis Cluster, over which .* give a Redis/;
+      await expect(inbox.open()).rejects.toThrow(way);
+      expect(await inbox.health()).toEqual({ ok: false, error: expect.stringMatching(way) });
       await inbox.close();
-      client.disconnect();
-      await server.stop();
-    });
+    }
+    await Promise.all(nodes.map((node) => node.stop()));
+  });
 
-    it("a database that the server lacks fails at the start, and no other database is taken", async () => {
-      const server = await startRedis(["--databases", "4"]);
-      for (const connection of [`${server.url}/99`, { url: server.url, db: 4 }]) {
-        const inbox = bullmqInbox({ connection, logger: false });
-        const said = /it has no database of that number: see db in connection/;
-        await expect(inbox.open()).rejects.toThrow(said);
-        const { make } = createInboxFixture(inbox, patienceMs);
-        await expect(inbox.add(await make(), { to: "received" })).rejects.toThrow(said);
-        expect(await inbox.health()).toMatchObject({ ok: false });
-        await inbox.close();
-      }
-      const client = new Redis(server.url);
-      expect(await client.info("keyspace")).not.toMatch(/db\d/);
-      client.disconnect();
-      await server.stop();
-    });
+  it("a Redis is asked at the start whether it takes writes", async () => {
+    const server = await startRedis();
+    const client = new Redis(server.url);
+    await client.call("REPLICAOF", "127.0.0.1", "1");
+    const inbox = bullmqInbox({ connection: server.url, logger: false });
+    await expect(inbox.open()).rejects.toThrow(/connect to the primary/);
+    expect((await inbox.health()).ok).toBe(false);
+    await client.call("REPLICAOF", "NO", "ONE");
+    await inbox.open();
+    expect(await inbox.health()).toEqual({ ok: true });
+    await inbox.close();
+    client.disconnect();
+    await server.stop();
+  });
 
-    it("a server that came back without the database has nothing stored in another database", async () => {
-      const server = await startRedis();
-      const inbox = bullmqInbox({ connection: `${server.url}/9`, logger: false });
-      const { make, put } = createInboxFixture(inbox, patienceMs);
-      await put({ signature: randomUUID() });
-      await server.kill();
-      const fewer = spawn("redis-server", [
-        "--port",
-        new URL(server.url).port,
-        "--databases",
-        "2",
-        "--save",
-        "",
-      ]);
-      const client = new Redis(server.url);
-      client.on("error", () => {});
-      const refusal = async (): Promise<string> => {
-        const delivery = await make({ signature: randomUUID() });
-        return await inbox.add(delivery, { to: "received" }).then(String, String);
-      };
-      await vi.waitFor(
-        async () => expect(await refusal()).toContain("no database of that number"),
-        patienceMs,
-      );
-      expect(await client.info("keyspace")).not.toMatch(/db\d/);
+  it("a database that the server lacks fails at the start, and no other database is taken", async () => {
+    const server = await startRedis(["--databases", "4"]);
+    for (const connection of [`${server.url}/99`, { url: server.url, db: 4 }]) {
+      const inbox = bullmqInbox({ connection, logger: false });
+      const said = /it has no database of that number: see db in connection/;
+      await expect(inbox.open()).rejects.toThrow(said);
+      const { make } = createInboxFixture(inbox, patienceMs);
+      await expect(inbox.add(await make(), { to: "received" })).rejects.toThrow(said);
+      expect(await inbox.health()).toMatchObject({ ok: false });
       await inbox.close();
-      client.disconnect();
-      fewer.kill("SIGKILL");
-      await server.stop();
-    });
+    }
+    const client = new Redis(server.url);
+    expect(await client.info("keyspace")).not.toMatch(/db\d/);
+    client.disconnect();
+    await server.stop();
+  });
 
-    it("a user that may not use the keys fails at the start, and the error names their pattern", async () => {
-      const server = await startRedis();
-      const client = new Redis(server.url);
-      await client.call("ACL", "SETUSER", "app", "on", ">pw", "+@all", "~app:*");
-      const connection = server.url.replace("//", "//app:pw@");
-      const inbox = bullmqInbox({ connection, prefix: "app", logger: false });
-      await expect(inbox.open()).rejects.toThrow(/ACL does not permit the keys: add ~bull:app-\*/);
-      await client.call("ACL", "SETUSER", "app", "~bull:app-*");
-      await inbox.open();
-      await inbox.close();
-      client.disconnect();
-      await server.stop();
-    });
+  it("a server that came back without the database has nothing stored in another database", async () => {
+    const server = await startRedis();
+    const inbox = bullmqInbox({ connection: `${server.url}/9`, logger: false });
+    const { make, put } = createInboxFixture(inbox, patienceMs);
+    await put({ signature: randomUUID() });
+    await server.kill();
+    const fewer = spawn("redis-server", [
+      "--port",
+      new URL(server.url).port,
+      "--databases",
+      "2",
+      "--save",
+      "",
+    ]);
+    const client = new Redis(server.url);
+    client.on("error", () => {});
+    const refusal = async (): Promise<string> => {
+      const delivery = await make({ signature: randomUUID() });
+      return await inbox.add(delivery, { to: "received" }).then(String, String);
+    };
+    await vi.waitFor(
+      async () => expect(await refusal()).toContain("no database of that number"),
+      patienceMs,
+    );
+    expect(await client.info("keyspace")).not.toMatch(/db\d/);
+    await inbox.close();
+    client.disconnect();
+    fewer.kill("SIGKILL");
+    await server.stop();
+  });
 
-    it("a client given as connection is refused", () => {
-      const client = new Redis({ lazyConnect: true, password: "hidden" });
-      const cluster = new Cluster([{ host: "127.0.0.1" }], { lazyConnect: true });
-      for (const connection of [client, cluster]) {
-        const make = () => bullmqInbox({ connection } as unknown as BullmqInboxOptions);
-        expect(make).toThrow(TypeError);
-        expect(make).toThrow(/connection is a client.*its URL or its options/);
-      }
-      client.disconnect();
-      cluster.disconnect();
-    });
-  },
-);
+  it("a user that may not use the keys fails at the start, and the error names their pattern", async () => {
+    const server = await startRedis();
+    const client = new Redis(server.url);
+    await client.call("ACL", "SETUSER", "app", "on", ">pw", "+@all", "~app:*");
+    const connection = server.url.replace("//", "//app:pw@");
+    const inbox = bullmqInbox({ connection, prefix: "app", logger: false });
+    await expect(inbox.open()).rejects.toThrow(/ACL does not permit the keys: add ~bull:app-\*/);
+    await client.call("ACL", "SETUSER", "app", "~bull:app-*");
+    await inbox.open();
+    await inbox.close();
+    client.disconnect();
+    await server.stop();
+  });
+
+  it("a client given as connection is refused", () => {
+    const client = new Redis({ lazyConnect: true, password: "hidden" });
+    const cluster = new Cluster([{ host: "127.0.0.1" }], { lazyConnect: true });
+    for (const connection of [client, cluster]) {
+      const make = () => bullmqInbox({ connection } as unknown as BullmqInboxOptions);
+      expect(make).toThrow(TypeError);
+      expect(make).toThrow(/connection is a client.*its URL or its options/);
+    }
+    client.disconnect();
+    cluster.disconnect();
+  });
+});

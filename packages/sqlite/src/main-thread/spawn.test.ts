@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { pathToFileURL } from "node:url";
+import { testWith } from "@reporthook/test-support/needs";
 import { afterAll, expect, test } from "vitest";
 
 const folder = mkdtempSync(join(tmpdir(), "reporthook-spawn-"));
@@ -48,8 +49,7 @@ test("an agent that NODE_OPTIONS imports runs in the process, and not in the thr
   expect(said).toBe("opened, and the agent runs\n");
 });
 
-// Windows removes no folder that is in use.
-test.skipIf(process.platform === "win32")(
+testWith(process.platform === "win32" ? "Windows removes no folder that is in use" : null)(
   "a working directory that was removed is named, and the inbox opens in another",
   async () => {
     const said = await run(
