@@ -16,10 +16,10 @@ const kinds = [
     name: "promises",
     asksForReports: false,
     gate: 75,
-    quick: 4,
+    quick: 2,
     brokenOnce: [1_348, 10_346, 10_662, 60_162],
   },
-  { name: "reports", asksForReports: true, gate: 25, quick: 2, brokenOnce: [] },
+  { name: "reports", asksForReports: true, gate: 25, quick: 1, brokenOnce: [] },
 ] as const;
 
 /** How to repeat a world, what is broken in it, and what happened. */

@@ -5,8 +5,8 @@ import { fileURLToPath } from "node:url";
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 
 // These `pnpm test` leaves to `pnpm test:all`: queues on Redis, a browser, packing, telemetry, deployments, drills, the disk's failures,
-// copies, erasing, attacks and floods, many processes, reports on each inbox, effects exactly once, the tour, apps that are moved over,
-// parsers ahead of the receiver, that the contracts notice a fault, and what is told of these lanes.
+// copies, erasing, attacks and floods, many processes, reports on each inbox, effects exactly once, event loops that stand still, the tour,
+// apps that are moved over, parsers ahead of the receiver, that the contracts notice a fault, and what is told of these lanes.
 const long = [
   ...["adapters/{mount-parsers,parsers}", "cli/*", "dashboard/*", "deployments/*", "drills/*"],
   "docs/{deploying,exactly-once,monitoring,moving-over,operating,scaling,tour,write-your-own}",
@@ -15,11 +15,14 @@ const long = [
   ...["security/*", "telemetry/*"],
 ].map((name) => `test/${name}.test.ts`);
 const longOfPackages = [
-  ...["bullmq/src/**/*", "cli/src/inbox/many", "core/src/receiver-outage"],
   ...[
-    "sqlite/src/{database/driver,erase-and-backup,sqlite-inbox,writer-thread/dedupe}",
-    "testing/src/inbox/contract",
+    "bullmq/src/**/*",
+    "cli/src/inbox/many",
+    "core/src/inbox/notices",
+    "core/src/receiver-outage",
   ],
+  ...["sqlite/src/{database/driver,erase-and-backup,sqlite-inbox,writer-thread/dedupe}"],
+  "testing/src/inbox/contract",
 ].map((name) => `packages/${name}.test.ts`);
 
 // Files of which it runs a part.
