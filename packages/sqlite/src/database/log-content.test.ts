@@ -1,6 +1,17 @@
-import { closeSync, mkdtempSync, openSync, rmSync, statSync, utimesSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import fc from "fast-check";
 import { afterAll, expect, it, onTestFinished, vi } from "vitest";
 import { type Database, loadDriver } from "./driver.ts";
 import { LogContent } from "./log-content.ts";
@@ -72,6 +83,37 @@ it("look() finds a damaged frame that was the last one at the look before", () =
   writeSync(descriptor, Buffer.alloc(4_120), 0, 4_120, size - 4_120);
   closeSync(descriptor);
   expect(commit(20_000)[0]).toBe("-wal");
+});
+
+it("a log and an index of any content are read without an error", () => {
+  const { path, commit } = setUp();
+  expect(commit(20_000)).toEqual([null, true]);
+  const [log, index] = ["-wal", "-shm"].map((end) => readFileSync(path + end));
+  const copy = join(folder, "copy.db");
+  const put = (at: number, bytes: Uint8Array): Buffer => {
+    const changed = Buffer.from(log ?? []);
+    changed.set(bytes, at);
+    return changed;
+  };
+  const headers = fc.tuple(fc.nat(31 - 8), fc.uint8Array({ minLength: 1, maxLength: 8 }));
+  fc.assert(
+    fc.property(headers, fc.nat(200), fc.nat(9_000), ([at, bytes], ofIndex, ofLog) => {
+      for (const [changed, beside] of [
+        [put(at, bytes), index],
+        [log?.subarray(0, ofLog), index],
+        [log, index?.subarray(0, ofIndex)],
+      ]) {
+        writeFileSync(`${copy}-wal`, changed ?? "");
+        writeFileSync(`${copy}-shm`, beside ?? "");
+        const content = new LogContent(copy);
+        content.isWhole();
+        content.look();
+        content.hasGrown();
+        content.isWhole();
+        content.close();
+      }
+    }),
+  );
 });
 
 it.each([1, 2, 63, 64, 65, 66, 128, 129, 200])(

@@ -8,11 +8,13 @@ const framesAtOnce = 64;
 /** Both spellings of the magic number: without its last bit, which tells the order of bytes in checksums. */
 const magic = 0x377f0682;
 const saltAt = 16;
+const pageSizes = [512, 1_024, 2_048, 4_096, 8_192, 16_384, 32_768, 65_536];
 /**
  * The header of the index: among others whether it was written (12), the last frame (16), its checksum (24) and the salts (32). It
  * stands there twice; then comes the number of frames that are in the file. See sqlite.org/walformat.html.
  */
 const indexHeaderBytes = 48;
+const indexBytes = 2 * indexHeaderBytes + 4;
 
 /** The descriptor of a log; null if there is none. Unlike those of the other two files it may be closed: SQLite locks no log. */
 function openLog(path: string): number | null {
@@ -28,8 +30,10 @@ function readLog(descriptor: number, at: number, length: number): Buffer {
   return bytes.subarray(0, readSync(descriptor, bytes, 0, length, at));
 }
 
+/** Whether SQLite would take it for a header: of any other size of pages no frame could be found. */
 function isLog(header: Buffer): boolean {
-  return header.length === headerBytes && (header.readUInt32BE(0) & ~1) >>> 0 === magic;
+  if (header.length !== headerBytes || (header.readUInt32BE(0) & ~1) >>> 0 !== magic) return false;
+  return pageSizes.includes(header.readUInt32BE(8));
 }
 
 /** The position of a frame of this number, from 1 on. */
@@ -88,11 +92,7 @@ export class LogContent {
   /** Whether a frame of this header follows the last one already: a transaction that was rolled back may leave some. */
   #isFollowed = false;
   /** The same at the last look at all of them, with their log. */
-  #whole: {
-    readonly header: Buffer;
-    readonly frames: number;
-    readonly log: Stats;
-  } | null = null;
+  #whole: { header: Buffer; frames: number; log: Stats } | null = null;
 
   /** Make it after the first write; `opened` is told the descriptor of the index, which outlives this. */
   constructor(path: string, opened: (index: number) => void = () => {}) {
@@ -155,8 +155,9 @@ export class LogContent {
    * that it says are in the file: it would delete the log with the others.
    */
   #isIndexSound(): boolean {
-    const { bytes, number } = this.#readIndex();
-    if (bytes.length <= 2 * indexHeaderBytes) return false;
+    const index = this.#readIndex();
+    if (index === null) return false;
+    const { bytes, number } = index;
     const before = this.#indexed;
     const [salts, last] = [bytes.subarray(32, 40), number(16)];
     this.#indexed = { salts, last };
@@ -170,13 +171,14 @@ export class LogContent {
     return isWritten && isOne && belongs && !isOlder && number(2 * indexHeaderBytes) <= last;
   }
 
-  /** The descriptor of the index stays open while the index is there: closing it drops SQLite's locks. */
-  #readIndex(): { readonly bytes: Buffer; readonly number: (at: number) => number } {
+  /** Null if it was cut off. Its descriptor stays open while it is there: closing it drops SQLite's locks. */
+  #readIndex(): { readonly bytes: Buffer; readonly number: (at: number) => number } | null {
     if (this.#index === undefined) {
       this.#index = openSync(`${this.#path}-shm`, "r");
       this.#opened(this.#index);
     }
-    const bytes = readLog(this.#index, 0, 2 * indexHeaderBytes + 4);
+    const bytes = readLog(this.#index, 0, indexBytes);
+    if (bytes.length < indexBytes) return null;
     const isLittle = endianness() === "LE";
     return {
       bytes,
@@ -189,9 +191,11 @@ export class LogContent {
    * header, and the next commit overwrites them.
    */
   #endsAsIndexed(): boolean {
-    const { bytes: index, number } = this.#readIndex();
+    const index = this.#readIndex();
     // Another process is about to start it over.
-    if (number(16) === 0) return true;
+    if (index?.number(16) === 0) return true;
+    if (index === null || !isLog(this.#header)) return false;
+    const { bytes, number } = index;
     const last = readLog(
       this.#descriptor ?? -1,
       frameAt(this.#header, number(16)),
@@ -199,7 +203,7 @@ export class LogContent {
     );
     return (
       last.length === frameHeaderBytes &&
-      last.subarray(8, 16).equals(index.subarray(32, 40)) &&
+      last.subarray(8, 16).equals(bytes.subarray(32, 40)) &&
       last.subarray(8, 16).equals(this.#header.subarray(saltAt, saltAt + 8)) &&
       last.readUInt32BE(16) === number(24) &&
       last.readUInt32BE(20) === number(28)
