@@ -15,13 +15,11 @@ const long = [
   ...["security/*", "telemetry/*"],
 ].map((name) => `test/${name}.test.ts`);
 const longOfPackages = [
-  ...[
-    "bullmq/src/**/*",
-    "cli/src/inbox/many",
-    "core/src/inbox/notices",
-    "core/src/receiver-outage",
-  ],
-  ...["sqlite/src/{database/driver,erase-and-backup,sqlite-inbox,writer-thread/dedupe}"],
+  "bullmq/src/**/*",
+  "cli/src/inbox/many",
+  "core/src/inbox/notices",
+  "core/src/receiver-outage",
+  "sqlite/src/{database/driver,erase-and-backup,sqlite-inbox,writer-thread/dedupe}",
   "testing/src/inbox/contract",
 ].map((name) => `packages/${name}.test.ts`);
 
