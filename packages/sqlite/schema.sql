@@ -66,21 +66,21 @@ CREATE INDEX delivery_ended ON delivery (kept_as, changed_at) WHERE kept_as IS N
 
 CREATE INDEX delivery_error ON delivery (receiver, error, id, state, reason) WHERE error IS NOT NULL;
 
+CREATE INDEX delivery_handled ON delivery (id, receiver, type) WHERE state = 2;
+
 CREATE INDEX delivery_key ON delivery (seq, arrived_at, key) WHERE key IS NOT NULL;
 
 CREATE INDEX delivery_queue ON delivery (receiver, queue, rank) WHERE queue IS NOT NULL;
 
 CREATE INDEX delivery_reason ON delivery (receiver, reason, id) WHERE reason IS NOT NULL;
 
-CREATE INDEX delivery_report ON delivery (receiver, report, id) WHERE report IS NOT NULL;
+CREATE INDEX delivery_report ON delivery (report, id) WHERE report IS NOT NULL;
 
-CREATE INDEX delivery_request ON delivery (receiver, request, id) WHERE request IS NOT NULL;
+CREATE INDEX delivery_request ON delivery (request, id) WHERE request IS NOT NULL;
 
 CREATE INDEX delivery_reused ON delivery (key, arrived_at) WHERE is_reused IS NOT NULL;
 
-CREATE INDEX delivery_state ON delivery (receiver, state, id);
-
-CREATE INDEX delivery_type ON delivery (receiver, type, id) WHERE type IS NOT NULL;
+CREATE INDEX delivery_state ON delivery (receiver, state, id) WHERE state <> 2 AND ifnull(queue, 0) < 5;
 
 CREATE TABLE lived (
     one INTEGER PRIMARY KEY CHECK (one = 1),

@@ -45,6 +45,7 @@ export {
   idRange,
   minuteMs,
   noBacklog,
+  noOldest,
   summarize,
   zeroCounts,
 } from "./inbox/query.ts";

@@ -105,8 +105,18 @@ class SqliteInbox implements Inbox {
   }
 
   async list(query: InboxQuery = {}): Promise<Entry[]> {
-    const found = await this.#ask<Entry[]>({ ask: "list", query });
-    return found.map((entry) => this.#client.shown.show(entry));
+    const all: Entry[] = [];
+    let left = Math.min(Math.max(0, Math.floor(query.limit ?? 100) || 0), Number.MAX_SAFE_INTEGER);
+    const steps = this.#steps<{ entries: Entry[] }, string>((from) => ({
+      ...{ ask: "list", most: left },
+      query: from === null ? query : { ...query, after: from },
+    }));
+    for await (const { entries } of steps) {
+      for (const entry of entries) all.push(this.#client.shown.show(entry));
+      left -= entries.length;
+      if (left === 0) break;
+    }
+    return all;
   }
 
   summary(query: SummaryQuery): Promise<Summary> {

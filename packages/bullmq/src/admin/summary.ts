@@ -1,5 +1,5 @@
 import type { ReasonCode, State, Summary, SummaryQuery } from "@reporthook/core";
-import { idRange, minuteMs, states, timeOf, zeroCounts } from "@reporthook/core/store";
+import { idRange, minuteMs, noOldest, states, timeOf, zeroCounts } from "@reporthook/core/store";
 import { parkedPriorities } from "../queues/priority.ts";
 import { parkedQueues, type ReceiverQueues } from "../queues/queues.ts";
 import { idsFor } from "./parked.ts";
@@ -12,18 +12,17 @@ export async function summary(
 ): Promise<Summary> {
   const parked: Partial<Record<ReasonCode, number>> = {};
   const newest: number[] = [];
-  const oldest = Object.fromEntries(states.map((state) => [state, null])) as Record<
-    State,
-    Date | null
-  >;
+  const oldest = { ...noOldest };
   const minutes = new Map<number, Record<State, number>>();
   const { first, below } = idRange({ from: query.from, until: query.until });
   for (const queues of all) {
     newest.push(...(await addParked(queues, parked)));
     for (const state of states) {
-      const id = await oldestOf(queues, state);
+      const id = state === "handled" ? null : await oldestOf(queues, state);
       const date = id === null ? null : new Date(timeOf(id));
-      if (date !== null && (oldest[state] === null || date < oldest[state])) oldest[state] = date;
+      if (state !== "handled" && date !== null && date < (oldest[state] ?? Infinity)) {
+        oldest[state] = date;
+      }
       if (first >= below) continue;
       const count = (id: string): void => {
         if (id < first || id >= below) return;

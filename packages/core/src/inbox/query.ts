@@ -44,6 +44,11 @@ export function filterEntries(all: Iterable<StoredDelivery>, query: InboxQuery):
   return newestFirst ? found.reverse().slice(0, limit) : found.slice(0, limit);
 }
 
+/** {@link Summary.oldest} of nothing. */
+export const noOldest: Summary["oldest"] = {
+  ...{ received: null, verified: null, held: null, rejected: null, dead: null },
+};
+
 /** Counts deliveries, as {@link Summary} shows them. */
 export function summarize(
   all: Iterable<StoredDelivery>,
@@ -51,10 +56,7 @@ export function summarize(
 ): Summary {
   const parked: Partial<Record<ReasonCode, number>> = {};
   let parkedChangedAt = Number.NEGATIVE_INFINITY;
-  const oldest = Object.fromEntries(states.map((state) => [state, null])) as Record<
-    State,
-    Date | null
-  >;
+  const oldest = { ...noOldest };
   const minutes = new Map<number, Record<State, number>>();
   const { first, below } = idRange({ from, until });
   for (const { receiver: of, id, state, reason, receivedAt, changedAt } of all) {
@@ -63,7 +65,7 @@ export function summarize(
       parked[reason.code] = (parked[reason.code] ?? 0) + 1;
       parkedChangedAt = Math.max(parkedChangedAt, changedAt);
     }
-    if (receivedAt < (oldest[state]?.getTime() ?? Number.POSITIVE_INFINITY)) {
+    if (state !== "handled" && receivedAt < (oldest[state]?.getTime() ?? Infinity)) {
       oldest[state] = new Date(receivedAt);
     }
     if (id < first || id >= below) continue;

@@ -19,7 +19,6 @@ export function Overview(): JSX.Element {
 
 function shownOf(overview: WireOverview): JSX.Element {
   const { counts, oldest, minutes, hours, inbox, service, problems, processes, acts } = overview;
-  // Its content is unknown.
   if (!inbox.ok) {
     return (
       <>
@@ -59,10 +58,11 @@ function States({ counts, oldest }: Pick<WireOverview, "counts" | "oldest">): JS
               <StateBadge state={state} />
               <span class="number">{count(counts[state])}</span>
               <span class="soft">{stateLabels[state].meaning}</span>
-              <span class="soft">
-                {oldest[state] === null ? "none" : "oldest "}
-                {oldest[state] !== null && <Ago at={oldest[state]} />}
-              </span>
+              {state !== "handled" && oldest[state] !== null && (
+                <span class="soft">
+                  oldest <Ago at={oldest[state]} />
+                </span>
+              )}
             </a>
           </li>
         ))}

@@ -2,7 +2,7 @@ import { setTimeout } from "node:timers";
 import type { Backlog, ReporthookError } from "@reporthook/core";
 import { describe, ShownChanges } from "@reporthook/core/store";
 import { inboxFailed } from "../database/driver.ts";
-import { backlogOf, type CountsByKind } from "../protocol/counts.ts";
+import { backlogOf } from "../protocol/counts.ts";
 import type { StoreOptions } from "../protocol/protocol.ts";
 import { ConsumerGroup } from "./consumer-group.ts";
 import type { ConsumerSource, Recording } from "./recording.ts";
@@ -15,7 +15,7 @@ export class ThreadClient implements ConsumerSource {
   readonly shown: ShownChanges = new ShownChanges();
   readonly consumers: ConsumerGroup = new ConsumerGroup(this);
   /** As in the last message of a thread. */
-  counts: Map<string, CountsByKind> = new Map();
+  counts: Map<string, number[]> = new Map();
   readonly #options: StoreOptions;
   #connection: ThreadConnection | null = null;
   #closing: Promise<void> | null = null;

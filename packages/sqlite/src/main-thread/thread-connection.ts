@@ -3,7 +3,7 @@ import type { Worker } from "node:worker_threads";
 import type { AddResult, Arrival, NewDelivery, ReporthookError } from "@reporthook/core";
 import { describe, newStoredDelivery, type StoredDelivery } from "@reporthook/core/store";
 import { inboxFailed } from "../database/driver.ts";
-import { type CountsByKind, isUsual, kindOf } from "../protocol/counts.ts";
+import { isUsual, kindOf, updateCounts } from "../protocol/counts.ts";
 import { MessageBuilder } from "../protocol/message.ts";
 import {
   addResultOf,
@@ -34,7 +34,7 @@ interface Adding extends PendingDelivery {
 /** The owner of a connection. */
 export interface ConnectionOwner extends Pick<ConsumerSource, "shown"> {
   readonly consumers: ConsumerGroup;
-  counts: Map<string, CountsByKind>;
+  counts: Map<string, number[]>;
   /** The thread has ended; `error` if that was unexpected. */
   ended(error: ReporthookError | null): void;
 }
@@ -183,7 +183,8 @@ export class ThreadConnection {
       this.#deliver(message.reply);
     } else if ("opened" in message) {
       this.#isOpened = true;
-      this.#owner.counts = new Map(message.opened);
+      this.#owner.counts = new Map();
+      updateCounts(this.#owner.counts, message.opened);
       this.#opening.settle([null], () => {});
     } else {
       // The rest follows when the thread ends.
@@ -199,7 +200,7 @@ export class ThreadConnection {
     const { adds, completions, calls, counts, error, claimed, workerId, lost, asOf } = reply;
     const { consumers } = this.#owner;
     if (asOf !== null && workerId !== null && !lost) this.#ownedAsOf = asOf;
-    for (const [receiver, ofOne] of counts) this.#owner.counts.set(receiver, ofOne);
+    updateCounts(this.#owner.counts, counts);
     /** Makes what was just added or recorded, by its number: if it is claimed at once, the thread does not send it back. */
     const sent = new Map<number, () => StoredDelivery>();
     this.#adding.settle(adds, (result, adding) => {

@@ -30,6 +30,9 @@ const kinds = {
   unsignedFailing: 18,
 } as const;
 
+/** No count: the number of this kind is the time at which the newest notification of a receiver was received. */
+export const newestKind = 19;
+
 /** The first kind of those that are parked: each reason has one for each of these. */
 const firstParked = 20;
 const parkedKinds: readonly number[] = [
@@ -56,8 +59,8 @@ export const requestKinds: Readonly<Record<keyof RequestCounts, number>> = {
 /** Counts of deliveries and requests, at the index of their kind. */
 export type CountsByKind = readonly number[];
 
-/** Counts of receivers, by name. */
-export type ReceiverCounts = ReadonlyMap<string, CountsByKind>;
+/** The counts of receivers that have changed, by name: a kind and its count in turns. */
+export type ChangedCounts = ReadonlyMap<string, readonly number[]>;
 
 /** No delivery of any kind. */
 const zeroCountsByKind: CountsByKind = new Array<number>(
@@ -66,12 +69,23 @@ const zeroCountsByKind: CountsByKind = new Array<number>(
 
 /** Adds to the count of a kind under a key. */
 export function countIn<Key>(all: Map<Key, number[]>, key: Key, kind: number, by: number): void {
-  let counts = all.get(key);
-  if (counts === undefined) {
-    counts = [...zeroCountsByKind];
-    all.set(key, counts);
-  }
+  const counts = countsIn(all, key);
   counts[kind] = (counts[kind] ?? 0) + by;
+}
+
+/** Takes over the counts that have changed. */
+export function updateCounts(all: Map<string, number[]>, changed: ChangedCounts): void {
+  for (const [receiver, pairs] of changed) {
+    const counts = countsIn(all, receiver);
+    for (let at = 0; at < pairs.length; at += 2) counts[pairs[at] ?? 0] = pairs[at + 1] ?? 0;
+  }
+}
+
+/** The counts under a key, which may be changed. */
+function countsIn<Key>(all: Map<Key, number[]>, key: Key): number[] {
+  const counts = all.get(key) ?? [...zeroCountsByKind];
+  all.set(key, counts);
+  return counts;
 }
 
 /** The parts of a delivery that decide its kind. */

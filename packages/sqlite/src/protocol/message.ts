@@ -1,5 +1,5 @@
 import type { KeptHeaders, NewDelivery } from "@reporthook/core";
-import type { StoredDelivery } from "@reporthook/core/store";
+import { isNotification, type StoredDelivery } from "@reporthook/core/store";
 import type {
   Additions,
   Completion,
@@ -30,6 +30,8 @@ export class MessageBuilder {
   };
   /** The headers of each origin. */
   readonly #headers: KeptHeaders[] = [];
+  /** The index of the last origin of each receiver. */
+  readonly #originAt = new Map<string, number>();
   readonly #parts: Uint8Array[] = [];
   readonly #completions: Completion[] = [];
   readonly #calls: ThreadCall[] = [];
@@ -91,24 +93,29 @@ export class MessageBuilder {
     };
   }
 
-  /** The index of the delivery's origin, a new one if needed: a message has few. */
+  /** The index of the delivery's origin: that of the last one of its receiver, if it is the same. */
   #originOf(delivery: NewDelivery, kind: number, begins: StoredDelivery | null): number {
     const { receiver, url, headers, context, arrivedAt } = delivery;
     const { origins } = this.#adds;
-    for (let at = begins === null ? origins.length - 1 : -1; at >= 0; at--) {
-      const one = origins[at];
-      const fits =
-        one?.receiver === receiver &&
-        one.changes === null &&
-        one.kind === kind &&
-        one.url === url &&
-        one.context === context &&
-        isEqual(this.#headers[at] ?? {}, headers);
-      if (fits) return at;
-    }
-    const changes = begins === null ? null : changesOf(begins, arrivedAt);
+    const at = this.#originAt.get(receiver) ?? -1;
+    const last = origins[at];
+    const fits =
+      last !== undefined &&
+      begins === null &&
+      last.changes === null &&
+      last.kind === kind &&
+      last.url === url &&
+      last.context === context &&
+      isEqual(this.#headers[at] ?? {}, headers);
+    if (fits) return at;
+    const origin = {
+      ...{ receiver, url, context, kind },
+      headers: headersText(headers),
+      isNotification: begins === null || isNotification(begins),
+      changes: begins === null ? null : changesOf(begins, arrivedAt),
+    };
     this.#headers.push(headers);
-    const origin = { receiver, url, headers: headersText(headers), context, kind, changes };
+    this.#originAt.set(receiver, origins.length);
     return origins.push(origin) - 1;
   }
 }

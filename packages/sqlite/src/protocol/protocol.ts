@@ -13,7 +13,7 @@ import {
   type TimeMark,
 } from "@reporthook/core";
 import type { LivedMoment, Retention, StoredDelivery } from "@reporthook/core/store";
-import type { ReceiverCounts } from "./counts.ts";
+import type { ChangedCounts } from "./counts.ts";
 import type { Changes } from "./row.ts";
 import type { ActPosition, ErasePosition, ErrorsPosition, KeptNotes, Takeover } from "./steps.ts";
 
@@ -49,6 +49,8 @@ export interface Origin {
   readonly headers: string;
   readonly context: string | null;
   readonly kind: number;
+  /** False for those that the receiver stores itself. */
+  readonly isNotification: boolean;
   /** Only of a single delivery, that does not begin as received. */
   readonly changes: Changes | null;
 }
@@ -106,7 +108,8 @@ export type ThreadCall =
   | { readonly ask: "counts" }
   | { readonly ask: "receivers" }
   | { readonly ask: "get"; readonly id: string; readonly receiver: string | undefined }
-  | { readonly ask: "list"; readonly query: InboxQuery }
+  /** One step, with at most so many entries. */
+  | { readonly ask: "list"; readonly query: InboxQuery; readonly most: number }
   | { readonly ask: "summary"; readonly query: SummaryQuery }
   | { readonly ask: "facts"; readonly receiver: string }
   | { readonly ask: "notes"; readonly receiver: string; readonly prefix: string }
@@ -190,7 +193,7 @@ export interface Reply {
   readonly poisoned: readonly StoredDelivery[];
   readonly takeovers: readonly Takeover[];
   /** Of the receivers whose counts have changed. */
-  readonly counts: ReceiverCounts;
+  readonly counts: ChangedCounts;
   /** The leases that were held before are lost: another worker has taken them, or the file was not the one that was opened. */
   readonly lost: boolean;
   /** The failure of the batch; null while it is the same as before. */
@@ -201,7 +204,7 @@ export interface Reply {
 
 /** A message from the thread. */
 export type FromThread =
-  | { readonly opened: ReceiverCounts }
+  | { readonly opened: ChangedCounts }
   /** The thread ends, because it failed unexpectedly. */
   | { readonly ending: ThreadFailure }
   | { readonly reply: Reply };

@@ -57,7 +57,7 @@ export class Calls {
       case "get":
         return this.#query.get(call.id, call.receiver);
       case "list":
-        return this.#query.list(call.query);
+        return this.#query.list(call.query, call.most);
       case "summary":
         return this.#query.summary(call.query);
       case "facts":

@@ -1,5 +1,6 @@
+import { timeOf } from "@reporthook/core/store";
 import type { Database, Statement } from "../database/driver.ts";
-import { type CountsByKind, countIn, everKind } from "../protocol/counts.ts";
+import { type CountsByKind, countIn, everKind, newestKind } from "../protocol/counts.ts";
 import { RowWriter } from "./row-writer.ts";
 
 /** The counts in the file, written once per transaction. */
@@ -8,8 +9,12 @@ export class Counters {
   readonly #all: Statement;
   #counts = new Map<number, number[]>();
   #changes = new Map<number, number[]>();
-  /** The receivers whose counts have changed since {@link take}. */
+  /** When the newest notification of each receiver was received, and the ids of those of the transaction that runs. */
+  #newest = new Map<number, number>();
+  #newer = new Map<number, string>();
+  /** The receivers whose counts have changed since {@link take}, and what that has told of each. */
   #changed = new Set<number>();
+  readonly #told = new Map<number, CountsByKind>();
 
   constructor(database: Database) {
     this.#add = new RowWriter(
@@ -32,18 +37,48 @@ export class Counters {
     this.#counts = new Map();
     this.#changes = new Map();
     this.#changed = new Set();
-    for (const { receiver, kind, number } of this.#all.all()) {
-      countIn(this.#counts, Number(receiver), Number(kind), Number(number));
-      this.#changed.add(Number(receiver));
+    this.#newest = new Map();
+    this.#newer = new Map();
+    for (const row of this.#all.all()) {
+      const [receiver, kind, number] = [
+        Number(row["receiver"]),
+        Number(row["kind"]),
+        Number(row["number"]),
+      ];
+      if (kind === newestKind) {
+        this.#newest.set(receiver, number);
+        continue;
+      }
+      countIn(this.#counts, receiver, kind, number);
+      this.#changed.add(receiver);
     }
   }
 
-  /** The counts that have changed since the last call, by the receiver's id. */
-  take(): ReadonlyMap<number, CountsByKind> {
-    const taken = new Map<number, CountsByKind>();
-    for (const id of this.#changed) taken.set(id, this.#counts.get(id) ?? []);
+  /** The counts that have changed since the last call, by the receiver's id: a kind and its count in turns. */
+  take(): ReadonlyMap<number, readonly number[]> {
+    const taken = new Map<number, readonly number[]>();
+    for (const receiver of this.#changed) {
+      const counts = this.#counts.get(receiver) ?? [];
+      const told = this.#told.get(receiver) ?? [];
+      const pairs: number[] = [];
+      for (let kind = 0; kind < counts.length; kind++) {
+        if (counts[kind] !== told[kind]) pairs.push(kind, counts[kind] ?? 0);
+      }
+      taken.set(receiver, pairs);
+      this.#told.set(receiver, [...counts]);
+    }
     this.#changed = new Set();
     return taken;
+  }
+
+  /** When the newest notification of a receiver was received; null before the first. */
+  newestOf(receiver: number): number | null {
+    return this.#newest.get(receiver) ?? null;
+  }
+
+  /** Notes the id of the newest notification. */
+  noteNewest(receiver: number, id: string): void {
+    this.#newer.set(receiver, id);
   }
 
   add(receiver: number, kind: number, by: 1 | -1): void {
@@ -60,7 +95,13 @@ export class Counters {
         if (number !== 0) this.#add.add(receiver, kind, number);
       }
     }
+    for (const [receiver, id] of this.#newer) {
+      const [at, before] = [timeOf(id), this.#newest.get(receiver) ?? 0];
+      this.#newest.set(receiver, at);
+      this.#add.add(receiver, newestKind, at - before);
+    }
     this.#add.write();
+    this.#newer = new Map();
     this.#changes = new Map();
     return size > 0;
   }

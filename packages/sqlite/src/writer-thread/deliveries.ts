@@ -2,11 +2,11 @@ import type { Stage } from "@reporthook/core";
 import { type StoredDelivery, states } from "@reporthook/core/store";
 import type { Database, Row, Statement } from "../database/driver.ts";
 import {
+  type ChangedCounts,
   type Countable,
   everKind,
   everReceiver,
   kindOf,
-  type ReceiverCounts,
 } from "../protocol/counts.ts";
 import type { Addition } from "../protocol/message.ts";
 import { queues } from "../protocol/position.ts";
@@ -98,7 +98,7 @@ export class Deliveries {
   }
 
   /** The counts of the receivers of which they have changed since the last call. */
-  takeCounts(): ReceiverCounts {
+  takeCounts(): ChangedCounts {
     const { receivers, counters } = this.tables;
     return new Map([...counters.take()].map(([id, counts]) => [receivers.nameOf(id), counts]));
   }
@@ -112,7 +112,7 @@ export class Deliveries {
   /** Adds a delivery, leased to a worker if given; {@link write} stores it. */
   add(origin: Origin, addition: Addition, workerId: number | null): StoredResult {
     const { receivers, counters, window } = this.tables;
-    const { url, context, headers, kind, changes } = origin;
+    const { url, context, headers, kind, changes, isNotification } = origin;
     const { id, arrivedAt, requestId, signature, body, key } = addition;
     const known = key === null ? nothingKnown : window.find(key, arrivedAt);
     const { duplicateOf, sameSignatureAs, unindexed } = known;
@@ -128,6 +128,7 @@ export class Deliveries {
     if (key !== null) window.add(seq, key, known);
     counters.add(receiver, kind, 1);
     counters.add(everReceiver, everKind, 1);
+    if (isNotification) counters.noteNewest(receiver, id);
     return sameSignatureAs === undefined ? seq : { seq, sameSignatureAs };
   }
 

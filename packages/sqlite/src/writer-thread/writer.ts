@@ -1,6 +1,6 @@
 import type { Database } from "../database/driver.ts";
 import type { FileGuard } from "../database/file-guard.ts";
-import type { ReceiverCounts } from "../protocol/counts.ts";
+import type { ChangedCounts } from "../protocol/counts.ts";
 import { type Addition, eachAddition } from "../protocol/message.ts";
 import type { Queued } from "../protocol/position.ts";
 import {
@@ -78,7 +78,7 @@ export class Writer {
   }
 
   /** The counts of the receivers of which they have changed since they were told; at first all. */
-  takeCounts(): ReceiverCounts {
+  takeCounts(): ChangedCounts {
     return this.#deliveries.takeCounts();
   }
 

@@ -84,19 +84,16 @@ export const querying: readonly InboxCase[] = [
     },
   },
   {
-    name: "summary() counts parked deliveries by reason, and tells the oldest of each state",
+    name: "summary() counts parked deliveries by reason, and tells the oldest of each state but handled",
     async run(fixture) {
       const { inbox, put, work } = fixture;
       const query = { receiver: "a", from: new Date(0), until: new Date(0) };
       const nothing = Object.fromEntries(
-        ["received", "verified", "handled", "held", "rejected", "dead"].map((state) => [
-          state,
-          null,
-        ]),
+        ["received", "verified", "held", "rejected", "dead"].map((state) => [state, null]),
       );
       const empty = { parked: {}, parkedChangedAt: null, oldest: nothing, minutes: [] };
       same(await inbox.summary(query), empty, "Of nothing");
-      const { handled: done } = await oneInEachState(fixture);
+      const { held } = await oneInEachState(fixture);
       const rest = [await put(), await put(), await put()];
       await work(
         "verify",
@@ -116,7 +113,7 @@ export const querying: readonly InboxCase[] = [
         { expired: 1, no_handler: 1, do_not_retry: 3 },
         `Those parked, of ${rest.length}`,
       );
-      same(oldest.handled, (await inbox.get(done))?.receivedAt, "The oldest handled one");
+      same(oldest.held, (await inbox.get(held))?.receivedAt, "The oldest held one");
       same(oldest.received, null, "The oldest received one");
       same((await inbox.summary({ ...query, receiver: "b" })).parked, {}, "Those of another");
     },

@@ -9,7 +9,6 @@ import {
 } from "@reporthook/core/store";
 import type { Row, Statement } from "../../database/driver.ts";
 import { isLeased } from "../../protocol/position.ts";
-import { rowsPerStep } from "../../protocol/protocol.ts";
 import type { ActPosition, CallStep } from "../../protocol/steps.ts";
 import type { Deliveries, Tables } from "../deliveries.ts";
 import type { Query } from "./query.ts";
@@ -23,7 +22,7 @@ export function actStep(
 ): CallStep<ActStep, ActPosition> {
   const { id, number } = from ?? { id: "", number: null };
   const isDry = asked.dryRun === true;
-  const rows = query.candidates(asked, id);
+  const { rows, next: after } = query.candidates(asked, id);
   const isSelected = selectorOf(asked);
   const step = new ActCount();
   for (const row of rows) {
@@ -33,8 +32,7 @@ export function actStep(
     if (!isDry) act(deliveries, asked, row);
   }
   const logged = isDry ? null : logAct(deliveries.tables, asked, step.total, number);
-  const isEnd = rows.length < rowsPerStep;
-  const next = isEnd ? null : { id: String(rows.at(-1)?.["id"]), number: logged };
+  const next = after === null ? null : { id: after, number: logged };
   return { counts: step.counts, changedAt: step.changedAt, next };
 }
 

@@ -1,32 +1,32 @@
-import type { EraseQuery } from "@reporthook/core";
+import type { EraseQuery, InboxQuery } from "@reporthook/core";
 import {
   ActCount,
   eraseContent,
+  isChosen,
   isErased,
   isOfReport,
   isUnsigned,
   type StoredDelivery,
   states,
 } from "@reporthook/core/store";
-import type { Row, Value } from "../../database/driver.ts";
 import { retentionClass } from "../../protocol/row.ts";
 import type { CallStep, ErasePosition } from "../../protocol/steps.ts";
 import type { Deliveries, Tables } from "../deliveries.ts";
 import { logAct } from "./acts.ts";
+import { findRows, type Part } from "./rows.ts";
 
 /** Their bodies are read. */
 const rowsPerEraseStep = 50;
 
-/** Deliveries of a receiver with one value in a column: all of them, those whose body names the report, or all others. */
+/** The deliveries of a state, a report or a request: all of them, those whose body names the report, or all others. */
 interface Range {
-  readonly receiver: number;
-  readonly column: "report" | "request" | "state" | "kept_as";
-  readonly value: Value;
+  readonly asked: Pick<InboxQuery, "state" | "reportId" | "requestId">;
   readonly how: "all" | "by body" | "others";
 }
 
 /** The states of deliveries whose report may be in their body alone. */
 const unread = ["received", "verified", "held", "rejected", "dead"] as const;
+const unsignedHandled: Range = { asked: { state: "handled" }, how: "by body" };
 
 /** One step of erasing what deliveries of one report or request tell, from a position on; null at first. */
 export function eraseStep(
@@ -36,11 +36,10 @@ export function eraseStep(
 ): CallStep<{ readonly count: number }, ErasePosition> {
   const { tables } = deliveries;
   const { reportId, now, dryRun = false } = query;
-  const ranges = rangesOf(query, tables.receivers.select(query.receiver));
+  const ranges = rangesOf(query);
   const { range: at, id, number } = from ?? { range: 0, id: "", number: null };
-  const range = ranges[at];
-  if (range === undefined) return { count: 0, next: null };
-  const rows = rowsIn(range, id, tables);
+  const range = ranges[at] ?? unsignedHandled;
+  const { rows, next: after } = rowsIn(range, { receiver: query.receiver, after: id }, tables);
   const step = new ActCount();
   for (const row of rows) {
     const stored = deliveries.storedDeliveryOf(row);
@@ -51,39 +50,36 @@ export function eraseStep(
   }
   const { requestIds: _, ...asked } = query;
   const logged = dryRun ? null : logAct(tables, { ...asked, act: "erase" }, step.total, number);
-  const isOver = rows.length < rowsPerEraseStep;
-  const after = isOver ? "" : String((rows.at(-1) as Row)["id"]);
-  const next = { range: isOver ? at + 1 : at, id: after, number: logged };
-  return { count: step.total, next: next.range === ranges.length ? null : next };
+  const next = { range: after === null ? at + 1 : at, id: after ?? "", number: logged };
+  return { count: step.total, next: next.range >= ranges.length ? null : next };
 }
 
-function rangesOf(
-  { reportId = "", requestId, requestIds = [] }: EraseQuery,
-  receivers: readonly number[],
-): Range[] {
-  return receivers.flatMap((receiver) => {
-    const range = (column: Range["column"], value: Value, how: Range["how"]): Range => ({
-      receiver,
-      column,
-      value,
-      how,
-    });
-    if (requestId !== undefined) return [range("request", requestId, "all")];
-    return [
-      range("report", reportId, "all"),
-      ...unread.map((state) => range("state", states.indexOf(state), "by body")),
-      range("kept_as", retentionClass.unsignedHandled, "by body"),
-      ...requestIds.map((id) => range("request", id, "others")),
-    ];
-  });
+function rangesOf({ reportId = "", requestId, requestIds = [] }: EraseQuery): Range[] {
+  if (requestId !== undefined) return [{ asked: { requestId }, how: "all" }];
+  return [
+    { asked: { reportId }, how: "all" },
+    ...unread.map((state): Range => ({ asked: { state }, how: "by body" })),
+    unsignedHandled,
+    ...requestIds.map((id): Range => ({ asked: { requestId: id }, how: "others" })),
+  ];
 }
 
-function rowsIn({ receiver, column, value, how }: Range, after: string, { statement }: Tables) {
-  return statement(
-    `SELECT * FROM delivery INDEXED BY delivery_${column === "kept_as" ? "ended" : column}
-     WHERE receiver = ? AND ${column} = ? AND id > ? ${how === "by body" ? "AND report IS NULL" : ""}
-     ORDER BY id LIMIT ${rowsPerEraseStep}`,
-  ).all(receiver, value, after);
+function rowsIn(range: Range, query: InboxQuery, tables: Tables): Part {
+  const most = rowsPerEraseStep;
+  if (range !== unsignedHandled) {
+    const chosen = states.filter((state) => isChosen(state, range.asked.state));
+    const asked = { ...query, ...range.asked };
+    return findRows(tables, { query: asked, states: chosen, most, columns: "*" });
+  }
+  const rows = tables
+    .statement(
+      `SELECT * FROM delivery INDEXED BY delivery_ended
+       WHERE kept_as = ${retentionClass.unsignedHandled} AND id > ? ORDER BY id LIMIT ${most}`,
+    )
+    .all(query.after ?? "");
+  const selected = tables.receivers.select(query.receiver);
+  const ofReceivers = rows.filter(({ receiver }) => selected.includes(Number(receiver)));
+  return { rows: ofReceivers, next: rows.length < most ? null : String(rows.at(-1)?.["id"]) };
 }
 
 /** Whether a delivery of a range is meant, and in no range before it. */

@@ -1,41 +1,32 @@
 import type { Facts, ParkedFact, State } from "@reporthook/core";
-import {
-  comparedErrors,
-  expiringOf,
-  mostFrequent,
-  parkedReasons,
-  states,
-  timeOf,
-} from "@reporthook/core/store";
+import { comparedErrors, expiringOf, mostFrequent, parkedReasons } from "@reporthook/core/store";
 import { type CountsByKind, countsByState, failingIn, parkedFor } from "../../protocol/counts.ts";
 import { queues } from "../../protocol/position.ts";
 import { retentionClass } from "../../protocol/row.ts";
 import type { Tables } from "../deliveries.ts";
+import { findRows } from "./rows.ts";
 import type { StoredRetention } from "./stored-retention.ts";
 
 const maxCounted = 10_000;
 /** The queues with deliveries whose handlers have failed, those first that have few others. */
 const searched = [queues.handle.later, queues.handle.leased, queues.handle.first];
-const ofState = "FROM delivery INDEXED BY delivery_state WHERE receiver = ? AND state = ?";
 
 /** The facts of a receiver: numbers that are counted as they change, and steps in an index. */
 export function storedFacts(tables: Tables, retention: StoredRetention, name: string): Facts {
   const [receiver = 0] = tables.receivers.select(name);
   const counts = tables.counters.counts.get(receiver) ?? [];
   const oldest = (state: State): number => {
-    const first = tables.statement(`SELECT arrived_at ${ofState} ORDER BY id LIMIT 1`);
-    return Number(first.get(receiver, states.indexOf(state))?.["arrived_at"] ?? Infinity);
+    const { rows } = findRows(tables, {
+      query: { receiver: name },
+      ...{ states: [state], most: 1, columns: "id, arrived_at" },
+    });
+    return Number(rows[0]?.["arrived_at"] ?? Infinity);
   };
   const unverified = oldest("received");
-  // The receiver stores some itself.
-  const last = tables.statement(
-    `SELECT id ${ofState} AND type IS NOT 'report.overdue' AND verification IS NOT 'settled' ORDER BY id DESC LIMIT 1`,
-  );
-  const newest = states.flatMap((_, state) => last.get(receiver, state)?.["id"] ?? []);
   const failing = failingIn(counts);
   return {
     counts: countsByState(counts),
-    newest: newest.length === 0 ? null : Math.max(...newest.map((id) => timeOf(String(id)))),
+    newest: tables.counters.newestOf(receiver),
     oldestUnverified: finite(unverified),
     oldestWaiting: finite(Math.min(unverified, oldest("verified"))),
     parked: parkedOf(tables, receiver, counts),

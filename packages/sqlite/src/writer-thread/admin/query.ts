@@ -11,22 +11,22 @@ import type {
 import {
   detailsOf,
   entryOf,
-  idAt,
-  idRange,
   isChosen,
   minuteMs,
+  noOldest,
   parkedReasons,
   states,
   statesOf,
   timeOf,
   zeroCounts,
 } from "@reporthook/core/store";
-import type { Row, Statement, Value } from "../../database/driver.ts";
 import { parkedFor } from "../../protocol/counts.ts";
 import { rowsPerStep } from "../../protocol/protocol.ts";
 import { retentionClass } from "../../protocol/row.ts";
+import type { CallStep } from "../../protocol/steps.ts";
 import type { Deliveries } from "../deliveries.ts";
 import type { Lived } from "../lived.ts";
+import { countRows, findRows, type Part } from "./rows.ts";
 
 const listed = `id, receiver, arrived_at, request, state, queue, attempts, due_at,
   type, report, reason, reason_message, last_error, error, changed_at`;
@@ -36,12 +36,6 @@ const acted = `${listed}, seq, rank, starts, last_turn_at, verification, context
   CASE typeof(body) WHEN 'null' THEN NULL ELSE x'' END AS body`;
 const { unsigned, parked, unsignedDead, announced } = retentionClass;
 const parkedClasses = [unsigned, parked, unsignedDead, announced];
-
-/** The rows with one value of an indexed column. */
-interface IndexRange {
-  readonly column: string;
-  readonly value: Value;
-}
 
 /** Finds and counts deliveries, each time through an index. */
 export class Query {
@@ -54,45 +48,30 @@ export class Query {
   }
 
   get(id: string, receiver: string | undefined): EntryDetails | null {
-    const { receivers, statement } = this.#deliveries.tables;
-    const find = statement(
-      "SELECT * FROM delivery WHERE receiver = ? AND state IN (0, 1, 2, 3, 4, 5) AND id = ? LIMIT 1",
-    );
-    for (const number of receivers.select(receiver)) {
-      const row = find.get(number, id);
-      if (row === undefined) continue;
-      return detailsOf(this.#deliveries.storedDeliveryOf(row), this.#lived.wallOffset);
-    }
-    return null;
+    const { rows } = this.#first({ receiver, idPrefix: id }, states, "*");
+    const [row] = rows;
+    if (row?.["id"] !== id) return null;
+    return detailsOf(this.#deliveries.storedDeliveryOf(row), this.#lived.wallOffset);
   }
 
   /** The next rows that an act may concern, in the order of their ids. */
-  candidates(query: ActQuery, after: string): Row[] {
+  candidates(query: ActQuery, after: string): Part {
     const { id, receiver } = query;
-    const asked: InboxQuery = { ...(id === undefined ? query : { idPrefix: id }), after };
-    const rows = this.#deliveries.tables.receivers.select(receiver).flatMap((number) =>
-      statesOf(query).flatMap((state) => {
-        const ofState = { ...asked, state };
-        return rangesOf(ofState).flatMap((one) =>
-          this.#rows(number, one, ofState, rowsPerStep, acted),
-        );
-      }),
-    );
-    rows.sort((one, other) => (String(one["id"]) < String(other["id"]) ? -1 : 1));
-    return rows.slice(0, rowsPerStep);
+    const asked = id === undefined ? query : { receiver, idPrefix: id };
+    return findRows(this.#deliveries.tables, {
+      query: { ...asked, after },
+      ...{ states: statesOf(query), most: rowsPerStep, columns: acted },
+    });
   }
 
-  list(query: InboxQuery): Entry[] {
-    const { receiver, newestFirst = false, limit = 100 } = query;
-    const most = Math.min(Math.max(0, Math.floor(limit) || 0), Number.MAX_SAFE_INTEGER);
-    const rows = this.#deliveries.tables.receivers
-      .select(receiver)
-      .flatMap((number) => rangesOf(query).flatMap((one) => this.#rows(number, one, query, most)));
+  /** One step of a list, with at most so many entries. */
+  list(query: InboxQuery, most: number): CallStep<{ readonly entries: Entry[] }, string> {
+    const chosen = states.filter((state) => isChosen(state, query.state));
+    const wanted = { query, states: chosen, most, columns: listed };
+    const { rows, next } = findRows(this.#deliveries.tables, wanted);
     const { wallOffset } = this.#lived;
     const entries = rows.map((row) => entryOf(this.#deliveries.storedDeliveryOf(row), wallOffset));
-    const sign = newestFirst ? -1 : 1;
-    entries.sort((one, other) => (one.id < other.id ? -sign : sign));
-    return entries.slice(0, most);
+    return { entries, next };
   }
 
   summary({ receiver, from, until }: SummaryQuery): Summary {
@@ -101,11 +80,14 @@ export class Query {
     const end = until.getTime();
     for (let at = from.getTime(); at < end; ) {
       const next = Math.min(at + minuteMs - (at % minuteMs), end);
-      const minute = this.#minute(receivers, at, next);
+      const minute = this.#minute(receiver, at, next);
       if (minute !== null) minutes.push(minute);
-      at = minute === null ? this.#firstFrom(receivers, next, end) : next;
+      at = minute === null ? this.#firstFrom(receiver, next, end) : next;
     }
-    const oldest = states.map((state) => [state, this.#oldest(receiver, state)]);
+    const oldest = (Object.keys(noOldest) as State[]).map((state) => [
+      state,
+      this.#oldest(receiver, state),
+    ]);
     return {
       parked: this.#parked(receivers),
       parkedChangedAt: this.#parkedChangedAt(),
@@ -114,61 +96,28 @@ export class Query {
     };
   }
 
-  #rows(
-    receiver: number,
-    { column, value }: IndexRange,
-    query: InboxQuery,
-    most: number,
-    columns = listed,
-  ): Row[] {
-    const { state, newestFirst = false } = query;
-    const { first, below } = idRange(query);
-    const chosen = states.flatMap((one, number) => (isChosen(one, state) ? [number] : []));
-    const filters = filtersOf(query);
-    const conditions = [
-      `receiver = ? AND ${column} = ? AND id >= ? AND id < ?`,
-      ...filters.map((filter) => `${filter.column} = ?`),
-      ...(chosen.length < states.length ? [`state IN (${chosen.join(", ")})`] : []),
-    ];
-    const statement = this.#deliveries.tables.statement(
-      `SELECT ${columns} FROM delivery INDEXED BY delivery_${column} WHERE ${conditions.join(" AND ")}
-       ORDER BY id ${newestFirst ? "DESC" : "ASC"} LIMIT ?`,
-    );
-    const values = filters.map((filter) => filter.value);
-    return statement.all(receiver, value, first, below, ...values, most);
-  }
-
-  #minute(receivers: readonly number[], from: number, until: number): Minute | null {
-    const all = this.#ofState("count(*) AS number");
+  #minute(receiver: string | undefined, from: number, until: number): Minute | null {
+    const query = { receiver, ...rangeOf(from, until) };
     const counts = zeroCounts();
-    const range = [idAt(from), idAt(until)];
-    let total = 0;
-    for (const receiver of receivers) {
-      for (const [state, name] of states.entries()) {
-        const count = Number(all.get(receiver, state, ...range)?.["number"]);
-        total += count;
-        counts[name] += count;
-      }
-    }
-    return total === 0 ? null : { at: new Date(from - (from % minuteMs)), counts };
+    for (const state of states) counts[state] = countRows(this.#deliveries.tables, query, state);
+    const isEmpty = Object.values(counts).every((count) => count === 0);
+    return isEmpty ? null : { at: new Date(from - (from % minuteMs)), counts };
   }
 
-  /** The time of receipt of the first delivery from a moment on, before `end`; `end` if there is none. */
-  #firstFrom(receivers: readonly number[], from: number, end: number): number {
-    const first = this.#ofState("id", "ORDER BY id LIMIT 1");
-    const range = [idAt(from), idAt(end)];
-    const rows = receivers.flatMap((receiver) =>
-      [...states.keys()].flatMap((state) => first.all(receiver, state, ...range)),
-    );
-    return Math.max(from, Math.min(end, ...rows.map(({ id }) => timeOf(String(id)))));
+  /** A moment before which there is no delivery from another one on; `end` if there is none before. */
+  #firstFrom(receiver: string | undefined, from: number, end: number): number {
+    const { rows, next } = this.#first({ receiver, ...rangeOf(from, end) }, states);
+    const id = rows[0]?.["id"] ?? next;
+    return id === null ? end : Math.max(from, timeOf(String(id)));
   }
 
-  /** A statement for the deliveries of a receiver in a state, with ids from one on and below another. */
-  #ofState(columns: string, rest = ""): Statement {
-    return this.#deliveries.tables.statement(
-      `SELECT ${columns} FROM delivery INDEXED BY delivery_state
-       WHERE receiver = ? AND state = ? AND id >= ? AND id < ? ${rest}`,
-    );
+  #oldest(receiver: string | undefined, state: State): Date | null {
+    const id = this.#first({ receiver }, [state]).rows[0]?.["id"];
+    return id === undefined ? null : new Date(timeOf(String(id)));
+  }
+
+  #first(query: InboxQuery, chosen: readonly State[], columns = "id"): Part {
+    return findRows(this.#deliveries.tables, { query, states: chosen, most: 1, columns });
   }
 
   #parked(receivers: readonly number[]): Summary["parked"] {
@@ -188,28 +137,8 @@ export class Query {
     const times = parkedClasses.flatMap((one) => Number(newest.get(one)?.["at"]) || []);
     return times.length === 0 ? null : new Date(Math.max(...times));
   }
-
-  #oldest(receiver: string | undefined, state: State): Date | null {
-    const query = { ...(receiver !== undefined && { receiver }), state, limit: 1 };
-    return this.list(query)[0]?.receivedAt ?? null;
-  }
 }
 
-/** The values that a query asks for, those first that the fewest rows have. */
-function filtersOf({ requestId, reportId, error, reason, type }: InboxQuery): IndexRange[] {
-  const values = { request: requestId, report: reportId, error, reason, type };
-  return Object.entries(values).flatMap(([column, value]) =>
-    value === undefined ? [] : [{ column, value }],
-  );
-}
-
-/** The ranges to read: those of the filter with the fewest rows. */
-function rangesOf(query: InboxQuery): IndexRange[] {
-  const { state } = query;
-  const [filter] = filtersOf(query);
-  const isFew = state !== undefined && state !== "handled";
-  if (filter !== undefined && !(filter.column === "type" && isFew)) return [filter];
-  return states.flatMap((one, number) =>
-    isChosen(one, state) ? [{ column: "state", value: number }] : [],
-  );
+function rangeOf(from: number, until: number): Pick<InboxQuery, "from" | "until"> {
+  return { from: new Date(from), until: new Date(until) };
 }
