@@ -80,7 +80,7 @@ CREATE INDEX delivery_request ON delivery (request, id) WHERE request IS NOT NUL
 
 CREATE INDEX delivery_reused ON delivery (key, arrived_at) WHERE is_reused IS NOT NULL;
 
-CREATE INDEX delivery_state ON delivery (receiver, state, id) WHERE state <> 2 AND ifnull(queue, 0) < 5;
+CREATE INDEX delivery_state ON delivery (receiver, state, id, type) WHERE state NOT IN (2, 6) AND ifnull(queue, 0) < 5;
 
 CREATE TABLE lived (
     one INTEGER PRIMARY KEY CHECK (one = 1),

@@ -1,6 +1,6 @@
 import { withoutToken } from "../callback-urls/callback-url.ts";
 import { type InboxQuery, isChosen, type SummaryQuery } from "./acts/selection.ts";
-import { isParked, type ReasonCode, type State, states } from "./delivery.ts";
+import { isParked, type ReasonCode, type State } from "./delivery.ts";
 import type { Summary } from "./facts/facts.ts";
 import { idAt } from "./id.ts";
 import type { Backlog } from "./inbox.ts";

@@ -9,7 +9,7 @@ const schemaVersion = 12;
  * The rows in the index of states. It has those that wait or are parked, which are few: most are leased as they come, and then
  * handled. Leased ones are found in the index of the queue, handled ones in their own.
  */
-export const inIndexOfStates = "state <> 2 AND ifnull(queue, 0) < 5";
+export const inIndexOfStates = "state NOT IN (2, 6) AND ifnull(queue, 0) < 5";
 
 const schema = `
   CREATE TABLE receiver (
@@ -69,7 +69,7 @@ const schema = `
     body BLOB
   );
   CREATE INDEX delivery_queue ON delivery (receiver, queue, rank) WHERE queue IS NOT NULL;
-  CREATE INDEX delivery_state ON delivery (receiver, state, id) WHERE ${inIndexOfStates};
+  CREATE INDEX delivery_state ON delivery (receiver, state, id, type) WHERE ${inIndexOfStates};
   -- Those that are many do not begin with the receiver: each receiver would have a page of its own written in each transaction.
   CREATE INDEX delivery_handled ON delivery (id, receiver, type) WHERE state = 2;
   CREATE INDEX delivery_report ON delivery (report, id) WHERE report IS NOT NULL;

@@ -42,8 +42,6 @@ export class SqliteConsumer implements Consumer, RunHost {
   /** The credit that the thread still has; negative if more deliveries came than were wanted. */
   #credit = 0;
   #sentAt = Number.NEGATIVE_INFINITY;
-  /** Whether the wanted credit may have changed since it was last compared. */
-  #hasChanged = true;
   #due: { readonly at: number; readonly timer: unknown } | null = null;
 
   constructor(
@@ -73,13 +71,11 @@ export class SqliteConsumer implements Consumer, RunHost {
 
   /** The state to send to the thread, which then has its credit; null while none is due. `at` is the monotonic time. */
   takeState(at: number): ConsumerState | null {
-    const isOld = at - this.#sentAt >= staleMs;
-    if (!isOld && !this.#hasChanged) return null;
-    this.#hasChanged = false;
     const highWaterMark = this.#highWaterMark;
     const missing = this.stopped ? 0 : highWaterMark - this.#credit;
     // A state for each delivery would cost more than it brings: at half of the mark it is time.
     const isLow = missing > 0 && this.#credit <= highWaterMark / 2;
+    const isOld = at - this.#sentAt >= staleMs;
     if (this.retiredAt <= at || !(isLow || missing < 0 || isOld)) return null;
     this.#sentAt = at;
     if (this.stopped) this.retiredAt = at;
@@ -131,7 +127,6 @@ export class SqliteConsumer implements Consumer, RunHost {
   /** Processes a leased delivery as soon as a slot is free. */
   lease(leased: Leased, cost: number): void {
     this.#credit -= cost;
-    this.#hasChanged = true;
     this.#prefetched.push(leased);
     if (this.stopped) this.#requeue();
     else this.#beginSoon();
@@ -175,7 +170,6 @@ export class SqliteConsumer implements Consumer, RunHost {
 
   worked(ms: number): void {
     this.#working--;
-    this.#hasChanged = true;
     this.#prefetched.noteDuration(ms);
     this.#beginSoon();
   }
@@ -213,7 +207,6 @@ export class SqliteConsumer implements Consumer, RunHost {
   #requeue(): void {
     clearImmediate(this.#beginning);
     this.#beginning = undefined;
-    this.#hasChanged = true;
     for (const leased of this.#prefetched.clear()) {
       const run = new Run(this, leased);
       this.#running.add(run);

@@ -37,14 +37,13 @@ export class Counters {
     this.#counts = new Map();
     this.#changes = new Map();
     this.#changed = new Set();
+    this.#told.clear();
     this.#newest = new Map();
     this.#newer = new Map();
     for (const row of this.#all.all()) {
-      const [receiver, kind, number] = [
-        Number(row["receiver"]),
-        Number(row["kind"]),
-        Number(row["number"]),
-      ];
+      const receiver = Number(row["receiver"]);
+      const kind = Number(row["kind"]);
+      const number = Number(row["number"]);
       if (kind === newestKind) {
         this.#newest.set(receiver, number);
         continue;

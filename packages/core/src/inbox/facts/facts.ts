@@ -3,7 +3,7 @@ import type { ReasonCode, State } from "../delivery.ts";
 /** The state of one receiver's deliveries, from which its problems follow. Times are lived times in milliseconds, or null. */
 export interface Facts {
   readonly counts: Readonly<Record<State, number>>;
-  /** When the newest was received, by the time in its id. */
+  /** When the newest was received, by the time in its id; an inbox may tell it still when that one is deleted. */
   readonly newest: number | null;
   /** When the oldest arrived that waits for its verdict. */
   readonly oldestUnverified: number | null;

@@ -33,7 +33,9 @@ interface Range {
 /** Finds the next rows through indexes, at most so many as are wanted. */
 export function findRows(tables: Tables, wanted: Wanted): Part {
   const { query, most } = wanted;
-  const parts = rangesOf(tables, wanted).map((range) => rowsIn(tables, range, wanted));
+  const ranges = rangesOf(tables, wanted);
+  const span = spanOf(tables, ranges, query);
+  const parts = ranges.map((range) => rowsIn(tables, range, span, wanted));
   const inOrder = (one: string, other: string): number =>
     one < other === (query.newestFirst === true) ? 1 : -1;
   // After the first end, rows of that range are missing.
@@ -64,6 +66,7 @@ function rangesOf(
   { receivers }: Tables,
   { query, states: chosen }: Pick<Wanted, "query" | "states">,
 ): Range[] {
+  if (chosen.length === 0) return [];
   const selected = receivers.select(query.receiver);
   const filters = filtersOf(query);
   const [filter] = filters;
@@ -93,27 +96,37 @@ function rangesOf(
   });
 }
 
+/** The ids that one step looks at, and the last of them if more may follow. */
+function spanOf({ statement }: Tables, ranges: readonly Range[], query: InboxQuery) {
+  const { first, below } = idRange(query);
+  const isInVain = ranges.some(({ index, values }) => index === "handled" && values.length > 0);
+  const found = isInVain
+    ? statement(
+        `SELECT id FROM delivery INDEXED BY delivery_handled
+         WHERE ${isHandled} AND ${inOrderOfIds(query)} 1 OFFSET ${lookedAt - 1}`,
+      ).get(first, below)
+    : undefined;
+  if (found === undefined) return { first, below, last: null };
+  const last = String(found["id"]);
+  // With a space, which sorts before each other character: up to the last one itself.
+  return query.newestFirst ? { first: last, below, last } : { first, below: `${last} `, last };
+}
+
 function rowsIn(
   { statement }: Tables,
   { index, conditions, values }: Range,
+  { first, below, last }: ReturnType<typeof spanOf>,
   { query, most, columns }: Wanted,
 ): Part {
-  const { newestFirst = false } = query;
-  let { first, below } = idRange(query);
-  const ids = `id >= ? AND id < ? ORDER BY id ${newestFirst ? "DESC" : "ASC"} LIMIT`;
-  let last: string | null = null;
-  if (index === "handled" && values.length > 0) {
-    const from = `FROM delivery INDEXED BY delivery_handled WHERE ${isHandled} AND ${ids}`;
-    const found = statement(`SELECT id ${from} 1 OFFSET ${lookedAt - 1}`).get(first, below);
-    last = found === undefined ? null : String(found["id"]);
-  }
-  if (last !== null && newestFirst) first = last;
-  // With a space, which sorts before each other character: up to the last one itself.
-  else if (last !== null) below = `${last} `;
   const rows = statement(
-    `SELECT ${columns} FROM delivery INDEXED BY delivery_${index} WHERE ${conditions.join(" AND ")} AND ${ids} ?`,
+    `SELECT ${columns} FROM delivery INDEXED BY delivery_${index}
+     WHERE ${conditions.join(" AND ")} AND ${inOrderOfIds(query)} ?`,
   ).all(...values, first, below, most);
   return rows.length < most ? { rows, next: last } : partOf(rows, most);
+}
+
+function inOrderOfIds({ newestFirst = false }: InboxQuery): string {
+  return `id >= ? AND id < ? ORDER BY id ${newestFirst ? "DESC" : "ASC"} LIMIT`;
 }
 
 /** A part that goes on after its last row, if it has as many as are wanted. */

@@ -64,6 +64,19 @@ export const acting: readonly InboxCase[] = [
     },
   },
   {
+    name: "act() finds nothing in a state that it is not for, whatever else is chosen",
+    async run(fixture) {
+      const { inbox, clock } = fixture;
+      await park(fixture, "no_handler");
+      const asked = { receiver: "a", now: clock.now(), by: null, state: "held" } as const;
+      for (const rest of [{}, { reason: "no_handler" }, { type: "report.complete" }] as const) {
+        for await (const { counts } of inbox.act({ ...asked, ...rest, act: "retry" })) {
+          same(counts, {}, "The parked ones that are retried");
+        }
+      }
+    },
+  },
+  {
     name: "act() leaves a delivery alone that was held as it came, after the list was shown",
     async run({ inbox, act, put }) {
       await put({ signature: null, arrival: unsigned });
