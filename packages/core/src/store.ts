@@ -45,7 +45,6 @@ export {
   idRange,
   minuteMs,
   noBacklog,
-  noOldest,
   summarize,
   zeroCounts,
 } from "./inbox/query.ts";

@@ -1,5 +1,5 @@
 import type { ReasonCode, State, Summary, SummaryQuery } from "@reporthook/core";
-import { idRange, minuteMs, noOldest, states, timeOf, zeroCounts } from "@reporthook/core/store";
+import { idRange, minuteMs, states, timeOf, zeroCounts } from "@reporthook/core/store";
 import { parkedPriorities } from "../queues/priority.ts";
 import { parkedQueues, type ReceiverQueues } from "../queues/queues.ts";
 import { idsFor } from "./parked.ts";
@@ -12,17 +12,18 @@ export async function summary(
 ): Promise<Summary> {
   const parked: Partial<Record<ReasonCode, number>> = {};
   const newest: number[] = [];
-  const oldest = { ...noOldest };
+  const oldest = Object.fromEntries(states.map((state) => [state, null])) as Record<
+    State,
+    Date | null
+  >;
   const minutes = new Map<number, Record<State, number>>();
   const { first, below } = idRange({ from: query.from, until: query.until });
   for (const queues of all) {
     newest.push(...(await addParked(queues, parked)));
     for (const state of states) {
-      const id = state === "handled" ? null : await oldestOf(queues, state);
+      const id = await oldestOf(queues, state);
       const date = id === null ? null : new Date(timeOf(id));
-      if (state !== "handled" && date !== null && date < (oldest[state] ?? Infinity)) {
-        oldest[state] = date;
-      }
+      if (date !== null && (oldest[state] === null || date < oldest[state])) oldest[state] = date;
       if (first >= below) continue;
       const count = (id: string): void => {
         if (id < first || id >= below) return;

@@ -75,7 +75,7 @@ describe("summaries", () => {
     ]);
   });
 
-  it("summarize() has the oldest of each state but handled, and the parked by reason, of all times", () => {
+  it("summarize() has the oldest of each state, and the parked by reason, of all times", () => {
     const reason = { code: "unsigned", message: "" } as const;
     const all = [
       keptAt(20 * minuteMs),
@@ -90,7 +90,7 @@ describe("summaries", () => {
     ];
     const { oldest, parked, minutes } = summarize(all, always);
     expect(oldest).toEqual({
-      ...{ verified: null, dead: null, received: new Date(11 * minuteMs) },
+      ...{ verified: null, handled: null, dead: null, received: new Date(11 * minuteMs) },
       ...{ held: new Date(13 * minuteMs), rejected: new Date(15 * minuteMs) },
     });
     expect(parked).toEqual({ unsigned: 2 });

@@ -1,6 +1,6 @@
 import { withoutToken } from "../callback-urls/callback-url.ts";
 import { type InboxQuery, isChosen, type SummaryQuery } from "./acts/selection.ts";
-import { isParked, type ReasonCode, type State } from "./delivery.ts";
+import { isParked, type ReasonCode, type State, states } from "./delivery.ts";
 import type { Summary } from "./facts/facts.ts";
 import { idAt } from "./id.ts";
 import type { Backlog } from "./inbox.ts";
@@ -44,11 +44,6 @@ export function filterEntries(all: Iterable<StoredDelivery>, query: InboxQuery):
   return newestFirst ? found.reverse().slice(0, limit) : found.slice(0, limit);
 }
 
-/** {@link Summary.oldest} of nothing. */
-export const noOldest: Summary["oldest"] = {
-  ...{ received: null, verified: null, held: null, rejected: null, dead: null },
-};
-
 /** Counts deliveries, as {@link Summary} shows them. */
 export function summarize(
   all: Iterable<StoredDelivery>,
@@ -56,7 +51,10 @@ export function summarize(
 ): Summary {
   const parked: Partial<Record<ReasonCode, number>> = {};
   let parkedChangedAt = Number.NEGATIVE_INFINITY;
-  const oldest = { ...noOldest };
+  const oldest = Object.fromEntries(states.map((state) => [state, null])) as Record<
+    State,
+    Date | null
+  >;
   const minutes = new Map<number, Record<State, number>>();
   const { first, below } = idRange({ from, until });
   for (const { receiver: of, id, state, reason, receivedAt, changedAt } of all) {
@@ -65,7 +63,7 @@ export function summarize(
       parked[reason.code] = (parked[reason.code] ?? 0) + 1;
       parkedChangedAt = Math.max(parkedChangedAt, changedAt);
     }
-    if (state !== "handled" && receivedAt < (oldest[state]?.getTime() ?? Infinity)) {
+    if (receivedAt < (oldest[state]?.getTime() ?? Number.POSITIVE_INFINITY)) {
       oldest[state] = new Date(receivedAt);
     }
     if (id < first || id >= below) continue;

@@ -142,7 +142,7 @@ const nothing = {
   ready: false,
   reports: null,
   counts: { received: 0, verified: 0, handled: 0, held: 0, rejected: 0, dead: 0 },
-  oldest: { received: null, verified: null, held: null, rejected: null, dead: null },
+  oldest: { received: null, verified: null, handled: null, held: null, rejected: null, dead: null },
   ...{ parked: {}, parkedChangedAt: null, errors: {}, minutes: [], hours: [], acts: [] },
 } satisfies Partial<WireOverview>;
 

@@ -1,4 +1,5 @@
 import type { InboxQuery } from "@reporthook/core";
+import { states } from "@reporthook/core/store";
 import { rejects, same } from "../assert.ts";
 import { oneInEachState } from "./acts/retaining.ts";
 import { endedAs, handled, type InboxCase, type InboxFixture, later, valid } from "./fixture.ts";
@@ -88,9 +89,7 @@ export const querying: readonly InboxCase[] = [
     async run(fixture) {
       const { inbox, put, work } = fixture;
       const query = { receiver: "a", from: new Date(0), until: new Date(0) };
-      const nothing = Object.fromEntries(
-        ["received", "verified", "held", "rejected", "dead"].map((state) => [state, null]),
-      );
+      const nothing = Object.fromEntries(states.map((state) => [state, null]));
       const empty = { parked: {}, parkedChangedAt: null, oldest: nothing, minutes: [] };
       same(await inbox.summary(query), empty, "Of nothing");
       const { held } = await oneInEachState(fixture);

@@ -37,8 +37,8 @@ export interface Summary {
   readonly parked: Readonly<Partial<Record<ReasonCode, number>>>;
   /** The newest `changedAt` of a parked entry, or null. */
   readonly parkedChangedAt: Date | null;
-  /** The time of receipt of the oldest entry in each state but `handled`, or null. */
-  readonly oldest: Readonly<Record<Exclude<State, "handled">, Date | null>>;
+  /** The time of receipt of the oldest entry in each state, or null; that of `handled` only where it is at hand. */
+  readonly oldest: Readonly<Record<State, Date | null>>;
   /** The minutes in which something was received, oldest first. */
   readonly minutes: readonly Minute[];
 }

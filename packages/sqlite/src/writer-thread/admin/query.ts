@@ -13,7 +13,6 @@ import {
   entryOf,
   isChosen,
   minuteMs,
-  noOldest,
   parkedReasons,
   states,
   statesOf,
@@ -84,9 +83,10 @@ export class Query {
       if (minute !== null) minutes.push(minute);
       at = minute === null ? this.#firstFrom(receiver, next, end) : next;
     }
-    const oldest = (Object.keys(noOldest) as State[]).map((state) => [
+    // To find that of one receiver's handled ones, those of all others would be looked at.
+    const oldest = states.map((state) => [
       state,
-      this.#oldest(receiver, state),
+      state === "handled" ? null : this.#oldest(receiver, state),
     ]);
     return {
       parked: this.#parked(receivers),
