@@ -23,9 +23,9 @@ const maxAdapterLines = 60;
 const maxFunctionLines = 70;
 /** All that a reader has to read: a feature that raises one of these does so where everybody sees it. */
 const maxLines = {
-  "core/src": 14_691,
+  "core/src": 14_689,
   "core/src/inbox/memory": 820,
-  "sqlite/src": 7_134,
+  "sqlite/src": 7_132,
   "cli/src": 4_300,
   "dashboard/src": 1_454,
   "dashboard/page": 2_245,

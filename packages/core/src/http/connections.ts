@@ -41,6 +41,11 @@ interface SeenConnection extends InFlightItem {
 
 /** The requests on their way, and the connections that they come on: `close` waits for those of closed servers, and has them end. */
 export class Connections {
+  /**
+   * Resolves when an answer can be sent that ends its connection. While a server is about to listen no longer, its sender would
+   * connect again at once, and the end of listening would reset that.
+   */
+  allAccepted: Promise<unknown> | null = null;
   readonly #clock: Clock;
   readonly #requests = new InFlight<SeenRequest>();
   readonly #known = new WeakMap<object, SeenConnection>();
@@ -48,7 +53,6 @@ export class Connections {
   readonly #servers = new Set<NodeServer>();
   #closing = false;
   #holds = 0;
-  #allAccepted: Promise<unknown> | null = null;
   #changed = (): void => {};
   #timer: unknown;
 
@@ -91,17 +95,9 @@ export class Connections {
     for (const { of } of this.#open) of.close?.();
   }
 
-  /**
-   * Resolves when an answer can be sent that ends its connection. While a server is about to listen no longer, its sender would
-   * connect again at once, and the end of listening would reset that.
-   */
-  get allAccepted(): Promise<unknown> | null {
-    return this.#allAccepted;
-  }
-
   /** Is not quiet before the server has ended. */
   hold({ allAccepted, ended }: ServerEnd): void {
-    this.#allAccepted = Promise.all([this.#allAccepted, allAccepted]);
+    this.allAccepted = Promise.all([this.allAccepted, allAccepted]);
     this.#holds++;
     const release = (): void => {
       this.#holds--;

@@ -15,6 +15,12 @@ export function newDelivery(
     receiver: name,
     receivedAt: timeOf(id),
     arrivedAt: clock.now(),
-    ...{ key, signature, url, context, requestId, headers, body },
+    key,
+    signature,
+    url,
+    context,
+    requestId,
+    headers,
+    body,
   };
 }

@@ -41,21 +41,21 @@ function frameAt(header: Buffer, number: number): number {
   return headerBytes + (number - 1) * (frameHeaderBytes + header.readUInt32BE(8));
 }
 
+/** Whether the header of a frame belongs to that of the log, and has the number of a page. */
+function isFrameOf(header: Buffer, frame: Buffer): boolean {
+  if (frame.length < frameHeaderBytes || frame.readUInt32BE(0) === 0) return false;
+  return header.compare(frame, 8, 16, saltAt, saltAt + 8) === 0;
+}
+
 /** The pages in the frames that belong to the header, in their order. Many are read at once: a call takes longer than a page. */
-function* framesIn(
-  descriptor: number,
-  header: Buffer,
-  first = 1,
-  atOnce = framesAtOnce,
-): Generator<number> {
+function* framesIn(descriptor: number, header: Buffer): Generator<number> {
   if (!isLog(header)) return;
-  const length = frameAt(header, atOnce) - headerBytes + frameHeaderBytes;
-  for (let number = first; ; number += atOnce) {
+  const length = frameAt(header, framesAtOnce) - headerBytes + frameHeaderBytes;
+  for (let number = 1; ; number += framesAtOnce) {
     const block = readLog(descriptor, frameAt(header, number), length);
-    for (let index = 0; index < atOnce; index++) {
+    for (let index = 0; index < framesAtOnce; index++) {
       const frame = block.subarray(frameAt(header, index + 1) - headerBytes);
-      const belongs = frame.subarray(8, 16).equals(header.subarray(saltAt, saltAt + 8));
-      if (!belongs || frame.readUInt32BE(0) === 0) return;
+      if (!isFrameOf(header, frame)) return;
       yield frame.readUInt32BE(0);
     }
   }
@@ -219,6 +219,8 @@ export class LogContent {
   /** Whether the frame of this number, from 1 on, belongs to the header. */
   #has(number: number): boolean {
     if (this.#descriptor === null || !isLog(this.#header)) return false;
-    return number === 0 || framesIn(this.#descriptor, this.#header, number, 1).next().done !== true;
+    if (number === 0) return true;
+    const at = frameAt(this.#header, number);
+    return isFrameOf(this.#header, readLog(this.#descriptor, at, frameHeaderBytes));
   }
 }

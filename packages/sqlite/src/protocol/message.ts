@@ -106,10 +106,14 @@ export class MessageBuilder {
       last.kind === kind &&
       last.url === url &&
       last.context === context &&
-      isEqual(this.#headers[at] ?? {}, headers);
+      // A receiver gives equal ones as one object.
+      this.#headers[at] === headers;
     if (fits) return at;
     const origin = {
-      ...{ receiver, url, context, kind },
+      receiver,
+      url,
+      context,
+      kind,
       headers: headersText(headers),
       isNotification: begins === null || isNotification(begins),
       changes: begins === null ? null : changesOf(begins, arrivedAt),
@@ -120,25 +124,17 @@ export class MessageBuilder {
   }
 }
 
-function isEqual(one: KeptHeaders, other: KeptHeaders): boolean {
-  if (one === other) return true;
-  const names = Object.keys(one);
-  return (
-    names.length === Object.keys(other).length && names.every((name) => one[name] === other[name])
-  );
-}
-
 /** Calls `take` with each addition of a message, in order. */
 export function eachAddition(
   { adds, bytes }: Message,
   take: (origin: Origin, addition: Addition) => void,
 ): void {
   let from = 0;
-  for (const [index, id] of adds.ids.entries()) {
+  for (let index = 0; index < adds.ids.length; index++) {
     const keyFrom = from + (adds.bodyBytes[index] ?? 0);
     const to = keyFrom + (adds.keyBytes[index] ?? 0);
     take(adds.origins[adds.originAt[index] ?? 0] as Origin, {
-      id,
+      id: adds.ids[index] ?? "",
       arrivedAt: adds.arrivedAt[index] ?? 0,
       requestId: adds.requestIds[index] ?? null,
       signature: adds.signatures[index] ?? null,
