@@ -25,7 +25,7 @@ const maxFunctionLines = 70;
 const maxLines = {
   "core/src": 14_689,
   "core/src/inbox/memory": 820,
-  "sqlite/src": 7_132,
+  "sqlite/src": 7_125,
   "cli/src": 4_300,
   "dashboard/src": 1_454,
   "dashboard/page": 2_245,

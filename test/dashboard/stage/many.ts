@@ -1,7 +1,7 @@
 import { idAt } from "@reporthook/core/internals";
 import { errorKeyOf, states } from "@reporthook/core/store";
 import { sqliteInbox } from "@reporthook/sqlite";
-import { kindOf, loadDriver } from "@reporthook/sqlite/internals";
+import { countIn, kindOf, loadDriver } from "@reporthook/sqlite/internals";
 
 // Per thousand: how many are in each state, by the number of the state.
 const shares = [
@@ -29,7 +29,7 @@ export async function fill(path: string, number: number): Promise<string> {
   const body = new TextEncoder().encode(
     JSON.stringify({ status: "complete", pad: "x".repeat(500) }),
   );
-  const counts = new Map<number, number>();
+  const counts = new Map<string, number[]>();
   const weekMs = 6 * 86_400_000;
   const begin = Date.now() - weekMs;
   let one = "";
@@ -60,10 +60,10 @@ export async function fill(path: string, number: number): Promise<string> {
         body,
       ],
     );
-    counts.set(kind, (counts.get(kind) ?? 0) + 1);
+    countIn(counts, "reports", kind, 1);
     if (seq === Math.floor(number / 2)) one = id;
   }
-  for (const [kind, count] of counts) {
+  for (const [kind, count] of counts.get("reports")?.entries() ?? []) {
     database
       .prepare("INSERT INTO tally (receiver, kind, number) VALUES (1, ?, ?)")
       .run(kind, count);

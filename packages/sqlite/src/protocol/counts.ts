@@ -33,7 +33,7 @@ const kinds = {
 /** No count: the number of this kind is the time at which the newest notification of a receiver was received. */
 export const newestKind = 19;
 
-/** The first kind of those that are parked: each reason has one for each of these. */
+/** The first kind of those that are parked for a reason: each reason has one for each of these, which count them too. */
 const firstParked = 20;
 const parkedKinds: readonly number[] = [
   kinds.held,
@@ -67,10 +67,13 @@ const zeroCountsByKind: CountsByKind = new Array<number>(
   firstParked + parkedKinds.length * parkedReasons.length,
 ).fill(0);
 
-/** Adds to the count of a kind under a key. */
+/** Adds to the count of a kind under a key; one that is parked for a reason is counted for any reason, too. */
 export function countIn<Key>(all: Map<Key, number[]>, key: Key, kind: number, by: number): void {
   const counts = countsIn(all, key);
   counts[kind] = (counts[kind] ?? 0) + by;
+  if (kind < firstParked) return;
+  const parked = parkedKinds[(kind - firstParked) % parkedKinds.length] ?? 0;
+  counts[parked] = (counts[parked] ?? 0) + by;
 }
 
 /** Takes over the counts that have changed. */
@@ -82,7 +85,7 @@ export function updateCounts(all: Map<string, number[]>, changed: ChangedCounts)
 }
 
 /** The counts under a key, which may be changed. */
-function countsIn<Key>(all: Map<Key, number[]>, key: Key): number[] {
+export function countsIn<Key>(all: Map<Key, number[]>, key: Key): number[] {
   const counts = all.get(key) ?? [...zeroCountsByKind];
   all.set(key, counts);
   return counts;
@@ -115,14 +118,6 @@ function reasonNumber(code: ParkedFact["reason"]): number {
   return (parkedReasons as readonly string[]).indexOf(code);
 }
 
-/** The number of a kind of parked ones, for any reason. */
-function parkedIn(counts: CountsByKind, kind: number): number {
-  let sum = counts[kind] ?? 0;
-  const first = firstParked + parkedKinds.indexOf(kind);
-  for (let at = first; at < counts.length; at += parkedKinds.length) sum += counts[at] ?? 0;
-  return sum;
-}
-
 /** The number of parked deliveries for a reason. */
 export function parkedFor(counts: CountsByKind, reason: ParkedFact["reason"]): number {
   const from = firstParked + reasonNumber(reason) * parkedKinds.length;
@@ -152,14 +147,13 @@ export function sumOfCounts(all: Iterable<CountsByKind>): CountsByKind {
 /** Counts by state, as the inbox gives them. */
 export function countsByState(counts: CountsByKind = zeroCountsByKind): Counts {
   const of = (kind: number): number => counts[kind] ?? 0;
-  const parked = (kind: number): number => parkedIn(counts, kind);
   return {
     received: of(kinds.received) + of(kinds.deprioritized) + of(kinds.withoutToken),
     verified: of(kinds.verified) + of(kinds.unsignedVerified) + failingIn(counts),
     handled: of(kinds.handled),
-    held: parked(kinds.held) + parked(kinds.unsignedHeld) + parked(kinds.withoutTokenHeld),
+    held: of(kinds.held) + of(kinds.unsignedHeld) + of(kinds.withoutTokenHeld),
     rejected: of(kinds.rejected),
-    dead: parked(kinds.dead),
+    dead: of(kinds.dead),
   };
 }
 
@@ -181,7 +175,6 @@ export function backlogOf(
   pending: CountsByKind = zeroCountsByKind,
 ): Backlog {
   const of = (kind: number): number => (stored[kind] ?? 0) + (pending[kind] ?? 0);
-  const parked = (kind: number): number => parkedIn(stored, kind) + parkedIn(pending, kind);
   const unverified = of(kinds.received) + of(kinds.withoutToken);
   const unsignedWaiting = of(kinds.unsignedVerified) + of(kinds.unsignedFailing);
   return {
@@ -193,7 +186,7 @@ export function backlogOf(
       unsignedWaiting,
     unverified,
     unsignedWaiting,
-    unsignedHeld: parked(kinds.unsignedHeld),
-    withoutToken: of(kinds.withoutToken) + parked(kinds.withoutTokenHeld),
+    unsignedHeld: of(kinds.unsignedHeld),
+    withoutToken: of(kinds.withoutToken) + of(kinds.withoutTokenHeld),
   };
 }

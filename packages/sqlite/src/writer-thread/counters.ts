@@ -1,6 +1,6 @@
 import { timeOf } from "@reporthook/core/store";
 import type { Database, Statement } from "../database/driver.ts";
-import { type CountsByKind, countIn, everKind, newestKind } from "../protocol/counts.ts";
+import { type CountsByKind, countIn, countsIn, everKind, newestKind } from "../protocol/counts.ts";
 import { RowWriter } from "./row-writer.ts";
 
 /** The counts in the file, written once per transaction. */
@@ -48,7 +48,7 @@ export class Counters {
         this.#newest.set(receiver, number);
         continue;
       }
-      countIn(this.#counts, receiver, kind, number);
+      countsIn(this.#counts, receiver)[kind] = number;
       this.#changed.add(receiver);
     }
   }
