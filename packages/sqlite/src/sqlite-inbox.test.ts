@@ -284,6 +284,19 @@ describe.concurrent("files", () => {
     await end();
   });
 
+  it("an act finds what list() finds of a report whose id SQLite can't hold as it is", async () => {
+    const { inbox, act, put, work, end } = fixture(open());
+    const reportId = "r\0\ud800";
+    await put();
+    await work("verify", { ...valid, reportId });
+    await work("handle", endedAs("dead", "do_not_retry", { reportId }));
+    expect(await inbox.list({ reportId })).toMatchObject([{ reportId: "r\ufffd\ufffd" }]);
+    expect(await act("discard", { reportId: "r" })).toBe(0);
+    expect(await act("discard", { reportId }, { dryRun: true })).toBe(1);
+    expect(await act("discard", { reportId })).toBe(1);
+    await end();
+  });
+
   it("add() stores all deliveries of one turn but the one that fails", async () => {
     const { inbox, path, add, make, end } = await opened();
     const deliveries = await Promise.all([make(), make(), make()]);

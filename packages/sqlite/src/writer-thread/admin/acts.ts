@@ -23,7 +23,7 @@ export function actStep(
   const { id, number } = from ?? { id: "", number: null };
   const isDry = asked.dryRun === true;
   const { rows, next: after } = query.candidates(asked, id);
-  const isSelected = selectorOf(asked);
+  const isSelected = selectorOf({ ...asked, reportId: undefined });
   const step = new ActCount();
   for (const row of rows) {
     const stored = deliveries.storedDeliveryOf(row);
