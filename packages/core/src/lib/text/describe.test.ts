@@ -15,7 +15,7 @@ group("lines of errors", () => {
     ["an error without a message", new Error(""), "Error"],
     ["an object with a message alone", { message: "alone" }, "alone"],
     ["a text", "as it is", "as it is"],
-    ["an empty text", "", ""],
+    ["an empty text", "", "Thrown value of type string"],
     ["a number", 7, "Thrown value of type number"],
     ["null", null, "Thrown value of type object"],
     ["undefined", undefined, "Thrown value of type undefined"],

@@ -10,7 +10,7 @@ export function describe(error: unknown, redact = (text: string): string => text
 }
 
 function lineOf(error: unknown, redact: (text: string) => string, depth: number): string {
-  const text = typeof error === "string" ? error : headOf(error);
+  const text = typeof error === "string" && error !== "" ? error : headOf(error);
   const isJoined = depth > 0 && safeText(error, "name") === "AggregateError";
   const lines = isJoined ? joinedIn(error).map((each) => lineOf(each, redact, depth - 1)) : [];
   const shown = redact(lines.length === 0 ? text : `${text}: ${lines.join("; ")}`);
