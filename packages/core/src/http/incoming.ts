@@ -111,11 +111,8 @@ const { toString: tagOf } = prototype;
 
 /** A body that something ahead has left: its bytes, text or parsed object. */
 export function alreadyRead(body: unknown): Uint8Array | BodyFailure {
-  return tryGet(() => bytesOf(body)) ?? "unavailable";
-}
-
-function bytesOf(body: unknown): Uint8Array | null {
-  return rawBytes(body) ?? rawBytes(isPlain(body) ? JSON.stringify(body) : undefined);
+  const bytes = () => rawBytes(body) ?? rawBytes(isPlain(body) ? JSON.stringify(body) : undefined);
+  return tryGet(bytes) ?? "unavailable";
 }
 
 /** The bytes of what is bytes, from any realm, or text; null for anything else. */

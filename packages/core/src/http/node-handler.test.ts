@@ -80,6 +80,16 @@ describe("requests", () => {
   });
 
   it.each([
+    ["http://app.example/hook?to=http://a/b", "/hook?to=http://a/b"],
+    ["HTTPS://user:word@app.example:1?a=1", "/?a=1"],
+    ["http://app.example", "/"],
+    ["hook", "hook"],
+  ])("incomingFromNode() takes path and query from the address %s", (url, path) => {
+    const req = { method: "POST", headers: {} } as IncomingMessage;
+    expect(incomingFromNode(req, { url }).url).toBe(path);
+  });
+
+  it.each([
     ["one piece", ["0123456789"]],
     ["several", ["0123", "456", "789"]],
   ])("incomingFromNode() reads a body of %s", async (_, pieces) => {

@@ -82,7 +82,9 @@ class NodeIncoming implements Incoming {
   }
 
   get url(): string {
-    return this.#parsed.originalUrl ?? this.#parsed.url ?? this.#req.url ?? "/";
+    const url = this.#parsed.originalUrl ?? this.#parsed.url ?? this.#req.url ?? "/";
+    // Some proxies pass a request on with its whole address.
+    return url.startsWith("/") ? url : url.replace(/^https?:\/\/[^/?]*\/?/i, "/");
   }
 
   get headers(): Incoming["headers"] {
