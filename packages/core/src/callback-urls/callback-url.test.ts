@@ -89,7 +89,11 @@ describe("making", () => {
       await expect(url(wrong as string, 1)).rejects.toThrow("base must be an absolute http(s) URL");
     }
     await expect(url(await url(base, 1), 2)).rejects.toThrow("carries a callback_token already");
-    await expect(url(base, () => {})).rejects.toThrow("context must be something that JSON");
+    const cycle: unknown[] = [];
+    cycle.push(cycle);
+    for (const wrong of [() => {}, 1n, cycle]) {
+      await expect(url(base, wrong)).rejects.toThrow("callbackUrl: context must be something that");
+    }
     await expect(setUp().receiver.callbackUrl(base)).rejects.toThrow("needs the option callback");
     const { receiver } = setUp({ callback: { secrets: [secret] } });
     for (const options of [null, 5, "x", [], { customer: 1 }]) {

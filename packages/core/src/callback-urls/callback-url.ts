@@ -1,4 +1,5 @@
 import { type Logger, oncePerMinute } from "../lib/log.ts";
+import { tryGet } from "../lib/safe-get.ts";
 import type { ReceiverClock } from "../lib/time/lived-clock.ts";
 import { messages } from "../log-messages.ts";
 import { createCallbackTokens } from "./token.ts";
@@ -98,9 +99,8 @@ export function createCallbacks(
       const { rest, token: text } = split(url);
       const content = text === null ? null : await tokens.verify(text);
       if (content !== null) {
-        const isRequest = content.kind === "request";
-        const context = isRequest ? null : content.text || withoutContext;
-        const requestId = isRequest ? content.text : null;
+        const requestId = content.kind === "request" ? content.text : null;
+        const context = requestId === null ? content.text || withoutContext : null;
         return { url: rest, context, requestId, token: "valid" };
       }
       const token = text === null ? "missing" : "invalid";
@@ -149,7 +149,7 @@ function withToken(base: string, token: string): string {
  * @throws TypeError that begins with the name of the function that it was given to
  */
 export function contextText(whose: string, context: unknown): string {
-  const json: string | undefined = JSON.stringify(context);
+  const json = tryGet((): string | undefined => JSON.stringify(context));
   if (json !== undefined) return json;
   throw new TypeError(`${whose}: context must be something that JSON can hold`);
 }
