@@ -5,17 +5,25 @@ import { afterFailure } from "./after-failure.ts";
 
 const { clock, job } = testStages(() => "valid");
 
+function delayMs(attempts: number, minMs: number, maxMs = 3_600_000): unknown {
+  const retry = { attempts: Number.POSITIVE_INFINITY, minMs, maxMs };
+  const options = { redact: String, clock: new LivedClock(clock), retry };
+  const outcome = afterFailure(job({ attempts: attempts - 1 }), ["failed"], options);
+  return outcome.to === "retry" && outcome.afterMs;
+}
+
 it("afterFailure() doubles the delay from minMs to maxMs, less up to a quarter", () => {
-  const delayMs = (attempts: number, minMs: number): unknown => {
-    const retry = { attempts: Number.POSITIVE_INFINITY, minMs, maxMs: 3_600_000 };
-    const options = { redact: String, clock: new LivedClock(clock), retry };
-    const outcome = afterFailure(job({ attempts: attempts - 1 }), ["failed"], options);
-    return outcome.to === "retry" && outcome.afterMs;
-  };
   for (let attempts = 1; attempts < 2_000; attempts++) {
     expect(delayMs(attempts, 0)).toBe(0);
     const most = Math.min(1_000 * 2 ** (attempts - 1), 3_600_000);
     expect(delayMs(attempts, 1_000)).toBeLessThanOrEqual(most);
     expect(delayMs(attempts, 1_000)).toBeGreaterThanOrEqual(most * 0.75);
+  }
+});
+
+it("afterFailure() waits so long at most that a Date can show the next attempt", () => {
+  const most = Number.MAX_SAFE_INTEGER;
+  for (const delay of [delayMs(1, most, most), delayMs(1_000, 1_000, most)]) {
+    expect(new Date(Date.now() + Number(delay)).getFullYear()).toBeLessThan(2_200);
   }
 });

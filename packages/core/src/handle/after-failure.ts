@@ -35,7 +35,7 @@ export function afterFailure(
 
 /** Milliseconds until the next attempt, after `attempts` have failed: exponential, less up to a quarter. */
 function backoffMs(attempts: number, { minMs, maxMs }: RetryOptions): number {
-  return jitter(Math.min(minMs * 2 ** Math.min(attempts - 1, 52), maxMs));
+  return jitter(Math.min(minMs * 2 ** Math.min(attempts - 1, 52), maxMs, waitMaxMs));
 }
 
 function msUntil(when: number | Date, now: number): number {
