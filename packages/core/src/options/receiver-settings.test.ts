@@ -152,6 +152,10 @@ describe("options", () => {
     ["clock must be an object with now, setTimeout and clearTimeout, not 5", { clock: 5 }],
     ["logger must be false or an object with warn and error, not an object", { logger: {} }],
     ["logger must be false or an object with warn and error, not true", { logger: true }],
+    [
+      "logger must be false or an object with warn and error, not an object",
+      { logger: { warn() {}, error: "console" } },
+    ],
     ["observe.parked must be a function, not 1", { observe: { parked: 1 } }],
   ])("receiverSettingsOf() throws a TypeError: %s", (message, given) => {
     const error = new TypeError(`createReceiver: ${message}`);
@@ -216,6 +220,8 @@ describe("options", () => {
     expect(() => settings({ retry: { attempts: null } })).toThrow("retry.attempts must be");
     expect(() => settings({ limits: { ackMs: null } })).toThrow("limits.ackMs must be");
     expect(() => settings({ observe: { handled: null } })).toThrow("observe.handled must be");
+    expect(() => settings({ schemas: { unknown: null } })).toThrow('schemas["unknown"] must be');
+    expect(settings({ schemas: { unknown: undefined } })).toBeDefined();
   });
 
   it("receiverSettingsOf() throws a TypeError without options", () => {

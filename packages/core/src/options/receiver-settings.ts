@@ -172,7 +172,7 @@ function schemasOf(schemas: Schemas | undefined): Schemas | undefined {
   const types = eventNames.filter((name) => !noSchema.includes(name));
   assertKnownKeys("createReceiver", schemas, types, "schemas.");
   for (const [type, schema] of Object.entries(schemas)) {
-    const fits = typeof schema?.["~standard"]?.validate === "function";
+    const fits = schema === undefined || typeof schema?.["~standard"]?.validate === "function";
     must(`schemas["${type}"]`, "a Standard Schema", schema, fits);
   }
   return schemas;
@@ -228,8 +228,9 @@ function clockOf(clock: Clock): Clock {
 }
 
 function givenLogger(logger: Partial<Logger> | false = consoleLogger): Partial<Logger> {
-  const fits = logger === false || typeof logger?.warn === "function";
-  must("logger", "false or an object with warn and error", logger, fits);
+  const { warn, error = warn } = logger || {};
+  const fits = [warn, error].every((method) => typeof method === "function");
+  must("logger", "false or an object with warn and error", logger, logger === false || fits);
   return logger || {};
 }
 
