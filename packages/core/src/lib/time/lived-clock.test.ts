@@ -34,6 +34,16 @@ afterEach(() => {
 });
 
 describe("a given clock", () => {
+  it("LivedClock.clearTimeout() asks for nothing where no timer was set: it may be an object with a method", () => {
+    const cancel = vi.fn();
+    const setTimeout = () => ({ cancel });
+    const clearTimeout = (timer: unknown) => (timer as { cancel(): void }).cancel();
+    const lived = new LivedClock({ now: () => 0, setTimeout, clearTimeout });
+    lived.clearTimeout(undefined);
+    lived.clearTimeout(lived.setTimeout(() => {}, 1));
+    expect(cancel).toHaveBeenCalledOnce();
+  });
+
   it("LivedClock.now() goes on from its last reading when the clock is set, and tells by how much", () => {
     for (const ms of [31 * 24 * hourMs, -31 * 24 * hourMs, hourMs, -31_000]) {
       const { lived, steps, set, live } = givenClock();

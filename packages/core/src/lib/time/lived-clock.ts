@@ -84,7 +84,7 @@ export class LivedClock implements ReceiverClock {
   }
 
   clearTimeout(timer: unknown): void {
-    this.#given.clearTimeout(timer);
+    if (timer !== undefined) this.#given.clearTimeout(timer);
   }
 
   #wall(): number {
