@@ -97,6 +97,27 @@ describe("telling", () => {
     expect(Object.keys(told(handling, park("held", "no_handler", "no")))).toEqual(["parked"]);
   });
 
+  it("hooksOf() calls a hook as the method that it may be, and tells of nothing parked without a store", () => {
+    class Counting {
+      #count = 0;
+      handled = (): number => this.#count++;
+      failed(): void {
+        this.#count++;
+      }
+      parked(): void {
+        expect.unreachable();
+      }
+      get count(): number {
+        return this.#count;
+      }
+    }
+    const counting = new Counting();
+    const { settled } = hooksOf(counting, clock, noError, false);
+    settled?.(handling, { to: "handled" });
+    settled?.(handling, park("dead", "do_not_retry", "because"));
+    expect(counting.count).toBe(2);
+  });
+
   it("hooksOf() needs no hook", () => {
     expect(() => hooksOf({}, clock, noError).settled?.(job, verified)).not.toThrow();
   });

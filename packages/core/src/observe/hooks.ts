@@ -20,14 +20,15 @@ export interface Observe {
   readonly [watch]?: Instrument | undefined;
 }
 
-/** Makes hooks an instrument; `onError` is given what they throw, at once or later. */
+/** Makes hooks an instrument; `onError` is given what they throw, at once or later. Without a store, nothing is parked. */
 export function hooksOf(
   hooks: Observe,
   clock: ReceiverClock,
   onError: (error: unknown) => void,
+  keeps = true,
 ): Instrumentation {
   const tell = (hook: Observe["handled"], entry: () => Entry): void => {
-    if (hook !== undefined) (async () => hook(entry()))().catch(onError);
+    if (hook !== undefined) (async () => hook.call(hooks, entry()))().catch(onError);
   };
   return {
     stored(delivery, arrival) {
@@ -44,7 +45,7 @@ export function hooksOf(
         const hasVerdict = "verification" in outcome && outcome.verification !== undefined;
         if (to === "rejected" || hasVerdict) tell(hooks.verified, entry);
       }
-      if (to === "held" || to === "dead") tell(hooks.parked, entry);
+      if (keeps && (to === "held" || to === "dead")) tell(hooks.parked, entry);
     },
   };
 }

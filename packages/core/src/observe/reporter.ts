@@ -23,10 +23,9 @@ export class Reporter implements Wrappers {
 
   constructor(settings: ReporterSettings) {
     const { ack, clock, observe } = settings;
-    // Without a store, nothing is parked.
-    const hooks = ack === "stored" ? observe : { ...observe, parked: undefined };
+    const hooks = hooksOf(observe, clock, this.unexpected, ack === "stored");
     this.#settings = settings;
-    this.#instruments = [logOf(settings), hooksOf(hooks, clock, this.unexpected)];
+    this.#instruments = [logOf(settings), hooks];
   }
 
   /** Adds the receiver's own instruments, and makes those of the options, which look at it. */
