@@ -37,6 +37,25 @@ describe("health", () => {
     expect(health).toMatchObject({ newest: received, countedAt: new Date(clock.now()) });
   });
 
+  it("health() tells when the newest was received, though its body came late and another one was answered before", async () => {
+    const clock = manualClock();
+    const { receiver, emulator, send } = setUp({ clock, autostart: false });
+    const { body: text, ...slow } = emulator.notification("report");
+    const late = new TransformStream<string, string>();
+    const body = late.readable.pipeThrough(new TextEncoderStream());
+    const first = new Request("http://app/", { ...slow, body, duplex: "half" } as RequestInit);
+    const answered = receiver.fetch(first);
+    clock.advance(1_000);
+    await send("report");
+    const received = new Date(clock.now());
+    clock.advance(500);
+    const writer = late.writable.getWriter();
+    await Promise.all([writer.write(text), writer.close()]);
+    expect((await answered).status).toBe(200);
+    const [entry] = await receiver.inbox.list({ newestFirst: true, limit: 1 });
+    expect([(await receiver.health()).newest, entry?.receivedAt]).toEqual([received, received]);
+  });
+
   it.each<[what: string, options: Partial<ReceiverOptions>]>([
     ["was discarded", {}],
     ["was handled within its request", { ack: "handled" }],

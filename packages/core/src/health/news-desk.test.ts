@@ -17,7 +17,7 @@ function newDesk(alerts = false) {
   const given = manualClock(1_000 * hour);
   const desk = new NewsDesk(new LivedClock(given), alerts);
   const refuse = (refused: string, more: object = {}, isSigned = true): void =>
-    desk.answered({ refused, ...more } as ReceiveResult, () => isSigned);
+    desk.answered({ refused, ...more } as ReceiveResult, () => isSigned, 1, "a");
   return { desk, refuse, now: () => given.now(), pass: (ms: number) => given.advance(ms) };
 }
 
@@ -184,7 +184,7 @@ describe("losses", () => {
     expect(desk.news.lost).toBe(null);
     refuse("overloaded", { isOurs: true }, false);
     expect(desk.news.lost?.minutes).toHaveLength(1);
-    desk.answered({ status: "accepted", id: "a" }, () => true);
+    desk.answered({ status: "accepted", id: "a" }, () => true, 1, "a");
     expect(desk.news.lost?.minutes).toHaveLength(1);
   });
 

@@ -3,7 +3,7 @@ import type { Outage } from "../client/authorizer.ts";
 import type { Verdict } from "../client/client.ts";
 import type { ReceiveResult } from "../http/answer.ts";
 import type { Job, Outcome } from "../inbox/delivery.ts";
-import { newId } from "../inbox/id.ts";
+import { newId, timeOf } from "../inbox/id.ts";
 import type { Pruned } from "../inbox/inbox.ts";
 import { isAskedAgain } from "../inbox/transitions.ts";
 import { thisProcess } from "../lib/platform.ts";
@@ -120,9 +120,10 @@ export class NewsDesk {
   }
 
   /** Called with each result: of the refused ones, some are lost. */
-  answered(result: ReceiveResult, isSigned: () => boolean): void {
+  answered(result: ReceiveResult, isSigned: () => boolean, _ms: number, id: string): void {
     if (!("refused" in result)) {
-      if (result.status === "accepted") this.noted.newest = this.#clock.wallNow();
+      const { newest } = this.noted;
+      if (result.status === "accepted") this.noted.newest = Math.max(timeOf(id), newest ?? 0);
       return;
     }
     const { refused: code, isOurs } = result;
@@ -166,9 +167,8 @@ export class NewsDesk {
 
   /** Called when this process stood still. */
   stoodStill(ms: number): void {
-    const at = this.#clock.now();
-    this.noted.stoodStill = { at, ms };
-    this.awakeSince = at;
+    this.awakeSince = this.#clock.now();
+    this.noted.stoodStill = { at: this.awakeSince, ms };
   }
 
   /** Called with what retention did: it has deleted these parked ones. */
