@@ -114,3 +114,13 @@ it("an act leaves deliveries alone that change while they are counted, and no ot
   expect((await actOn(inbox, { ...asked, unchangedSince })).total).toBe(count - 2);
   await inbox.close();
 });
+
+it("an act for which nothing was shown leaves alone what is parked right after", async () => {
+  const inbox = await opened("after.db", () => {});
+  const { act } = inbox;
+  const nothing: typeof act = async function* () {};
+  inbox.act = (asked) => (asked.dryRun === true ? nothing(asked) : act(asked));
+  expect(await actOnMany(terminal, inbox, verb, { query: query(), yes: false })).toBe(0);
+  expect(await inbox.counts()).toMatchObject({ held: count, verified: 0 });
+  await inbox.close();
+});

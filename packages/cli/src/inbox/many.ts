@@ -45,7 +45,7 @@ export async function actOnMany(
   if (shown !== null && shown.total > 0) {
     await confirm(terminal, { act: query.act, done, many: amountOf(shown.counts), note });
   }
-  const confirmed = { ...query, unchangedSince: shown?.changedAt ?? undefined };
+  const unchangedSince = shown === null ? undefined : (shown.changedAt ?? new Date(0));
   const count = new ActCount();
   const of = shown === null ? "" : ` of ${shown.total}`;
   const failed = (code: string, why: string): CommandFailed => {
@@ -55,7 +55,7 @@ export async function actOnMany(
   const ending = endOfCommand();
   try {
     await terminal.during(`${doing}${of}`, async (say) => {
-      for await (const step of inbox.act(confirmed)) {
+      for await (const step of inbox.act({ ...query, unchangedSince })) {
         count.addStep(step);
         say(`${doing}: ${count.total}${of}`);
         if (ending.signal.aborted) throw failed("interrupted", "Interrupted:");
