@@ -38,3 +38,19 @@ it("the dashboard acts on no delivery whose id only begins like the one that was
   expect(await discarded(id)).toEqual({ done: 1 });
   await receiver.close();
 });
+
+it.each(["", "reason=", "error=", "reason=&state=held"])(
+  "the dashboard answers 400 to an act on all of '%s', which names no kind, and logs no failure",
+  async (query) => {
+    const receiver = createReceiver({ client: { authorize: async () => "valid" }, logger: false });
+    const logger = { info: vi.fn(), error: vi.fn() };
+    const page = dashboard(receiver, { authorize: () => ({ name: "Ada", may: "act" }), logger });
+    const asked = new Request(`http://localhost/api/release?${query}`, {
+      ...{ method: "POST", headers: { "x-reporthook": "1", "sec-fetch-site": "same-origin" } },
+    });
+    const answer = await page(asked);
+    expect([answer.status, await answer.json()]).toMatchObject([400, { code: "unclear" }]);
+    expect(logger.error).not.toHaveBeenCalled();
+    await receiver.close();
+  },
+);

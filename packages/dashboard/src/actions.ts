@@ -50,8 +50,8 @@ async function perform(
   const time = query.get("unchangedSince");
   const shown: Selection = {
     state: states.find((one) => one === query.get("state")),
-    reason: (query.get("reason") as ReasonCode | null) ?? undefined,
-    error: query.get("error") ?? undefined,
+    reason: (query.get("reason") || undefined) as ReasonCode | undefined,
+    error: query.get("error") || undefined,
     unchangedSince: time === null ? undefined : new Date(time),
   };
   const { reason, error, unchangedSince } = shown;
