@@ -13,8 +13,7 @@ const own: Guarantees = {
 };
 
 /** A memory inbox with some members of one's own. */
-function broken(members: Partial<Inbox>): Inbox {
-  const inbox = memoryInbox();
+function broken(members: Partial<Inbox>, inbox = memoryInbox()): Inbox {
   return new Proxy(inbox, {
     get(_target, name) {
       if (name in members) return members[name as keyof Inbox];
@@ -78,6 +77,27 @@ describe("cases", () => {
       expect.arrayContaining([expect.stringMatching(/Timers still set|Work still running/)]),
     );
   });
+});
+
+/** Members of an inbox that leave out a part of what they are asked. */
+const forgetful: readonly [what: string, make: (inbox: Inbox) => Partial<Inbox>][] = [
+  ["counts what all receivers have", (inbox) => ({ counts: () => inbox.counts() })],
+  [
+    "tells more acts than asked for",
+    ({ acts }) => ({ acts: ({ receiver } = {}) => acts({ receiver, limit: 1_000 }) }),
+  ],
+  ["acts on all requests", (inbox) => ({ act: ({ requestId: _, ...query }) => inbox.act(query) })],
+  ["erases nothing", () => ({ erase: async () => 0 })],
+];
+
+it.each(forgetful)("inboxContract() rejects for a store that %s", async (_, make) => {
+  const open = () => {
+    const inbox = memoryInbox();
+    return broken(make(inbox), inbox);
+  };
+  const cases = inboxContract({ open, guarantees });
+  const results = await Promise.allSettled(cases.map(({ run }) => run()));
+  expect(results.map(({ status }) => status)).toContain("rejected");
 });
 
 describe("fixture", () => {

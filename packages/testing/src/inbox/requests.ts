@@ -44,7 +44,8 @@ export const requests: readonly InboxCase[] = [
     needs: ["requests"],
     async run({ inbox }) {
       const store = storeOf(inbox);
-      const first = made("1", { idempotencyKey: "k ' 1" });
+      const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+      const first = made("1", { idempotencyKey: "k ' 1", traceparent });
       same(await store.add(first), null, "The first");
       same(await store.add(made("2", { idempotencyKey: "k ' 1" })), first, "The same key");
       same(await store.add(made("3", { receiver: "b", idempotencyKey: "k ' 1" })), null, "Of b");

@@ -110,7 +110,9 @@ export const acting: readonly InboxCase[] = [
       const { inbox, act, clock, put, work } = fixture;
       const now = clock.now();
       const ids: string[] = [];
-      for (const ago of [3, 2, 1]) ids.push(await put({ at: now - ago * minuteMs }));
+      for (const ago of [3, 2, 1]) {
+        ids.push(await put({ at: now - ago * minuteMs, requestId: `q-${ago}` }));
+      }
       const types = ["report.complete", "report.processing", "report.complete"] as const;
       const reports = new Map(ids.map((id, index) => [id, index]));
       await work(
@@ -127,6 +129,7 @@ export const acting: readonly InboxCase[] = [
       same(await count({ state: "dead" }), 0, "By another state");
       same(await count({ type: "report.complete", state: "parked" }), 2, "By event");
       same(await count({ reportId: "r-1", state: "parked" }), 1, "By report");
+      same(await count({ requestId: "q-3", state: "parked" }), 1, "By request");
       const from = new Date(now - 2 * minuteMs);
       same(await count({ from, state: "parked" }), 2, "From a moment on");
       same(await count({ until: from, state: "parked" }), 1, "Before a moment");

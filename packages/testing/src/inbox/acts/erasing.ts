@@ -1,7 +1,7 @@
 import { createReceiver, type Inbox, type Receiver, type ServiceAnswer } from "@reporthook/core";
 import { eraseReport } from "@reporthook/core/store";
-import { same } from "../../assert.ts";
-import { endedAs, type InboxCase, type InboxFixture, valid } from "../fixture.ts";
+import { rejects, same } from "../../assert.ts";
+import { endedAs, handled, type InboxCase, type InboxFixture, later, valid } from "../fixture.ts";
 
 const ada = { customer: "Ada Lovelace" };
 const report = { domains: ["ada.example"] };
@@ -28,8 +28,43 @@ async function shown(inbox: Inbox, { reports }: Receiver, id: string): Promise<s
   return JSON.stringify([await reports.get(id), await inbox.requests?.get(id)]);
 }
 
-/** The promises about requests that a person erases. */
+/** The promises about what a person erases: of deliveries, where a store can. */
 export const erasing: readonly InboxCase[] = [
+  {
+    name: "erase() removes what the deliveries of a report or a request tell, and keeps their number",
+    async run({ inbox, clock, put, work, act }) {
+      const erase = inbox.erase?.bind(inbox);
+      if (erase === undefined) return;
+      const told = { body: JSON.stringify({ report_id: "r-1", ...ada }) };
+      const handledOne = await put(told);
+      await work("verify", valid);
+      await work("handle", later(0, { error: `Error: ${ada.customer}` }), handled);
+      const waiting = await put({ ...told, receiver: "b" });
+      const asked = await put({ requestId: "q-1", ...told, body: JSON.stringify(ada) });
+      const other = await put({ body: JSON.stringify({ report_id: "r-2" }) });
+      const before = await inbox.counts();
+      const query = { now: clock.now(), by: "bob" };
+      const ofReport = { ...query, reportId: "r-1" };
+      same(await erase({ ...ofReport, dryRun: true }), 2, "How many it would erase");
+      same(await inbox.counts(), before, "The counts after a dry run");
+      same(await erase({ ...ofReport, receiver: "a" }), 1, "How many of one receiver");
+      same([await erase(ofReport), await erase(ofReport)], [1, 0], "How many more, and again");
+      same(await erase({ ...query, requestId: "q-1" }), 1, "How many of a request");
+      for (const id of [handledOne, waiting, asked]) {
+        const entry = await inbox.get(id);
+        same(/lovelace/i.test(JSON.stringify(entry)), false, "Whether it tells of somebody");
+        const { at: _, ...last } = entry?.history.at(-1) ?? {};
+        same([entry?.body, last], [null, { act: "erase", by: "bob" }], "What is left of it");
+      }
+      same((await inbox.get(handledOne))?.state, "handled", "The state of a handled one");
+      const { state, reason } = (await inbox.get(waiting)) ?? {};
+      same([state, reason?.code], ["dead", "erased"], "The state of one that waited");
+      await rejects(act("release", asked), "not_releasable");
+      same((await inbox.get(other))?.state, "received", "The state of another report's");
+      const after = { ...before, received: before.received - 2, dead: before.dead + 2 };
+      same(await inbox.counts(), after, "The counts");
+    },
+  },
   {
     name: "eraseReport() leaves a request its id, state and dates, and changes no other",
     needs: ["requests"],

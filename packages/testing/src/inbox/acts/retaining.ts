@@ -101,6 +101,7 @@ export const retaining: readonly InboxCase[] = [
       });
       const load = { ...noBacklog, waiting: 2, unverified: 1, unsignedWaiting: 1, unsignedHeld: 1 };
       same(inbox.backlog("b"), load, "The load of b");
+      same((await inbox.counts("b")).received, 1, "The counts of b");
       same((await inbox.counts()).received, 2, "The counts of all receivers");
       await work("verify", valid);
       await work("handle", handled, handled);
