@@ -134,19 +134,19 @@ function handlersFailing({ facts, living, reports, now }: Situation): FoundProbl
 function behind({ facts, living, now }: Situation): FoundProblem[] {
   const { oldestWaiting, oldestUnverified, counts } = facts ?? {};
   const waitedMs = now - (oldestWaiting ?? now);
-  const unverifiedMs = Math.min(minuteMs, now - (oldestUnverified ?? now));
+  const unverifiedMs = now - (oldestUnverified ?? now);
   const judged = living.reduce((sum, { news }) => sum + news.judged, 0);
   const unverified = counts?.received ?? 0;
   // Of less than a minute, as if it went on like this.
   const isSlow = judged > 0 && unverifiedMs >= tellingMs;
-  const perMinute = (judged * minuteMs) / Math.max(1, unverifiedMs);
-  const isBehind = (isSlow || unverifiedMs === minuteMs) && unverified > 5 * perMinute;
+  const perMinute = (judged * minuteMs) / Math.min(minuteMs, Math.max(1, unverifiedMs));
+  const isBehind = (isSlow || unverifiedMs >= minuteMs) && unverified > 5 * perMinute;
   if (!isBehind && waitedMs <= 10 * minuteMs) return [];
   const count = unverified + (counts?.verified ?? 0);
   const text = isBehind
     ? `Verification is behind: ${waits(unverified)} for a verdict, and ${counted(judged, "was", "were")} judged in the last minute. Signatures expire after 5 minutes: ${judged > 0 ? "raise concurrency.verify, or see why the service is slow" : "see why the service gives none"}`
     : `${waits(count)}, the oldest for ${inWords(waitedMs)}. Handlers are too slow or fail, or the service gives no verdict`;
-  const since = waitedMs > 10 * minuteMs ? (oldestWaiting ?? now) + 10 * minuteMs : now;
+  const since = now - Math.max(0, waitedMs - 10 * minuteMs, judged ? 0 : unverifiedMs - minuteMs);
   const state = isBehind || oldestUnverified === oldestWaiting ? "received" : "verified";
   const command = `inbox list --state ${state}`;
   return found("behind", "warning", { since, count, text, command });

@@ -436,9 +436,11 @@ const wholes: readonly (readonly [string, Case, Partial<FoundProblem>])[] = [
   ],
   [
     "no verdict came at all",
-    { facts: { ...waiting, received: 1, oldestUnverified: ago(minute) } },
     {
-      ...{ ...late, since: now, count: 1 },
+      facts: { received: 1, oldestUnverified: ago(12 * minute), oldestWaiting: ago(12 * minute) },
+    },
+    {
+      ...{ ...late, since: ago(11 * minute), count: 1 },
       text: "Verification is behind: 1 delivery waits for a verdict, and 0 were judged in the last minute. Signatures expire after 5 minutes: see why the service gives none.",
     },
   ],
