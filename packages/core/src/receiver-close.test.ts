@@ -284,6 +284,17 @@ describe("closing", () => {
     expect((await receiver.health()).ready).toBe(true);
   });
 
+  it.each<[unknown, string]>([
+    [{ timeout: 5_000 }, "timeout is no option; these are: timeoutMs"],
+    [5_000, "options must be an object, not 5000"],
+  ])("close() and idle() reject the options %j", async (given, said) => {
+    const { receiver } = setUp();
+    for (const call of ["close", "idle"] as const) {
+      await expect(receiver[call](given as object)).rejects.toThrow(`${call}: ${said}`);
+    }
+    expect((await receiver.health()).ready).toBe(true);
+  });
+
   it("close() goes on without an inbox that gives no answer, and says so", async () => {
     const closed = gate();
     const inbox = Object.assign(memoryInbox(), {

@@ -145,6 +145,7 @@ class OwnReceiver implements Receiver {
   readonly start = () => this.#runner.start();
 
   readonly close = async (options: CloseOptions = {}): Promise<void> => {
+    assertKnownKeys("close", options, ["timeoutMs"]);
     const { timeoutMs = 25_000, [serverEnd]: end } = options;
     assertMs("close: timeoutMs", timeoutMs);
     if (end !== undefined) this.#connections.hold(end);
@@ -153,7 +154,9 @@ class OwnReceiver implements Receiver {
     else await this.#closing;
   };
 
-  readonly idle: Receiver["idle"] = async ({ timeoutMs = 5_000 } = {}) => {
+  readonly idle: Receiver["idle"] = async (options = {}) => {
+    assertKnownKeys("idle", options, ["timeoutMs"]);
+    const { timeoutMs = 5_000 } = options;
     assertMs("idle: timeoutMs", timeoutMs);
     const inbox = receiverInbox(this.#settings, async () => {}, this.#runner);
     const started = this.#runner.phase !== "new";

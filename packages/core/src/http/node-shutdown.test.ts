@@ -416,12 +416,14 @@ describe("shutting down", () => {
     expect((await receiver.health()).ready).toBe(true);
   });
 
-  it("shutdown() refuses a wrong receiver or time before it stops anything", async () => {
+  it("shutdown() refuses a wrong receiver, option or time before it stops anything", async () => {
     const { receiver, server } = await serve();
     const refused = expect(shutdown(server, server as never)).rejects;
     await refused.toThrow("the receiver must be what createReceiver() returned");
     const late = shutdown(server, receiver, { timeoutMs: Number.NaN });
     await expect(late).rejects.toThrow("shutdown: timeoutMs must be milliseconds from 0, not NaN");
+    const other = shutdown(server, receiver, { timeout: 5_000 } as object);
+    await expect(other).rejects.toThrow("shutdown: timeout is no option; these are: timeoutMs");
     expect(server.listening).toBe(true);
   });
 });

@@ -1,6 +1,6 @@
 import { Server } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { assertMs, typeName } from "../lib/validate.ts";
+import { assertKnownKeys, assertMs, typeName } from "../lib/validate.ts";
 import { endConnections, type NodeServer } from "./closed-server.ts";
 import { type CloseOptions, type ServerEnd, serverEnd } from "./connections.ts";
 
@@ -35,15 +35,17 @@ const ends = new WeakMap<Server, ServerEnd>();
 export async function shutdown(
   server: Server,
   receiver: { close(options?: { readonly timeoutMs?: number | undefined }): Promise<void> },
-  { timeoutMs = 25_000 }: { readonly timeoutMs?: number | undefined } = {},
+  options: { readonly timeoutMs?: number | undefined } = {},
 ): Promise<void> {
   check("server", "what app.listen(), createServer() or serve() returned", server, "listening");
   check("receiver", "what createReceiver() returned", receiver, "mount");
+  assertKnownKeys("shutdown", options, ["timeoutMs"]);
+  const { timeoutMs = 25_000 } = options;
   assertMs("shutdown: timeoutMs", timeoutMs);
   const end = ends.get(server) ?? stopListening(server, timeoutMs);
   ends.set(server, end);
-  const options: CloseOptions = { timeoutMs, [serverEnd]: end };
-  await receiver.close(options);
+  const closing: CloseOptions = { timeoutMs, [serverEnd]: end };
+  await receiver.close(closing);
 }
 
 /** Ends when the last connection has ended, or those that are kept have had their time; `timeoutMs` later none is left. */
