@@ -1,8 +1,8 @@
 import { createServer, type RequestListener } from "node:http";
 import Router from "@koa/router";
-import { createClient, createReceiver } from "@reporthook/core";
+import { createClient, createReceiver, memoryInbox } from "@reporthook/core";
 import { nodeHandler } from "@reporthook/core/node";
-import { dashboard } from "@reporthook/dashboard";
+import { dashboard, ofInbox } from "@reporthook/dashboard";
 import { onKoa, onNode } from "@reporthook/dashboard/node";
 import { reporthook as toExpress } from "@reporthook/express";
 import { reporthook as toHono } from "@reporthook/hono";
@@ -64,6 +64,25 @@ test.each(Object.entries(itself))(
   },
 );
 
+const bare: Record<string, readonly [(fail: (error: unknown) => void) => RequestListener, string]> =
+  {
+    "Express 5": [(fail) => onExpress(express5, fail, page()), "onNode(dashboard(receiver))"],
+    "Express 4": [(fail) => onExpress(express4, fail, page()), "onNode(dashboard(receiver))"],
+    "Koa 3": [(fail) => onKoaRouter(Koa3, fail, page()), "onKoa(dashboard(receiver))"],
+  };
+
+test.each(Object.entries(bare))(
+  "an app of %s reports the line to write when a dashboard itself is the handler",
+  async (_name, [make, line]) => {
+    const errors: unknown[] = [];
+    const served = await listen(make((error) => errors.push(error)));
+    const { status } = await fetch(new URL(path, served.url), { method: "POST", body: "{}" });
+    await served.close();
+    expect(status).toBe(500);
+    expect(errors.map(String)).toEqual([expect.stringContaining(line)]);
+  },
+);
+
 test("an app of Hono reports the line to write when the adapter itself is the handler", async () => {
   const errors: unknown[] = [];
   const app = new Hono().post(path, toHono as never);
@@ -80,17 +99,27 @@ test("a node:http server reports the line to write when the adapter itself is th
   expect(String(caught(() => server.emit("request", {}, {})))).toContain("nodeHandler(receiver)");
 });
 
-function onExpress(express: typeof express5, fail: (error: unknown) => void): RequestListener {
-  const app = express().post(path, toExpress as never);
+const page = (): unknown => dashboard(ofInbox(memoryInbox()));
+
+function onExpress(
+  express: typeof express5,
+  fail: (error: unknown) => void,
+  handler: unknown = toExpress,
+): RequestListener {
+  const app = express().post(path, handler as never);
   return app.use(((error, _req, res, _next) => {
     fail(error);
     res.status(500).end();
   }) as express5.ErrorRequestHandler);
 }
 
-function onKoaRouter(Koa: typeof Koa3, fail: (error: unknown) => void): RequestListener {
+function onKoaRouter(
+  Koa: typeof Koa3,
+  fail: (error: unknown) => void,
+  handler: unknown = toKoa,
+): RequestListener {
   const app = new Koa().on("error", fail);
-  return app.use(new Router().post(path, toKoa as never).routes()).callback();
+  return app.use(new Router().post(path, handler as never).routes()).callback();
 }
 
 function caught(run: () => unknown): unknown {

@@ -27,7 +27,7 @@ const maxLines = {
   "core/src/inbox/memory": 820,
   "sqlite/src": 7_125,
   "cli/src": 4_300,
-  "dashboard/src": 1_454,
+  "dashboard/src": 1_466,
   "dashboard/page": 2_245,
 };
 

@@ -26,8 +26,8 @@ export interface DashboardOptions {
 }
 
 /**
- * Answers a web standard request to the dashboard; never rejects. Without `authorize` the context must contain the request's
- * address: `{ peer: address }`, or `c.env` of Hono on Node.
+ * Answers a web standard request to the dashboard; never rejects, and throws a TypeError for another request. Without `authorize`
+ * the context must contain the request's address: `{ peer: address }`, or `c.env` of Hono on Node.
  */
 export type Dashboard = (request: Request, context?: unknown) => Promise<Response>;
 
@@ -61,7 +61,7 @@ export function dashboard(source: Source, options: DashboardOptions = {}): Dashb
   const refused = authorize
     ? "You may not view this dashboard."
     : "Without the option authorize, the dashboard answers only this machine, at localhost or 127.0.0.1 and without a proxy.";
-  return async (request, context) => {
+  const respond: Dashboard = async (request, context) => {
     try {
       const viewer = await viewerOf(authorize, request, context);
       const response = viewer
@@ -72,6 +72,18 @@ export function dashboard(source: Source, options: DashboardOptions = {}): Dashb
       return failure(error, logger);
     }
   };
+  return (request, context) => {
+    checkRequest(request);
+    return respond(request, context);
+  };
+}
+
+/** At once: Express 4 shows what is thrown, and knows nothing of a promise. */
+function checkRequest(request: Partial<Request> | null | undefined): void {
+  if (typeof request?.headers?.get === "function") return;
+  throw new TypeError(
+    "A dashboard takes a web standard Request. Write: app.use(path, onNode(dashboard(receiver))) in Express, app.use(mount(path, onKoa(dashboard(receiver)))) in Koa, and page(c.req.raw, c.env) in Hono",
+  );
 }
 
 /** Answers the requests of people who may view the dashboard. */
