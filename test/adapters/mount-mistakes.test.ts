@@ -10,7 +10,7 @@ import { reporthook as toKoa } from "@reporthook/koa";
 import express5 from "express";
 import { Hono } from "hono";
 import Koa3 from "koa";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { express4, Koa2 } from "./hosts/frameworks.ts";
 import { listen } from "./hosts/mount.ts";
 
@@ -82,6 +82,43 @@ test.each(Object.entries(bare))(
     expect(errors.map(String)).toEqual([expect.stringContaining(line)]);
   },
 );
+
+const mounted = (adapter: (receiver: never) => unknown): unknown => {
+  const receiver = createReceiver({ client, inbox: memoryInbox(), logger: false });
+  onTestFinished(() => receiver.close());
+  return adapter(receiver as never);
+};
+const foreign: Record<string, (fail: (error: unknown) => void) => RequestListener> = {
+  "Express with the adapter for Koa": (fail) => onExpress(express5, fail, mounted(toKoa)),
+  "Express with the adapter for Hono": (fail) => onExpress(express5, fail, mounted(toHono)),
+  "Koa with the adapter for Express": (fail) => onKoaRouter(Koa3, fail, mounted(toExpress)),
+  "Koa with the adapter for Hono": (fail) => onKoaRouter(Koa3, fail, mounted(toHono)),
+};
+
+test.each(Object.entries(foreign))(
+  "an app of %s reports that it needs another one",
+  async (_name, make) => {
+    const errors: unknown[] = [];
+    const served = await listen(make((error) => errors.push(error)));
+    const { status } = await fetch(new URL(path, served.url), { method: "POST", body: "{}" });
+    await served.close();
+    expect(status).toBe(500);
+    expect(errors.map(String)).toEqual([
+      expect.stringMatching(/another framework|web standard Request.*of the adapter/),
+    ]);
+  },
+);
+
+test("an app of Hono with the adapter for Express reports that it needs another one", async () => {
+  const errors: unknown[] = [];
+  const app = new Hono().post(path, mounted(toExpress) as never);
+  app.onError((error, c) => {
+    errors.push(error);
+    return c.text("", 500);
+  });
+  expect((await app.request(path, { method: "POST", body: "{}" })).status).toBe(500);
+  expect(errors.map(String)).toEqual([expect.stringContaining("another framework")]);
+});
 
 test("an app of Hono reports the line to write when the adapter itself is the handler", async () => {
   const errors: unknown[] = [];

@@ -36,7 +36,7 @@ export function reporthook(receiver: Pick<Receiver, "mount">): HonoHandler {
   const answer = receiver.mount();
   return async (c) => {
     const { incoming: node, outgoing } = (c.env ?? {}) as NodeBindings;
-    const incoming = incomingFromRequest(c.req.raw, () => c.req.arrayBuffer(), {
+    const incoming = incomingFromRequest(c.req?.raw, () => c.req.arrayBuffer(), {
       node,
       answered: () => c.finalized || outgoing?.headersSent === true,
     });

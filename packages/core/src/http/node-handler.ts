@@ -47,6 +47,7 @@ export function nodeHandler(
 /**
  * Converts a request of Node. With its response, the receiver warns when something else has answered.
  *
+ * @throws TypeError for the arguments of a framework for which the adapter is not
  * @example
  * const answer = receiver.mount();
  * http.createServer(async (req, res) => {
@@ -58,6 +59,12 @@ export function incomingFromNode(
   parsed: AlreadyParsed,
   res?: Pick<NodeResponse, "headersSent">,
 ): Incoming {
+  // The context of Koa or Hono, and next; or what a request of Express has in the place of a context's.
+  if (typeof res === "function" || req === undefined) {
+    throw new TypeError(
+      "This is the adapter of another framework: mount reporthook(receiver) of @reporthook/express, @reporthook/koa or @reporthook/hono",
+    );
+  }
   return new NodeIncoming(req, parsed, res);
 }
 
