@@ -43,7 +43,8 @@ export function storeOptionsOf(path: string, options: SqliteInboxOptions): Store
  *
  * @throws TypeError that says what it takes, and quotes no URL, which may hold a token
  */
-function checkPath(path: unknown): asserts path is string {
+function checkPath(given: unknown): asserts given is string {
+  const path = given instanceof URL ? given.href : given;
   const takes = "sqliteInbox takes the path of a file, like inbox.db";
   // libsql ends the process on a NUL.
   if (typeof path !== "string" || /^(?:\s*|:memory:.*)$|\0/.test(path)) {
