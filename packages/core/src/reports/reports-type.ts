@@ -53,7 +53,7 @@ export interface ReportRequests<Context = unknown, Required extends boolean = fa
   counts(): Promise<RequestCounts>;
   /**
    * Resolves to the request once it is `complete` or `internal_error`, in any process on the inbox. Rejects `not_found`,
-   * `wait_timeout` after `timeoutMs` milliseconds, `closed`, or with the signal's reason. Keeps no process alive.
+   * `wait_timeout` after `timeoutMs` milliseconds, `closed`, or with the signal's reason. It keeps no process alive; `start()` does.
    */
   wait(
     id: string,
