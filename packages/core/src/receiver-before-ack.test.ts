@@ -84,27 +84,6 @@ describe("a verdict before the answer", () => {
     expect(lines).toMatchObject([{ fields: { id: body.id, reason: "expired" } }]);
   });
 
-  it("before-ack stores a notification without a verdict in time, and verifies it later", async () => {
-    const { emulator, receiver, send, seen, seeAll, advanceUntil } = setUp({
-      verify: "before-ack",
-    });
-    seeAll();
-    const end = emulator.fault("authorize", { delayMs: 60_000 });
-    let answered = false;
-    const answer = send("report.complete").finally(() => {
-      answered = true;
-    });
-    await turns();
-    emulator.clock.advance(2_400);
-    await turns();
-    expect(answered).toBe(false);
-    emulator.clock.advance(100);
-    expect(await answer).toMatchObject({ status: 200, body: { status: "accepted" } });
-    end();
-    await advanceUntil(() => seen.length === 1);
-    await receiver.idle();
-  });
-
   it("before-ack waits for no verdict while the key is refused", async () => {
     const { emulator, receiver, send, seen, seeAll, advanceUntil } = setUp({
       verify: "before-ack",
@@ -148,19 +127,6 @@ describe("a verdict before the answer", () => {
     refusing = false;
     expect(await send("report.complete")).toMatchObject({ status: 200 });
     expect(calls).toBe(3);
-    expect(seen).toEqual([]);
-  });
-
-  it("before-ack holds an expired notification that arrives alone, also with handle-after-outage", async () => {
-    const { receiver, send, seen, seeAll } = setUp({
-      ...{ verify: "before-ack", expired: "handle-after-outage" },
-    });
-    seeAll();
-    const { body } = await send("report", { signature: "expired" });
-    await receiver.idle();
-    expect(await receiver.inbox.get(body.id)).toMatchObject({
-      ...{ state: "held", reason: { code: "expired" } },
-    });
     expect(seen).toEqual([]);
   });
 

@@ -41,37 +41,6 @@ describe("verification", () => {
     expect(seen).toMatchObject([{ id: body.id, verification: "expired" }]);
   });
 
-  it("a receiver rejects an expired notification when expired is refuse", async () => {
-    const { receiver, send, seen, seeAll } = setUp({ expired: "refuse" });
-    seeAll();
-    const { body } = await send("report.complete", { signature: "expired" });
-    await receiver.idle();
-    expect(await receiver.inbox.get(body.id)).toMatchObject({
-      state: "rejected",
-      reason: {
-        code: "expired",
-        message: "The signature was older than 5 minutes when authorize was asked.",
-      },
-    });
-    expect(seen).toEqual([]);
-  });
-
-  it("a receiver handles after an outage only deliveries that authorize was asked about promptly", async () => {
-    const outage = setUp({ expired: "handle-after-outage" });
-    outage.seeAll();
-    const end = outage.emulator.fault("authorize", { status: 503 });
-    await outage.send("report.complete");
-    await turns();
-    outage.emulator.clock.advance(6 * minute);
-    end();
-    await outage.advanceUntil(() => outage.seen.length > 0, minute);
-    expect(outage.seen).toMatchObject([{ verification: "expired" }]);
-
-    const late = await outage.send("report.complete", { signature: "expired" });
-    await outage.receiver.idle();
-    expect(await outage.receiver.inbox.get(late.body.id)).toMatchObject({ state: "held" });
-  });
-
   it.each([
     ["500", { status: 500 }],
     ["401", { status: 401 }],
@@ -327,15 +296,6 @@ describe("after the verdict", () => {
       const shown = { state: "held", type: "report.complete", reportId: "r-1" };
       expect(await receiver.inbox.get(body.id)).toMatchObject(shown);
     }
-  });
-
-  it("a rejected notification that comes again is answered as a duplicate", async () => {
-    const { receiver, emulator, post } = setUp();
-    const forged = emulator.notification("report.complete", { signature: "invalid" });
-    const { body } = await post(forged);
-    await receiver.idle();
-    expect((await post(forged)).body).toEqual({ status: "duplicate", id: body.id });
-    expect(await receiver.inbox.counts()).toMatchObject({ rejected: 1, received: 0 });
   });
 
   it("a receiver takes a 401 of any client for a refused key", async () => {

@@ -100,6 +100,16 @@ describe("options", () => {
     ["schemas must be an object, not 5", { schemas: 5 }],
     ["observe must be an object, not 3", { observe: 3 }],
     ["retry must be an object, not null", { retry: null }],
+    ["retry must be an object, not an array", { retry: [] }],
+    ["observe must be an object, not an array", { observe: [] }],
+    [
+      "limits.acksMs is no option; these are: bodyBytes, bodyMs, verifyMs, ackMs, waiting, unverified",
+      { limits: { acksMs: 1 } },
+    ],
+    [
+      "observe.hanlded is no option; these are: acknowledged, verified, handled, failed, parked",
+      { observe: { hanlded: () => {} } },
+    ],
     ["retry.minMs must be an integer from 0, not -1", { retry: { minMs: -1 } }],
     ["retry.maxMs must be at least retry.minMs, not 5", { retry: { minMs: 10, maxMs: 5 } }],
     ["retry.attempts must be an integer from 1, not 0", { retry: { attempts: 0 } }],
