@@ -118,37 +118,6 @@ test("a genuine notification is acknowledged and handled, its duplicate only ack
   expect(completed).toEqual(["größe-1"]);
 });
 
-test("a forged notification is acknowledged, rejected and never handled", async () => {
-  const { body } = await deliver(
-    emulator.notification("report.complete", { signature: "invalid" }),
-  ).expect(200);
-  await receiver.idle({ timeoutMs: 60_000 });
-  expect(completed).toEqual([]);
-  expect(await receiver.inbox.get(body.id)).toMatchObject({ state: "rejected" });
-});
-
-test("an unsigned notification is held until it is released", async () => {
-  const unsigned = emulator.notification("report.complete", { reportId: "r-1", signature: "none" });
-  const { body } = await deliver(unsigned).expect(200);
-  await receiver.idle({ timeoutMs: 60_000 });
-  expect(completed).toEqual([]);
-  expect(await receiver.inbox.get(body.id)).toMatchObject({
-    state: "held",
-    reason: { code: "unsigned" },
-  });
-  await receiver.inbox.release(body.id);
-  await receiver.idle({ timeoutMs: 60_000 });
-  expect(completed).toEqual(["r-1"]);
-});
-
-test("an unsigned test notification is handled at once", async () => {
-  const { body } = await deliver(
-    emulator.notification("test_webhook_endpoint", { signature: "none" }),
-  ).expect(200);
-  await receiver.idle({ timeoutMs: 60_000 });
-  expect(await receiver.inbox.get(body.id)).toMatchObject({ state: "handled" });
-});
-
 test("a request is answered by the receiver or the global parser, the one that refuses it", async () => {
   const nothing = await deliver(
     emulator.notification("unknown", { signature: "none", body: "[]" }),
@@ -173,9 +142,4 @@ test("the other routes of an Express app work as they did", async () => {
   await request(server).post("/webhooks/payments").send(payment).expect(200, { received: "paid" });
   await request(server).get("/webhooks/reports").expect(404, { error: "not found" });
   await request(server).post("/webhooks/reports/more").expect(404, { error: "not found" });
-});
-
-test("the rate limit of the application covers the webhook too", async () => {
-  const answer = await deliver(emulator.notification("report.processing")).expect(200);
-  expect(answer.headers["ratelimit-remaining"]).toBe("199");
 });

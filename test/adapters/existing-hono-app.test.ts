@@ -142,18 +142,6 @@ test("a genuine notification is acknowledged and handled, its duplicate only ack
   expect(audit).toHaveLength(2);
 });
 
-test("a forged notification is rejected, an unsigned one held, and neither handled", async () => {
-  const [forged, unsigned] = await Promise.all(
-    (["invalid", "none"] as const).map((signature) =>
-      deliver(emulator.notification("report.complete", { signature })),
-    ),
-  );
-  await receiver.idle({ timeoutMs: 60_000 });
-  expect(completed).toEqual([]);
-  expect(await receiver.inbox.get(forged?.body.id ?? "")).toMatchObject({ state: "rejected" });
-  expect(await receiver.inbox.get(unsigned?.body.id ?? "")).toMatchObject({ state: "held" });
-});
-
 test("the bytes of a notification are those that came, though the audit log has read them first", async () => {
   const sent = emulator.notification("report.complete", { body: '{"status":"complete","n":1.0}' });
   const { body } = await deliver(sent);

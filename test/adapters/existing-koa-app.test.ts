@@ -138,18 +138,6 @@ test("a genuine notification is acknowledged and handled, its duplicate only ack
   expect(completed).toEqual(["größe-1"]);
 });
 
-test("a forged notification is rejected, an unsigned one held, and neither handled", async () => {
-  const [forged, unsigned] = await Promise.all(
-    (["invalid", "none"] as const).map((signature) =>
-      deliver(emulator.notification("report.complete", { signature })).expect(200),
-    ),
-  );
-  await receiver.idle({ timeoutMs: 60_000 });
-  expect(completed).toEqual([]);
-  expect(await receiver.inbox.get(forged?.body.id)).toMatchObject({ state: "rejected" });
-  expect(await receiver.inbox.get(unsigned?.body.id)).toMatchObject({ state: "held" });
-});
-
 test("a request is answered by the receiver or the parser, the one that refuses it", async () => {
   const text = emulator.notification("unknown", { signature: "none", body: "plain" });
   const refused = await deliver({ ...text, headers: { "content-type": "text/plain" } }).expect(415);
