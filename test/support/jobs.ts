@@ -54,20 +54,30 @@ export function testStages(
   reporter.instrument(lookout, [desk]);
   const recognizer = new Recognizer(settings.parse);
   const known = new KnownRequests(settings.inbox, settings.name, settings.clock);
-  const job = (given: Partial<Job> = {}): Job => ({
+  const job = (given: Partial<Job> = {}): Job => testJob(clock.now(), given);
+  return {
+    verify: new VerifyStage(settings, recognizer, reporter, known),
+    handle: new HandleStage(settings, recognizer, reporter, known, registrations),
+    ...{ registrations, clock, job, service: () => desk.news.service },
+  };
+}
+
+/** Makes a delivery that arrived at this time, with the given parts. */
+export function testJob(ms: number, given: Partial<Job> = {}): Job {
+  return {
     id: "1",
     state: "received",
     stage: "verify",
     reason: null,
     type: null,
     reportId: null,
-    receivedAt: new Date(clock.now()),
-    arrivedAt: clock.now(),
+    receivedAt: new Date(ms),
+    arrivedAt: ms,
     attempts: 0,
     nextAttemptAt: null,
     lastError: null,
     error: null,
-    changedAt: new Date(clock.now()),
+    changedAt: new Date(ms),
     requestId: null,
     signature: "s",
     url: "/",
@@ -79,10 +89,5 @@ export function testStages(
     sameSignatureAs: null,
     body: new TextEncoder().encode('{"status":"complete","id":7}'),
     ...given,
-  });
-  return {
-    verify: new VerifyStage(settings, recognizer, reporter, known),
-    handle: new HandleStage(settings, recognizer, reporter, known, registrations),
-    ...{ registrations, clock, job, service: () => desk.news.service },
   };
 }

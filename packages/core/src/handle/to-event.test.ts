@@ -1,3 +1,4 @@
+import { testJob } from "@reporthook/test-support/jobs";
 import { describe, expect, it } from "vitest";
 import type { SchemaResult, Schemas } from "../events/events.ts";
 import type { Parse } from "../events/recognize.ts";
@@ -7,33 +8,11 @@ import { toEvent } from "./to-event.ts";
 
 function jobOf(body: unknown, rest: Partial<Job> = {}): Job {
   const text = typeof body === "string" ? body : JSON.stringify(body);
-  return {
-    ...{ id: "1", state: "verified", stage: "handle", reason: null, type: null, reportId: null },
-    ...{
-      receivedAt: new Date(5),
-      arrivedAt: 5,
-      changedAt: new Date(5),
-      attempts: 0,
-      nextAttemptAt: null,
-      lastError: null,
-      error: null,
-      requestId: null,
-    },
-    ...{
-      signature: null,
-      url: "/",
-      context: null,
-      headers: { "user-agent": "x" },
-      verification: "valid",
-    },
-    ...{
-      released: false,
-      retryState: null,
-      sameSignatureAs: null,
-      body: new TextEncoder().encode(text),
-    },
+  return testJob(5, {
+    ...{ state: "verified", stage: "handle", verification: "valid", signature: null },
+    ...{ headers: { "user-agent": "x" }, body: new TextEncoder().encode(text) },
     ...rest,
-  };
+  });
 }
 
 function schema(

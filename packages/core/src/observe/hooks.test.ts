@@ -1,32 +1,10 @@
+import { testJob } from "@reporthook/test-support/jobs";
 import { manualClock } from "@reporthook/testing/internals";
 import { describe, expect, it, vi } from "vitest";
 import { type Entry, type Job, type Outcome, park, reject } from "../inbox/delivery.ts";
 import { hooksOf } from "./hooks.ts";
 
-const job: Job = {
-  ...{ id: "1", state: "received", stage: "verify", reason: null, type: null, reportId: null },
-  ...{
-    receivedAt: new Date(5),
-    arrivedAt: 5,
-    changedAt: new Date(5),
-    attempts: 2,
-    nextAttemptAt: null,
-    lastError: "before",
-    error: null,
-    requestId: null,
-  },
-  ...{
-    signature: null,
-    url: "/",
-    context: null,
-    headers: {},
-    verification: null,
-    released: false,
-    retryState: null,
-    sameSignatureAs: null,
-  },
-  body: new Uint8Array(),
-};
+const job = testJob(5, { attempts: 2, lastError: "before", signature: null });
 const handling: Job = {
   ...job,
   state: "verified",

@@ -1,3 +1,4 @@
+import { testJob } from "@reporthook/test-support/jobs";
 import { describe, expect, it } from "vitest";
 import type { ReceiveResult } from "../http/answer.ts";
 import { type Job, type Outcome, park, reject, retryIn } from "../inbox/delivery.ts";
@@ -15,29 +16,7 @@ function noting(lines: Line[], info = true) {
   return info ? { ...rest, info: level("info") } : rest;
 }
 
-const job = (part: Partial<Job> = {}): Job => ({
-  ...{ id: "a", url: "/", context: null, headers: {}, body: new Uint8Array(), signature: "s" },
-  ...{
-    state: "received",
-    stage: "verify",
-    reason: null,
-    type: null,
-    reportId: null,
-    retryState: null,
-  },
-  ...{
-    receivedAt: new Date(0),
-    arrivedAt: 0,
-    changedAt: new Date(0),
-    nextAttemptAt: null,
-    lastError: null,
-    error: null,
-    requestId: null,
-    attempts: 1,
-  },
-  ...{ verification: null, released: false, sameSignatureAs: null },
-  ...part,
-});
+const job = (part: Partial<Job> = {}): Job => testJob(0, { id: "a", attempts: 1, ...part });
 
 describe("answers", () => {
   const answered = (decision: ReceiveResult, info = true): Line[] => {
