@@ -1,8 +1,7 @@
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { setUp, turns } from "@reporthook/test-support/receiver-setup";
-import { manualClock } from "@reporthook/testing/internals";
+import { setUp } from "@reporthook/test-support/receiver-setup";
 import { describe, expect, it, vi } from "vitest";
 import { memoryInbox } from "./inbox/memory/memory-inbox.ts";
 import { messages } from "./log-messages.ts";
@@ -104,36 +103,6 @@ describe("starting", () => {
     expect(seen).toHaveLength(1);
   });
 
-  it("the automatic start is tried again, with a line each time", async () => {
-    const open = vi.fn().mockRejectedValue(new Error("locked"));
-    const clock = manualClock();
-    const { receiver, send, seen, seeAll, lines } = setUp(
-      { clock, inbox: Object.assign(memoryInbox(), { open }) },
-      "runs",
-    );
-    seeAll();
-    receiver.mount();
-    await nextTurn();
-    expect((await send("report")).body.code).toBe("inbox_unavailable");
-    expect(open).toHaveBeenCalledTimes(1);
-    clock.advance(1_000);
-    await turns();
-    clock.advance(1_000);
-    await turns();
-    expect(open).toHaveBeenCalledTimes(2);
-    expect(lines).toMatchObject([
-      { level: "error", fields: { afterMs: 1_000, error: "Error: locked" } },
-      { level: "error", fields: { id: null, error: "Error: locked" } },
-      { level: "error", fields: { afterMs: 2_000 } },
-    ]);
-    open.mockResolvedValue(undefined);
-    clock.advance(1_000);
-    await turns();
-    expect((await send("report")).status).toBe(200);
-    await receiver.idle();
-    expect(seen).toHaveLength(1);
-  });
-
   it("the automatic start still comes after a start by hand that failed", async () => {
     const open = vi.fn().mockRejectedValueOnce(new Error("locked")).mockResolvedValue(undefined);
     const { receiver, send, seen, seeAll } = setUp({
@@ -144,12 +113,6 @@ describe("starting", () => {
     await send("report");
     await receiver.idle();
     expect(seen).toHaveLength(1);
-  });
-
-  it("start() rejects once the receiver is closed", async () => {
-    const { receiver } = setUp();
-    await receiver.close();
-    await expect(receiver.start()).rejects.toMatchObject({ code: "closed" });
   });
 
   it("createReceiver() and on() use no timer, network or randomness", async () => {

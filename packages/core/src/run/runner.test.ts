@@ -272,7 +272,8 @@ describe("opening the inbox", () => {
   it("start() says in so many words that a closed receiver starts no more", async () => {
     const { receiver } = setUp();
     await receiver.close();
-    await expect(receiver.start()).rejects.toThrow("Receiver reports is closed; make a new one");
+    const message = "Receiver reports is closed; make a new one";
+    await expect(receiver.start()).rejects.toMatchObject({ code: "closed", message });
   });
 });
 
