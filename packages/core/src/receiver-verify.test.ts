@@ -178,26 +178,6 @@ describe("verification", () => {
     expect(problems).toMatchObject([{ code: "key_refused", count: 3 }]);
   });
 
-  it("a receiver holds a delivery that is answered 400 three times while others are answered", async () => {
-    const client: Authorizer = {
-      async authorize(signature) {
-        if (!signature.startsWith("junk")) return "valid";
-        throw new ServiceError("service_failed", "POST … 400", {
-          serviceStatus: 400,
-          retryable: false,
-        });
-      },
-    };
-    const { post, send, receiver, advanceUntil, observed } = setUp({ client });
-    const junk = await post({ body: "{}", headers: { "X-svc-authorization": "junk" } });
-    await turns();
-    await send("report");
-    await advanceUntil(() => observed.some(([name]) => name === "parked"));
-    expect(await receiver.inbox.get(junk.body.id)).toMatchObject({
-      ...{ state: "held", reason: { code: "not_verified" }, attempts: 3 },
-    });
-  });
-
   it.each([400, 422, 500])("no junk answered %i keeps a delivery waiting", async (status) => {
     let atAcknowledgement = 0;
     const answered: string[] = [];

@@ -9,7 +9,6 @@ import {
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { Readable } from "node:stream";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createReceiver } from "../receiver.ts";
 import type { Answer, BodyReading, Incoming } from "./incoming.ts";
 import { type AlreadyParsed, bodyOf, incomingFromNode, nodeHandler, send } from "./node-handler.ts";
 
@@ -338,34 +337,6 @@ describe("bodies of answers", () => {
   });
 });
 
-describe("addresses", () => {
-  it("nodeHandler() answers with the address before a router took its prefix off, and with the kept body", async () => {
-    const given: (readonly [string, unknown])[] = [];
-    const handler = nodeHandler({
-      mount: () => async (incoming) => {
-        const { result } = incoming.readBody(100);
-        given.push([incoming.url, await textOf(result)]);
-        return accepted;
-      },
-    });
-    const socket = await connected(async (req, res) => {
-      if (req.url?.startsWith("/kept")) {
-        await readAll(req);
-        Object.assign(req, { originalUrl: `/prefix${req.url}`, body: "kept" });
-      }
-      await handler(req, res);
-    });
-    for (const path of ["/hook?a=1", "/kept"]) {
-      socket.write(`${post(4, path)}0123`);
-      await once(socket, "data");
-    }
-    expect(given).toEqual([
-      ["/hook?a=1", "0123"],
-      ["/prefix/kept", "kept"],
-    ]);
-  });
-});
-
 describe("HTTP/2", () => {
   async function overHttp2(use: (stream: ClientHttp2Stream) => void, answered?: () => void) {
     const results: (string | Uint8Array)[] = [];
@@ -403,27 +374,4 @@ describe("HTTP/2", () => {
     });
     expect(results).toEqual(["cut_off"]);
   });
-});
-
-it("nodeHandler() has the receiver warn where something else has answered", async () => {
-  const lines: string[] = [];
-  const log = (_fields: object, message: string): void => void lines.push(message);
-  const receiver = createReceiver({
-    client: { authorize: async () => "valid" },
-    logger: { warn: log, error: log },
-  });
-  onTestFinished(() => receiver.close());
-  receiver.on("*", () => {});
-  const handler = nodeHandler(receiver);
-  const handled = new Promise<void>((resolve) => {
-    void connected((req, res) => {
-      res.writeHead(404).end();
-      return handler(req, res).then(resolve);
-    }).then((socket) => {
-      const headers = "Content-Type: application/json\r\nX-svc-authorization: s\r\n";
-      socket.write(`POST / HTTP/1.1\r\nHost: app.example\r\n${headers}Content-Length: 2\r\n\r\n{}`);
-    });
-  });
-  await handled;
-  expect(lines).toContainEqual(expect.stringMatching(/^Answer lost: something else/));
 });
