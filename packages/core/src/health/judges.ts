@@ -156,7 +156,7 @@ function parked(situation: Situation): FoundProblem[] {
   const left = noSignature(situation).length > 0 ? "unsigned" : null;
   const all = situation.facts?.parked.filter(({ reason }) => reason !== left) ?? [];
   return all.flatMap(({ reason, count, since }) => {
-    const text = `${counted(count, "delivery is", "deliveries are")} parked as ${reason}. Release or discard what waits for a person`;
+    const text = `${counted(count, "delivery is", "deliveries are")} parked as ${reason}. ${reason === "erased" ? "Discard" : "Release or discard"} what waits for a person`;
     const command = `inbox list --reason ${reason}`;
     return found("parked", "warning", { since, count, reason, text, command });
   });

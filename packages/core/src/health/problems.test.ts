@@ -462,6 +462,15 @@ const wholes: readonly (readonly [string, Case, Partial<FoundProblem>])[] = [
     },
   ],
   [
+    "parked, and erased",
+    { facts: { parked: [{ reason: "erased", count: 2, since: ago(day) }] } },
+    {
+      ...{ code: "parked", severity: "warning", since: ago(day), count: 2, reason: "erased" },
+      text: "2 deliveries are parked as erased. Discard what waits for a person.",
+      command: "inbox list --reason erased",
+    },
+  ],
+  [
     "parked ones will be deleted",
     { facts: { expiring: { count: 1, since: ago(hour), deletedFrom: now + 2 * day } } },
     {
