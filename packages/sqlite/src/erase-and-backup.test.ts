@@ -142,7 +142,9 @@ describe("backups", () => {
     await restored.close();
     const file = newPath();
     writeFileSync(file, "mine");
-    await expect(tool.backup?.(file)).rejects.toThrow(`${file} exists: name another file`);
+    await expect(tool.backup?.(file)).rejects.toThrow(
+      `${file} exists: name another file, or replace it with the option overwrite (--overwrite)`,
+    );
     expect(readFileSync(file, "utf8")).toBe("mine");
     await tool.backup?.(file, { overwrite: true });
     expect(readFileSync(file).subarray(0, 6).toString()).toBe("SQLite");

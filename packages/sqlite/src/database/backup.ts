@@ -25,7 +25,7 @@ export function copyDatabase(driver: Driver, path: string, file: string, overwri
   if (typeof file !== "string" || /^(file:|\w+:\/\/|:memory:|$)/i.test(file)) {
     throw new TypeError("backup takes the path of a file, like backup.db, and no URL");
   }
-  const exists = `${file} exists: name another file, or say that it may be overwritten`;
+  const exists = `${file} exists: name another file, or replace it with the option overwrite (--overwrite)`;
   // SQLite may take another name for a URL.
   const part = resolve(`${file}.part-${process.pid}`);
   try {
