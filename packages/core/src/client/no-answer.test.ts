@@ -77,7 +77,11 @@ describe("a call that got no answer", () => {
   });
 
   it("the error says that fetch refuses the port", async () => {
-    await expectFailure({ baseUrl: "http://127.0.0.1:25" }, /can't be sent from here/, never);
+    await expectFailure(
+      { baseUrl: "http://127.0.0.1:25" },
+      /no call to this port: check baseUrl/,
+      never,
+    );
   });
 
   it.each([
@@ -190,7 +194,7 @@ describe("causes", () => {
     ["SELF_SIGNED_CERT_IN_CHAIN", /not trusted/],
     ["ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED", /client certificate/],
     ["ERR_INVALID_PROTOCOL", /agent/],
-    ["EACCES", /may do/],
+    ["EACCES", /check baseUrl and what this process may do/],
   ])("noAnswer() names the cause of %s, and allows no retry", (code, why) => {
     const wrapped = new TypeError("fetch failed", { cause: error(code) });
     expect(of(wrapped)).toMatchObject({ why: expect.stringMatching(why), ...never });

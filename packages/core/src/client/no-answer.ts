@@ -48,10 +48,11 @@ const families: readonly Family[] = [
     /Proxy response|HTTP Tunneling|tunneling socket|^ERR_PROXY_\w+$|Proxy connection ended/m,
     "the proxy led to no service: check baseUrl, and what the proxy permits",
   ],
+  ["setup", /^bad port$/m, "fetch allows no call to this port: check baseUrl"],
   [
     "setup",
-    /^(?:EACCES|EPERM|ERR_ACCESS_DENIED|NotCapable|PermissionDenied|UND_ERR_INVALID_ARG|ERR_INVALID_\w+)$|^(?:bad port|unknown scheme)$/m,
-    "it can't be sent from here: see the cause, and check baseUrl and what this process may do",
+    /^(?:EACCES|EPERM|ERR_ACCESS_DENIED|NotCapable|PermissionDenied|UND_ERR_INVALID_ARG|ERR_INVALID_\w+)$|^unknown scheme$/m,
+    "it can't be sent from here: check baseUrl and what this process may do",
   ],
   [
     "connecting",

@@ -51,9 +51,7 @@ export function idAt(ms: number): string {
 /** The moment with which an id begins, in milliseconds since the epoch. */
 export function timeOf(id: string): number {
   let ms = 0;
-  for (let at = 0; at < timeLength; at++) {
-    ms = ms * 32 + Math.max(0, digits.indexOf(id.charAt(at)));
-  }
+  for (let at = 0; at < timeLength; at++) ms = ms * 32 + digits.indexOf(id.charAt(at));
   return ms;
 }
 
