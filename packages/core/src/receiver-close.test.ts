@@ -135,24 +135,6 @@ describe("closing", () => {
     expect(act).toHaveBeenCalledTimes(2);
   });
 
-  it("close() also tries a delivery once more that fails while it runs", async () => {
-    const fail = gate();
-    const { receiver, send, lines } = setUp();
-    let attempts = 0;
-    receiver.on("*", async () => {
-      attempts++;
-      await fail.opened;
-      if (attempts === 1) throw new Error("not yet");
-    });
-    await send("report");
-    await turnUntil(() => attempts === 1);
-    const closing = receiver.close();
-    await turns();
-    fail.open();
-    await closing;
-    expect([attempts, lines.filter(({ level }) => level === "error")]).toEqual([2, []]);
-  });
-
   it("close() keeps waitUntil of a request that comes meanwhile no longer than storing it", async () => {
     const finish = gate();
     const { receiver, send, emulator, seen } = setUp({ inbox: durableInbox() });

@@ -1,17 +1,8 @@
-import {
-  answering,
-  failures,
-  key,
-  rejection,
-  serve,
-  serveRaw,
-} from "@reporthook/test-support/service-calls";
+import { answering, failures, key, rejection, serve } from "@reporthook/test-support/service-calls";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { ServiceError } from "../errors.ts";
 import type { Fetch } from "./call-service.ts";
 import { createClient } from "./client.ts";
-
-const _never = () => new Promise<never>(() => {});
 
 afterEach(() => {
   vi.useRealTimers();
@@ -140,13 +131,6 @@ describe("an answer that is no outcome", () => {
       }
     },
   );
-
-  it("callService() keeps to the refusal of a body that breaks off when the status says enough", async () => {
-    const baseUrl = await serveRaw("HTTP/1.1 401 No\r\ncontent-length: 99\r\n\r\nhalf");
-    for (const error of await failures({ baseUrl })) {
-      expect(error).toMatchObject({ code: "service_refused", serviceStatus: 401, body: "half" });
-    }
-  });
 });
 
 describe("retries", () => {
