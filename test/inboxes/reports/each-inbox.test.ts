@@ -6,7 +6,6 @@ import {
   createReceiver,
   type EventOf,
   type Inbox,
-  memoryInbox,
   type ReportRequest,
   type ServiceAnswer,
   ServiceError,
@@ -29,9 +28,8 @@ afterAll(async () => await (await redis)?.stop());
 /** The inbox of each process: a receiver refuses a second one of its name on its store, unless that is in another process. */
 const asOfAnotherProcess = (inbox: Inbox) => Object.assign(inbox, { identity: {} });
 
-/** The inboxes of two processes on one store; in memory there is one. */
+/** The inboxes of two processes on one store. Of one process, reports.test.ts of core has all of it in memory. */
 const stores = {
-  memory: async () => [memoryInbox()],
   SQLite: async () => {
     const folder = mkdtempSync(join(tmpdir(), "reporthook-reports-"));
     onTestFinished(() => rmSync(folder, { recursive: true }));
@@ -147,9 +145,6 @@ describe.each(Object.entries(stores))("%s", (kind, open) => {
     ]);
     expect(await asking.reports.settle(id, "complete")).toBe(false);
   });
-
-  // In memory the second waits for the first: reports.test.ts of core has that.
-  if (kind === "memory") return;
 
   test("an idempotencyKey that another process asks with is not sent again, and is free once it is refused", async () => {
     let refuse = (_: Error): void => {};
