@@ -84,7 +84,7 @@ const others = {
     ...["observe/hooks", "observe/log-lines", "observe/reporter"],
   ),
   ...of("run/notices,run/work", "inbox/notices"),
-  ...of("reports/reports,inbox/acts/erasing", "reports/erasing"),
+  ...of("reports/reports,inbox/acts/erasing,inbox/memory/memory-inbox", "reports/erasing"),
   ...of("receiver-handle,client/client,client/no-answer,client/wrapped-fetch", "lib/thrown"),
   ...of(
     "receiver-verify,receiver-handle,receiver-before-ack,receiver",

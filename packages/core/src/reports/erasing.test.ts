@@ -151,22 +151,6 @@ describe("erasing a report", () => {
 });
 
 describe("erasing a request", () => {
-  it("eraseReport() leaves id, state and dates of a request, counts it once, and frees its key", async () => {
-    const { reports, inbox, erase, sent } = make();
-    const { id } = await reports.request(report, asked);
-    const before = await reports.get(id);
-    expect(await erase({ requestId: id }, true)).toEqual({ deliveries: null, requests: 1 });
-    expect(await reports.get(id)).toEqual(before);
-    expect(await erase({ requestId: id })).toEqual({ deliveries: null, requests: 1 });
-    expect(await erase({ requestId: id })).toEqual({ deliveries: null, requests: 0 });
-    const nothing = { report: {}, context: null, idempotencyKey: null, answer: null };
-    expect(await reports.get(id)).toEqual({ ...before, ...nothing });
-    expect(JSON.stringify(await inbox.requests?.get(id))).not.toMatch(/ada/i);
-    expect(await reports.counts()).toMatchObject({ open: 1 });
-    expect((await reports.request(report, asked)).id).not.toBe(id);
-    expect(sent).toHaveLength(2);
-  });
-
   it("an erased request goes on, and no handler runs for its later notifications", async () => {
     const { emulator, reports, receiver, notify, erase, seen } = make();
     const { id } = await reports.request(report, asked);
