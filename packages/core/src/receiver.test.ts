@@ -2,7 +2,6 @@ import { gate, setUp, turns, turnUntil } from "@reporthook/test-support/receiver
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { Authorizer } from "./client/authorizer.ts";
 import { memoryInbox } from "./inbox/memory/memory-inbox.ts";
-import { messages } from "./log-messages.ts";
 
 describe("receiver", () => {
   it("a receiver acknowledges before authorize has answered, and handles after it, once", async () => {
@@ -58,45 +57,6 @@ describe("receiver", () => {
       "unknown not_in_the_document",
       "* unknown",
     ]);
-  });
-
-  it("a receiver marks known events handled and holds unknown ones when there is no handler", async () => {
-    const { receiver, send, lines, seen } = setUp();
-    const known = [await send("test_webhook_endpoint"), await send("report.complete")];
-    const unknown = await send("unknown", { body: { odd_key: 1, other: { deep: 2 } } });
-    await receiver.idle();
-    for (const { body } of known) {
-      expect(await receiver.inbox.get(body.id)).toMatchObject({
-        ...{ state: "handled", reason: null, lastError: "no handler ran" },
-      });
-    }
-    expect(await receiver.inbox.get(unknown.body.id)).toMatchObject({
-      state: "held",
-      reason: { code: "no_handler" },
-      type: "unknown",
-    });
-    const [starts, ...rest] = lines;
-    expect(starts).toMatchObject({
-      level: "warn",
-      message: expect.stringMatching("without a handler"),
-    });
-    const unhandled = /^Delivery counted as handled/;
-    expect(rest.filter(({ message }) => unhandled.test(message))).toMatchObject([
-      { level: "warn", fields: { id: known[0]?.body.id, type: "test_webhook_endpoint" } },
-      { level: "warn", fields: { id: known[1]?.body.id, type: "report.complete" } },
-    ]);
-    expect(rest.filter(({ message }) => !unhandled.test(message))).toMatchObject([
-      {
-        level: "warn",
-        fields: {
-          id: unknown.body.id,
-          reason: "no_handler",
-          why: expect.stringContaining("odd_key, other"),
-        },
-        message: messages.held,
-      },
-    ]);
-    expect(seen).toEqual([]);
   });
 
   it("a receiver says once a minute for each type that no handler ran, with the number", async () => {

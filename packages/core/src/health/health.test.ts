@@ -303,16 +303,6 @@ describe("health", () => {
     expect(await receiver.health()).toMatchObject({ ready: true, inbox: { ok: true } });
   });
 
-  it("health() is not ready when the inbox throws in the place of an answer", async () => {
-    const inbox = memoryInbox();
-    const { receiver } = setUp({ inbox });
-    vi.spyOn(inbox, "health").mockImplementation(() => {
-      throw new Error("no");
-    });
-    const failed = { ready: false, inbox: { ok: false, error: "Error: no" } };
-    expect(await receiver.health()).toMatchObject(failed);
-  });
-
   it.each([
     ["failing", { status: 503 }],
     ["failing", { status: 429 }],
