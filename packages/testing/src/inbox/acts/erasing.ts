@@ -5,6 +5,8 @@ import { endedAs, handled, type InboxCase, type InboxFixture, later, valid } fro
 
 const ada = { customer: "Ada Lovelace" };
 const report = { domains: ["ada.example"] };
+// Nothing that an id may contain by chance.
+const tells = /lovelace|ada[.@]/i;
 
 /** A receiver of the inbox that asks for reports, and does nothing else. */
 function asking(
@@ -52,7 +54,7 @@ export const erasing: readonly InboxCase[] = [
       same(await erase({ ...query, requestId: "q-1" }), 1, "How many of a request");
       for (const id of [handledOne, waiting, asked]) {
         const entry = await inbox.get(id);
-        same(/lovelace/i.test(JSON.stringify(entry)), false, "Whether it tells of somebody");
+        same(tells.test(JSON.stringify(entry)), false, "Whether it tells of somebody");
         const { at: _, ...last } = entry?.history.at(-1) ?? {};
         same([entry?.body, last], [null, { act: "erase", by: "bob" }], "What is left of it");
       }
@@ -85,7 +87,7 @@ export const erasing: readonly InboxCase[] = [
       same([await one(), await one()], [1, 0], "How many it erased, and then again");
       const nothing = { report: {}, context: null, answer: null, idempotencyKey: null };
       same(await reports.get(id), { ...before, ...nothing }, "The request");
-      same(/ada/i.test(await shown(inbox, receiver, id)), false, "Whether it tells of somebody");
+      same(tells.test(await shown(inbox, receiver, id)), false, "Whether it tells of somebody");
       same(await reports.get(other.id), untouched, "The other request");
       same((await reports.counts()).open, 2, "The number of requests");
       const again = await reports.request(report, options);
@@ -114,7 +116,7 @@ export const erasing: readonly InboxCase[] = [
       same([await erased("r-7"), await erased("r-8")], [1, 1], "How many are of the others");
       const told = await Promise.all(ids.map((id) => shown(inbox, receiver, id)));
       same(
-        told.map((text) => /ada/i.test(text)),
+        told.map((text) => tells.test(text)),
         [false, false, true],
         "Which are told of",
       );
