@@ -7,8 +7,8 @@ import { type CloseOptions, type ServerEnd, serverEnd } from "./connections.ts";
 /** Milliseconds that kept connections have to ask once more. */
 const keptMs = 5_000;
 
-/** Milliseconds of a turn of the event loop that has had nothing to do. */
-const quietMs = 1;
+/** Milliseconds of a turn of the event loop that has had nothing to do: a connection that comes later in it is reset. */
+const quietMs = 0.1;
 
 /** Most milliseconds that a server goes on listening for connections that are made already. */
 const acceptMs = 1_000;
