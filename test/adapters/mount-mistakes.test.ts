@@ -52,15 +52,22 @@ const itself: Record<string, (fail: (error: unknown) => void) => RequestListener
   "Koa 2, a router": (fail) => onKoaRouter(Koa2, fail),
 };
 
+/** The errors that an app reports of a POST, which it answers 500. */
+async function reportedBy(
+  make: (fail: (error: unknown) => void) => RequestListener,
+): Promise<string[]> {
+  const errors: unknown[] = [];
+  const served = await listen(make((error) => errors.push(error)));
+  const { status } = await fetch(new URL(path, served.url), { method: "POST", body: "{}" });
+  await served.close();
+  expect(status).toBe(500);
+  return errors.map(String);
+}
+
 test.each(Object.entries(itself))(
   "an app of %s reports the line to write when the adapter itself is the handler",
   async (_name, make) => {
-    const errors: unknown[] = [];
-    const served = await listen(make((error) => errors.push(error)));
-    const { status } = await fetch(new URL(path, served.url), { method: "POST", body: "{}" });
-    await served.close();
-    expect(status).toBe(500);
-    expect(errors.map(String)).toEqual([expect.stringContaining("reporthook(receiver))")]);
+    expect(await reportedBy(make)).toEqual([expect.stringContaining("reporthook(receiver))")]);
   },
 );
 
@@ -74,12 +81,7 @@ const bare: Record<string, readonly [(fail: (error: unknown) => void) => Request
 test.each(Object.entries(bare))(
   "an app of %s reports the line to write when a dashboard itself is the handler",
   async (_name, [make, line]) => {
-    const errors: unknown[] = [];
-    const served = await listen(make((error) => errors.push(error)));
-    const { status } = await fetch(new URL(path, served.url), { method: "POST", body: "{}" });
-    await served.close();
-    expect(status).toBe(500);
-    expect(errors.map(String)).toEqual([expect.stringContaining(line)]);
+    expect(await reportedBy(make)).toEqual([expect.stringContaining(line)]);
   },
 );
 
@@ -98,12 +100,7 @@ const foreign: Record<string, (fail: (error: unknown) => void) => RequestListene
 test.each(Object.entries(foreign))(
   "an app of %s reports that it needs another one",
   async (_name, make) => {
-    const errors: unknown[] = [];
-    const served = await listen(make((error) => errors.push(error)));
-    const { status } = await fetch(new URL(path, served.url), { method: "POST", body: "{}" });
-    await served.close();
-    expect(status).toBe(500);
-    expect(errors.map(String)).toEqual([
+    expect(await reportedBy(make)).toEqual([
       expect.stringMatching(/another framework|web standard Request.*of the adapter/),
     ]);
   },

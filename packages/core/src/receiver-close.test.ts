@@ -269,13 +269,19 @@ describe("closing", () => {
   it.each<[unknown, string]>([
     [{ timeout: 5_000 }, "timeout is no option; these are: timeoutMs"],
     [5_000, "options must be an object, not 5000"],
-  ])("close() and idle() reject the options %j", async (given, said) => {
+  ])("idle() rejects the options %j", async (given, said) => {
     const { receiver } = setUp();
-    for (const call of ["close", "idle"] as const) {
-      await expect(receiver[call](given as object)).rejects.toThrow(`${call}: ${said}`);
-    }
-    expect((await receiver.health()).ready).toBe(true);
+    await expect(receiver.idle(given as object)).rejects.toThrow(`idle: ${said}`);
   });
+
+  it.each<unknown>(["SIGTERM", { id: "of a test" }])(
+    "close() as the listener of an event ignores its argument %j",
+    async (given) => {
+      const { receiver } = setUp();
+      await receiver.close(given as object);
+      await expect(receiver.start()).rejects.toMatchObject({ code: "closed" });
+    },
+  );
 
   it("close() goes on without an inbox that gives no answer, and says so", async () => {
     const closed = gate();
