@@ -25,8 +25,15 @@ onEachServer((server, { kind }) => {
     const diary = join(folder, `${kind}-${receiver}`);
     writeFileSync(diary, "");
     const id = await fixture.put({ receiver });
-    const start = (handler: WorkerOptions["handler"]): ChildProcess => {
-      const options: WorkerOptions = { inboxUrl, receiver, diary, leaseMs: 2_000, handler };
+    const start = (handler: WorkerOptions["handler"], releases = false): ChildProcess => {
+      const options: WorkerOptions = {
+        inboxUrl,
+        receiver,
+        diary,
+        leaseMs: 2_000,
+        handler,
+        releases,
+      };
       return fork(file, [], {
         env: { ...process.env, WORKER: JSON.stringify(options), NODE_OPTIONS: "" },
         stdio: ["ignore", "inherit", "inherit", "ipc"],
@@ -74,4 +81,30 @@ onEachServer((server, { kind }) => {
     expect((await inbox.counts("soon")).handled).toBe(1);
     await end();
   });
+
+  it("a release of all whose process is killed in the middle, again and again, loses none and runs none twice", async () => {
+    const { inbox, put, until, start, kill, told, end } = await open("released");
+    for (let more = 1; more < many; more++) await put({ receiver: "released" });
+    const parking = start("parks");
+    const counts = () => inbox.counts("released");
+    await until(async () => (await counts()).dead === many, "all are parked");
+    await kill(parking);
+    for (let kills = 1; kills <= 4; kills++) {
+      const releasing = start("returns", true);
+      const most = many - kills * 40;
+      await until(async () => (await counts()).dead <= most, `${kills * 40} are released`);
+      await kill(releasing);
+    }
+    const working = start("returns");
+    await until(async () => (await counts()).verified === 0, "all that are released are handled");
+    await kill(working);
+    const { dead, handled, ...others } = await counts();
+    expect(others).toEqual({ received: 0, verified: 0, held: 0, rejected: 0 });
+    expect(dead + handled).toBe(many);
+    expect(told().filter((line) => line === "begun").length).toBe(many + handled);
+    await end();
+  });
 });
+
+/** More than the 50 that a step releases at once. */
+const many = 250;
