@@ -3,7 +3,7 @@ import { createClient, createReceiver, memoryInbox, ReporthookError } from "@rep
 import { actOn } from "@reporthook/core/store";
 import { afterEach, expect, it, vi } from "vitest";
 import { dashboard } from "./dashboard.ts";
-import { maxBodyLength, type WireOne } from "./deliveries/wire.ts";
+import { maxBodyLength, type WireList, type WireOne } from "./deliveries/wire.ts";
 import { onNode } from "./node.ts";
 
 const authorize = () => ({ name: "Ada", may: "act" }) as const;
@@ -71,6 +71,32 @@ it("a live view that was left while it waited for a slower one is no failure", a
   goOn();
   for (const answer of await Promise.all([first, left])) await answer.body?.cancel();
   expect(error).not.toHaveBeenCalled();
+  await receiver.close();
+});
+
+it("live views of other addresses are other views, and each viewer of one is named in their own", async () => {
+  const { receiver } = setUp();
+  const body = '{"event_type":"report_status","status":"complete"}';
+  const headers = { "Content-Type": "application/json" };
+  await receiver.fetch(new Request("http://app.example/hook", { method: "POST", headers, body }));
+  const page = dashboard(receiver, {
+    authorize: ({ headers }) => ({ name: headers.get("x-who") ?? "", may: "view" }),
+  });
+  const told: (readonly string[])[] = [];
+  for (const [what, who] of [
+    ["deliveries", "Ada"],
+    ["deliveries", "Grace"],
+    ["deliveries?state=handled", "Ada"],
+    ["reports", "Ada"],
+  ] as const) {
+    const request = live(what);
+    request.headers.set("x-who", who);
+    told.push(eventsOf(await page(request)));
+  }
+  await vi.waitUntil(() => told.every(({ length }) => length > 0));
+  const seen = told.map(([first = ""]) => JSON.parse(first.slice("data: ".length)) as WireList);
+  expect(seen.map(({ viewer }) => viewer.name)).toEqual(["Ada", "Grace", "Ada", "Ada"]);
+  expect(seen.map(({ total }) => total)).toEqual([1, 1, 0, undefined]);
   await receiver.close();
 });
 
