@@ -53,6 +53,8 @@ describe("reports that were asked for", () => {
       ...["reports", "list", "--state", "overdue", "--db", db],
     ]);
     expect(value.requests).toMatchObject([{ id, state: "open", context }]);
+    const nobodys = await cli(["reports", "list", "--receiver", "nope", "--db", db]);
+    expect([nobodys.code, nobodys.err]).toEqual([0, expect.stringContaining("receiver nope")]);
   });
 
   it("reporthook reports show prints a request with its deliveries, by the beginning of its id", async () => {

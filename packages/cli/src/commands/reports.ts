@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import type { RequestRecord } from "@reporthook/core";
+import { ReporthookError, type RequestRecord } from "@reporthook/core";
 import {
   inWords,
   requestRecordOf,
@@ -9,7 +9,13 @@ import {
 } from "@reporthook/core/store";
 import type { Command } from "commander";
 import { findRequest, findRequestId, requestsOf } from "../inbox/find.ts";
-import { addInboxCommand, emitPage, type InboxSource, withInbox } from "../inbox/source.ts";
+import {
+  addInboxCommand,
+  emitPage,
+  type InboxSource,
+  warnOfOthers,
+  withInbox,
+} from "../inbox/source.ts";
 import { entryColumns } from "../inbox/view.ts";
 import { CommandFailed, UsageError } from "../lib/errors.ts";
 import { objectIn } from "../lib/exchange.ts";
@@ -72,6 +78,7 @@ export function addReports(program: Command, terminal: Terminal): void {
         const after = options.after && (await findRequestId(inbox, options.after, receiver));
         const found = await requestsOf(inbox).list({ receiver, state, limit: limit + 1, after });
         emitPage(terminal, "requests", found.map(requestRecordOf), limit, requestColumns);
+        if (found.length === 0) await warnOfOthers(terminal, inbox, options);
       }),
     );
   add("show <id>", "Show a request in full, with its deliveries.", shown).action(
@@ -81,8 +88,7 @@ export function addReports(program: Command, terminal: Terminal): void {
         const request = requestRecordOf(found);
         const deliveries = await inbox
           .list({ receiver: found.receiver, requestId: found.id, limit: 1_000 })
-          // Queues can't look for them.
-          .catch(() => null);
+          .catch(ifNotSearchable);
         const rest = deliveries?.length ? ["", ...table(entryColumns, deliveries, terminal)] : [];
         terminal.emit({ ...request, deliveries }, [...requestLines(request, terminal), ...rest]);
       }),
@@ -115,6 +121,12 @@ function bodyIn(given: string): object {
     if (body !== null) return body;
   } catch {}
   throw new UsageError("--body must be a JSON object, or @ and a file with one");
+}
+
+/** Queues can't look for the deliveries of a request. */
+function ifNotSearchable(error: unknown): null {
+  if (error instanceof ReporthookError && error.code === "not_searchable") return null;
+  throw error;
 }
 
 function dueText({ settledAt, overdueAt, dueAt }: RequestRecord): string {
