@@ -120,6 +120,7 @@ describe("the command dev", () => {
 
     const lost = await cli(["trigger", "report", "--to", `${url}/webhooks/reports`]);
     expect([lost.code, lost.out]).toEqual([1, expect.stringContaining("ECONNREFUSED")]);
+    expect(lost.err).toContain("start the app");
     await dev.printed(/sent +report\.complete to [\s\S]*ECONNREFUSED/);
     await end(dev);
   });

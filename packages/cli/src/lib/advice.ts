@@ -38,6 +38,12 @@ export function adviceFor(to: string, answer: Exchange): Advice {
       return mounted("Allow POST without a login here.");
     case 429:
       return mounted("Exempt this path from the rate limit.");
+    case 502:
+    case 504:
+      return {
+        fix: "Start the app: what answers at this address did not reach it.",
+        type: "npm start",
+      };
   }
   if (codeOf(answer) === null && status >= 300 && status < 400) {
     const target = headers.get("location") ?? "";
