@@ -144,7 +144,8 @@ describeWith(noRedis)("connection", () => {
 
   it("a database that the server lacks fails at the start, and no other database is taken", async () => {
     const server = await startRedis(["--databases", "4"]);
-    for (const connection of [`${server.url}/99`, { url: server.url, db: 4 }]) {
+    const huge = `${server.url}/99999999999`;
+    for (const connection of [`${server.url}/99`, huge, { url: server.url, db: 4 }]) {
       const inbox = bullmqInbox({ connection, logger: false });
       const said = /it has no database of that number: see db in connection/;
       await expect(inbox.open()).rejects.toThrow(said);
@@ -199,6 +200,21 @@ describeWith(noRedis)("connection", () => {
     await expect(inbox.open()).rejects.toThrow(/ACL does not permit the keys: add ~bull:app-\*/);
     await client.call("ACL", "SETUSER", "app", "~bull:app-*");
     await inbox.open();
+    await inbox.close();
+    client.disconnect();
+    await server.stop();
+  });
+
+  it("a user that may not choose a database fails at the start, and no other database is taken", async () => {
+    const server = await startRedis();
+    const client = new Redis(server.url);
+    await client.call("ACL", "SETUSER", "app", "on", ">pw", "+@all", "-select", "~*");
+    const connection = `${server.url.replace("//", "//app:pw@")}/1`;
+    const inbox = bullmqInbox({ connection, logger: false });
+    await expect(inbox.open()).rejects.toThrow(/ACL does not permit a command.*'select' command/);
+    const { make } = createInboxFixture(inbox, patienceMs);
+    await expect(inbox.add(await make(), { to: "received" })).rejects.toThrow(/'select' command/);
+    expect(await client.info("keyspace")).not.toMatch(/db\d/);
     await inbox.close();
     client.disconnect();
     await server.stop();

@@ -8,7 +8,7 @@ import {
   Queue,
   Worker,
 } from "bullmq";
-import { serverErrorOf } from "./errors.ts";
+import { isSelectRefused, serverErrorOf } from "./errors.ts";
 import { readable } from "./jobs.ts";
 import type { RedisCommands } from "./redis-commands.ts";
 import type { BullmqSettings } from "./settings.ts";
@@ -48,7 +48,6 @@ const neverFail = 1_000_000;
 const reportedMs = 10_000;
 /** A replica is left at most this often, so that its refusals are reported meanwhile. */
 const leaveMs = 1_000;
-const lacksDatabase = /DB index|value is not an integer/;
 const saysNothing = /isn't writeable|Connection is closed/;
 
 /** Connects; rejects `inbox_failed` when there is no server within 3 seconds, or no tables within a minute. */
@@ -60,7 +59,7 @@ export async function openConnection(settings: BullmqSettings): Promise<Connecti
   } = settings.backend === "redis" ? onRedis(settings) : onPostgres(settings);
   if (settings.backend === "redis") leaveWithoutDatabase(base as unknown as RedisUser);
   // Callers get their errors; these events add nothing.
-  let reported: { readonly error: unknown; readonly at: number } | undefined;
+  let reported: { readonly error: Error; readonly at: number } | undefined;
   base.on("error", (error) => {
     if (!saysNothing.test(String(error))) reported = { error, at: performance.now() };
   });
@@ -73,7 +72,7 @@ export async function openConnection(settings: BullmqSettings): Promise<Connecti
   };
   try {
     await untilReady(base, readyMs);
-    if (lacksDatabase.test(String(reported?.error))) throw reported?.error;
+    if (isSelectRefused(reported?.error)) throw reported?.error;
   } catch (error) {
     void closeAll();
     // A reported error says more than a timeout.
@@ -140,10 +139,10 @@ interface RedisUser {
   on(event: "error", listener: (error: Error) => void): unknown;
 }
 
-/** Leaves a server that lacks the database, and tries again: ioredis would go on in database 0. It says so before it is ready. */
+/** Leaves a server that refuses the database, and tries again: ioredis would go on in database 0. It says so before it is ready. */
 function leaveWithoutDatabase(user: RedisUser): void {
-  user.on("error", ({ message }) => {
-    if (!lacksDatabase.test(message)) return;
+  user.on("error", (error) => {
+    if (!isSelectRefused(error)) return;
     user.client.then((client) => client.disconnect(true)).catch(() => {});
   });
 }

@@ -16,6 +16,7 @@ describe("errors", () => {
     ],
     ["NOPERM this user has no permissions to run the 'eval' command", "add +@all"],
     ["ERR DB index is out of range", "no database of that number"],
+    ["ERR value is out of range, value must between -2147483648 and 2147483647", "of that number"],
     ['too many connections for role "app"', "up to 22 with one receiver"],
     ["sorry, too many clients already", "Permit more"],
     ["permission denied for database app", "migrate: false"],

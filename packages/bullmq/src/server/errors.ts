@@ -17,7 +17,7 @@ const ways: readonly (readonly [RegExp, string])[] = [
     "its ACL does not permit a command that BullMQ needs: add +@all, or the one named here",
   ],
   [
-    /DB index is out of range|invalid DB index|value is not an integer or out of range/,
+    /DB index is out of range|invalid DB index|value is (?:not an integer or )?out of range/,
     "it has no database of that number: see db in connection, and databases in its configuration",
   ],
   [
@@ -58,4 +58,10 @@ export function serverErrorOf(
   const way = ways.find(([said]) => said.test(words))?.[1].replace("PREFIX", prefix);
   const text = way === undefined ? words : `${way} (${words})`;
   return new ReporthookError("inbox_failed", `The inbox at ${place}: ${text}`);
+}
+
+/** Whether an error is that of a Redis which refuses the database: it may lack it, or not permit it. */
+export function isSelectRefused(error: Error | undefined): boolean {
+  const { name, command } = (error ?? {}) as { name?: string; command?: { name?: string } };
+  return name === "ReplyError" && command?.name === "select";
 }
