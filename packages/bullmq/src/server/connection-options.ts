@@ -23,6 +23,7 @@ const cluster =
 // Options that would be ignored, or would break stored data.
 const refusedOfRedis: Options = {
   keyPrefix: "can't work, for BullMQ's scripts name keys without it: use the option prefix instead",
+  stringNumbers: "can't work, for BullMQ's scripts answer numbers: omit it",
   socket: "is an option of node-redis: give host and port, or path",
   redisOptions: cluster,
   rootNodes: cluster,

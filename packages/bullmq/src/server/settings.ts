@@ -41,14 +41,18 @@ const names = ["connection", "backend", "prefix", "retention", "leaseMs", "logge
 export function bullmqSettingsOf(options: BullmqInboxOptions): BullmqSettings {
   assertKnownKeys("bullmqInbox", options, names);
   const { connection, backend, prefix = "reporthook", retention, leaseMs = 10_000 } = options;
+  const { logger } = options;
   // With a hyphen, the queues of two inboxes might have one name.
-  if (!/^[\w.]{1,64}$/.test(prefix)) {
+  if (typeof prefix !== "string" || !/^[\w.]{1,64}$/.test(prefix)) {
     failOption("prefix", "must be 1 to 64 letters, digits, dots or underscores");
+  }
+  if (logger !== undefined && logger !== false && typeof logger?.warn !== "function") {
+    failOption("logger", "must be false or an object with warn");
   }
   return {
     ...targetOf(connection, backend),
     prefix,
-    logger: loggerOf(null, options.logger === false ? {} : options.logger),
+    logger: loggerOf(null, logger === false ? {} : logger),
     leaseMs: Math.ceil(positive(leaseMs, "leaseMs")),
     retention: retentionOf("bullmqInbox", retention),
   };
