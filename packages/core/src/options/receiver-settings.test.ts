@@ -160,6 +160,14 @@ describe("options", () => {
       { clock: { now: Date.now } },
     ],
     ["clock must be an object with now, setTimeout and clearTimeout, not 5", { clock: 5 }],
+    [
+      "clock.now must be a function that returns milliseconds, not an object",
+      { clock: { now: () => new Date(), setTimeout, clearTimeout } },
+    ],
+    [
+      'clock.now must be a function that returns milliseconds, not "1"',
+      { clock: { now: () => "1", setTimeout, clearTimeout } },
+    ],
     ["logger must be false or an object with warn and error, not an object", { logger: {} }],
     ["logger must be false or an object with warn and error, not true", { logger: true }],
     [

@@ -224,7 +224,11 @@ function callbackOf(callback: ReceiverOptions["callback"]): ReceiverSettings["ca
 function clockOf(clock: Clock): Clock {
   const { now, setTimeout, clearTimeout } = clock ?? {};
   const fits = [now, setTimeout, clearTimeout].every((member) => typeof member === "function");
-  return must("clock", "an object with now, setTimeout and clearTimeout", clock, fits);
+  must("clock", "an object with now, setTimeout and clearTimeout", clock, fits);
+  const time: unknown = clock.now();
+  // A date or a text would be added to milliseconds, and nothing would ever be due.
+  must("clock.now", "a function that returns milliseconds", time, Number.isFinite(time));
+  return clock;
 }
 
 function givenLogger(logger: Partial<Logger> | false = consoleLogger): Partial<Logger> {
