@@ -127,6 +127,9 @@ describe.concurrent("files", () => {
     ]) {
       refused(unset)(/takes the path of a file, .*"(undefined|null)" in it: check the variable/);
     }
+    for (const variable of ["$INBOX_DB", `$${"{INBOX_DB}"}`, "%INBOX_DB%"]) {
+      refused(variable)(/takes the path of a file, .*INBOX_DB.*" in it: check the variable/);
+    }
     refused("inbox.db?mode=ro&token=hidden")(
       /and this one has "\?mode=" in it: check the variable/,
     );

@@ -5,6 +5,10 @@ import { loadDriver } from "../database/driver.ts";
 import type { StoreOptions } from "../protocol/protocol.ts";
 
 const maxLinks = 40;
+/** A part of a path that is the text of a value which is none. */
+const notSet = /(?<![^/\\])(?:undefined|null|NaN|\[object \w+\])(?=(?:\.\w+)?$|[/\\])/;
+/** A variable of a shell or of a file of settings that stands where its value should, or the query of a URL. */
+const notReplaced = /\?\w+=|\$\{\w+\}|^\$\w+|%\w+%/;
 
 /** Options of `sqliteInbox`. */
 export interface SqliteInboxOptions {
@@ -56,8 +60,7 @@ function checkPath(given: unknown): asserts given is string {
     const way = scheme === "file:" ? "omit it, or use fileURLToPath()" : "it opens no server";
     throw new TypeError(`${takes}, not a URL (${scheme}): ${way}`);
   }
-  const [unset] =
-    /(?<![^/\\])(?:undefined|null|NaN|\[object \w+\])(?=(?:\.\w+)?$|[/\\])|\?\w+=/.exec(path) ?? [];
+  const [unset] = notSet.exec(path) ?? notReplaced.exec(path) ?? [];
   if (unset !== undefined || path !== path.trim()) {
     const why = unset === undefined ? "white space at an end" : `"${unset}" in it`;
     throw new TypeError(`${takes}, and this one has ${why}: check the variable it comes from`);
