@@ -284,6 +284,14 @@ describe("choice", () => {
     );
   });
 
+  it("loadDriver() names the option of Node that forbids native parts", () => {
+    const disabled = new Error("Cannot load native addon because loading addons is disabled.");
+    const modules = source({ libsql: Object.assign(disabled, { code: "ERR_DLOPEN_DISABLED" }) });
+    expect(() => loadDriver(undefined, modules)).toThrow(
+      /addons is disabled\. Start Node without --no-addons, or --permission with --allow-addons$/,
+    );
+  });
+
   it("loadDriver() throws TypeError for a value that is no driver", () => {
     expect(() => loadDriver("", source({}))).toThrow(TypeError);
     expect(() => loadDriver(5 as never, source({}))).toThrow(TypeError);

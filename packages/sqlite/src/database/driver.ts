@@ -65,6 +65,10 @@ const installedName = "libsql";
 /** Packages that this one is tested with. */
 const tried: readonly string[] = [installedName, "better-sqlite3"];
 const wayOut = `Use Node 22.13 or later, which has ${builtinName}, or run: npm install ${installedName}`;
+const ways: Readonly<Record<string, string>> = {
+  MODULE_NOT_FOUND: "Copy all of it, its native part too, or install it there",
+  ERR_DLOPEN_DISABLED: "Start Node without --no-addons, or --permission with --allow-addons",
+};
 
 /**
  * The driver of that name (a built-in or installed module), or the best there is: `node:sqlite`, else `libsql`.
@@ -117,10 +121,10 @@ function driverOf(name: string, module: string, load: () => unknown): Driver {
     loaded = load();
   } catch (cause) {
     const [reason] = String(cause instanceof Error ? cause.message : cause).split("\n");
-    const isPartial = (cause as { readonly code?: unknown } | null)?.code === "MODULE_NOT_FOUND";
-    const way = isPartial ? "Copy all of it, its native part too, or install it there" : wayOut;
+    const { code = "" } = (cause ?? {}) as { readonly code?: string };
+    const why = reason?.replace(/\.$/, "");
     throw inboxFailed(
-      `The SQLite driver "${name}" is installed and can't be loaded: ${reason}. ${way}`,
+      `The SQLite driver "${name}" is installed and can't be loaded: ${why}. ${ways[code] ?? wayOut}`,
       cause,
     );
   }

@@ -8,6 +8,7 @@ import { text } from "node:stream/consumers";
 import { pathToFileURL } from "node:url";
 import { testWith } from "@reporthook/test-support/needs";
 import { afterAll, expect, test } from "vitest";
+import { threadNotStarted } from "./spawn.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reporthook-spawn-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -74,3 +75,10 @@ testWith(process.platform === "win32" ? "Windows removes no folder that is in us
     );
   },
 );
+
+test("threadNotStarted() names the option of Node without which its permission model refuses threads", () => {
+  const denied = new Error("Access to this API has been restricted");
+  const error = threadNotStarted(Object.assign(denied, { code: "ERR_ACCESS_DENIED" }));
+  expect(error.message).toMatch(/can't be started: .*restricted: start Node with --allow-worker/);
+  expect(threadNotStarted(new Error("EAGAIN")).message).toMatch(/: Error: EAGAIN$/);
+});

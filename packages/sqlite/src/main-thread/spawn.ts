@@ -29,6 +29,13 @@ function surroundings(): WorkerOptions {
   return { env, execArgv: plug === undefined ? [] : ["--require", plug] };
 }
 
+/** The error of a thread that can't be started. */
+export function threadNotStarted(cause: unknown): ReporthookError {
+  const isDenied = (cause as { readonly code?: unknown } | null)?.code === "ERR_ACCESS_DENIED";
+  const way = isDenied ? ": start Node with --allow-worker, or without its permission model" : "";
+  return inboxFailed(`The inbox's thread can't be started: ${describe(cause)}${way}`, cause);
+}
+
 /** The error of a thread that has failed. */
 export function threadFailed(cause: unknown): ReporthookError {
   // Node asks for it in each new thread.

@@ -1,11 +1,11 @@
 import { setTimeout } from "node:timers";
 import type { Backlog, ReporthookError } from "@reporthook/core";
-import { describe, ShownChanges } from "@reporthook/core/store";
-import { inboxFailed } from "../database/driver.ts";
+import { ShownChanges } from "@reporthook/core/store";
 import { backlogOf } from "../protocol/counts.ts";
 import type { StoreOptions } from "../protocol/protocol.ts";
 import { ConsumerGroup } from "./consumer-group.ts";
 import type { ConsumerSource, Recording } from "./recording.ts";
+import { threadNotStarted } from "./spawn.ts";
 import { ThreadConnection } from "./thread-connection.ts";
 
 const reopenMs = 1_000;
@@ -40,7 +40,7 @@ export class ThreadClient implements ConsumerSource {
     try {
       this.#connection = new ThreadConnection(this.#options, this);
     } catch (thrown) {
-      const error = inboxFailed(`The inbox's thread can't be started: ${describe(thrown)}`, thrown);
+      const error = threadNotStarted(thrown);
       this.ended(error);
       throw error;
     }
