@@ -134,7 +134,13 @@ describe.concurrent("files", () => {
       /and this one has "\?mode=" in it: check the variable/,
     );
     refused("inbox.db\n")(/white space at an end/);
-    for (const path of ["C:\\x.db", "c:/x.db", "./a:b.db", "fix-undefined/null.d/undefined-1.db"]) {
+    for (const path of [
+      "C:\\x.db",
+      "c:/x.db",
+      "./a:b.db",
+      "fix-undefined/null.d/undefined-1.db",
+      "a%20b%20c.db",
+    ]) {
       expect(() => sqliteInbox(path)).not.toThrow();
     }
     refused("a.db", { wal: true })(/wal is no option; these are: driver, retention, migrate/);

@@ -8,7 +8,7 @@ const maxLinks = 40;
 /** A part of a path that is the text of a value which is none. */
 const notSet = /(?<![^/\\])(?:undefined|null|NaN|\[object \w+\])(?=(?:\.\w+)?$|[/\\])/;
 /** A variable of a shell or of a file of settings that stands where its value should, or the query of a URL. */
-const notReplaced = /\?\w+=|\$\{\w+\}|^\$\w+|%\w+%/;
+const notReplaced = /\?\w+=|\$\{\w+\}|^\$\w+|%[A-Za-z_]\w*%/;
 
 /** Options of `sqliteInbox`. */
 export interface SqliteInboxOptions {
