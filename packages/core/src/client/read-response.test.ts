@@ -1,3 +1,4 @@
+import { request } from "node:http";
 import { createRequire } from "node:module";
 import {
   answering,
@@ -29,7 +30,15 @@ const only =
     return Object.assign({ status, headers }, ...kept.map((part) => parts[part]));
   };
 
+/** Resolves to the response of node:http itself. */
+const byHttp = ((url, { body, ...init }) =>
+  new Promise((resolve, reject) => {
+    const sent = request(url, init, (response) => resolve(response as never));
+    sent.on("error", reject).end(body);
+  })) satisfies Fetch;
+
 const fetches: [string, Fetch][] = [
+  ["node:http, whose response is the stream", byHttp],
   ["node-fetch, whose body is a stream of Node", nodeFetch],
   ["cross-fetch", crossFetch],
   ["text() alone", only("text")],

@@ -62,7 +62,8 @@ function bodyOf(response: ServiceResponse): unknown {
   const { parts } = response;
   const bodies = parts.map((part) => safeGet(part, "body"));
   const used = parts.some(isUsed) || bodies.some(isUsed);
-  const stream = used ? undefined : bodies.find(isStream);
+  // A response of node:http is its body.
+  const stream = used ? undefined : [...bodies, ...parts].find(isStream);
   if (stream !== undefined) return stream;
   const kept = parts.flatMap((part) => keptUnder.map((name) => safeGet(part, name)));
   const value = kept.find(isKept);
