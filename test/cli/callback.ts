@@ -63,8 +63,14 @@ describe("signed URLs", () => {
       expect(ended.out).not.toContain("without a context");
       const other = ["--context", '{"customer":"c-2"}'];
       expect((await cli([...args, ...other], { cwd: folder, env })).code).toBe(0);
+      expect((await cli([...args, "--context", "null"], { cwd: folder, env })).code).toBe(0);
+      writeFileSync(join(folder, "fixture.json"), JSON.stringify({ ...recorded, context: null }));
+      expect((await cli(args, { cwd: folder, env })).out).toContain("without a context");
       await receiver.idle();
-      const told = [customer, { customer: "c-2" }].map((of) => ["report.complete", of]);
+      const told = [customer, { customer: "c-2" }, null, undefined].map((of) => [
+        "report.complete",
+        of,
+      ]);
       expect(seen).toEqual(told);
     });
 

@@ -26,7 +26,7 @@ const maxLines = {
   "core/src": 14_705,
   "core/src/inbox/memory": 820,
   "sqlite/src": 7_140,
-  "cli/src": 4_300,
+  "cli/src": 4_302,
   "dashboard/src": 1_466,
   "dashboard/page": 2_245,
 };

@@ -142,6 +142,7 @@ function recordedIn(file: string): Chosen {
     name: names.find((each) => each === type) ?? "unknown",
     body: typeof body === "string" ? body : JSON.stringify(body),
     contentType: (headers as Record<string, unknown>)["content-type"],
-    context,
+    // Without a context, `inbox show --json` has null.
+    context: context ?? undefined,
   };
 }

@@ -5,8 +5,8 @@ import { receiverOption, usualReceiver } from "./options.ts";
 
 /** The options of commands that sign a URL. */
 export interface CallbackChoice {
-  /** Any JSON value; undefined without one. */
-  readonly context?: unknown;
+  /** Any JSON value, in an object: commander takes a null for no value. */
+  readonly context?: { readonly value: unknown };
   /** Signed in its place, if there is a secret. */
   readonly recorded?: unknown;
   readonly receiver: string;
@@ -17,9 +17,9 @@ export const secretVariable = "REPORTS_CALLBACK_SECRET";
 
 /** Adds `--context` and `--receiver`. */
 export function withCallback(command: Command): Command {
-  const json = (given: string): unknown => {
+  const json = (given: string): CallbackChoice["context"] => {
     try {
-      return JSON.parse(given);
+      return { value: JSON.parse(given) };
     } catch {
       throw new InvalidArgumentError(`It must be JSON, like '{"customer":"c-1"}'.`);
     }
@@ -60,7 +60,8 @@ export async function signUrl(url: string, choice: CallbackChoice): Promise<stri
       autostart: false,
       logger: false,
     });
-    const signing = signer.callbackUrl(url, { context: context ?? recorded });
+    const signed = context === undefined ? recorded : context.value;
+    const signing = signer.callbackUrl(url, { context: signed });
     return await signing.finally(() => signer.close());
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
