@@ -8,6 +8,19 @@ const ways: readonly (readonly [RegExp, string])[] = [
     "it asks for another password: see connection",
   ],
   [
+    /certificate/i,
+    "its certificate is not trusted: name the file of its authority in NODE_EXTRA_CA_CERTS, or give its ca in tls of connection, in ssl for PostgreSQL",
+  ],
+  [
+    /wrong version number|does not support SSL/,
+    "it does not speak TLS: begin the URL with redis://, or omit tls, ssl and sslmode",
+  ],
+  [/no pg_hba\.conf entry.*no encryption/, "it wants TLS: add ssl or sslmode to connection"],
+  [
+    /database ".*" does not exist/,
+    "it has no database of that name: make it, or name another in connection",
+  ],
+  [
     /CROSSSLOT|MOVED|CLUSTERDOWN|cluster node/,
     "it is a node of a Redis Cluster, over which BullMQ's queues can't be spread: give a Redis, or Sentinels, that is none",
   ],
@@ -32,6 +45,14 @@ const ways: readonly (readonly [RegExp, string])[] = [
   [
     /READONLY|read-only transaction/,
     "it takes no writes, as a replica does: connect to the primary",
+  ],
+  [
+    /NOREPLICAS/,
+    "it takes no writes without its replicas: start them, or lower min-replicas-to-write",
+  ],
+  [
+    /MISCONF/,
+    "it takes no writes, for its last snapshot failed: see its log, and the room on its disk",
   ],
   [
     /SchemaMigrationRequired/,
