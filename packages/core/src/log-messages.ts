@@ -242,8 +242,8 @@ export const messages = {
   tookOver: "Deliveries of another process taken over: it gave no sign of life.",
   // ## Alerts
   /**
-   * (error, once a minute) The `send` of [alerts](monitoring.md#alerts) threw `error`, or took over 10 seconds. `code` says
-   * which alert. Addresses in `error` are cut to their origin.
+   * (error, once a minute) The `send` of [alerts](monitoring.md#alerts) threw `error`, was answered with an error, or took over
+   * 10 seconds. `code` says which alert. Addresses in `error` are cut to their origin.
    */
   alertNotSent: "Alert not sent; retrying.",
 } as const;

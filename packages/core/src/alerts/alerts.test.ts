@@ -496,6 +496,19 @@ describe("a send that fails", () => {
     expect(tried.length).toBe(5);
   });
 
+  it("alerts() sends a message again when send resolves to a response that is not ok", async () => {
+    const statuses = [404, 500, 200];
+    let tries = 0;
+    const { lines, park, pass } = watched({
+      send: async () => new Response(null, { status: statuses[tries++] ?? 200 }),
+    });
+    await park();
+    await pass(5 * minute);
+    expect(tries).toBe(3);
+    const [failed] = lines.filter(({ message }) => message.startsWith("Alert not sent"));
+    expect(failed?.fields).toMatchObject({ code: "parked", error: "Error: send was answered 404" });
+  });
+
   it("alerts() waits 10 seconds for send, aborts its signal, and holds up neither the receiver nor the next message", async () => {
     const signals: AbortSignal[] = [];
     const told: unknown[] = [];

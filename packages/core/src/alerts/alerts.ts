@@ -4,7 +4,7 @@ import { livingOf } from "../health/situation.ts";
 import { type LoggedAct, maxActs } from "../inbox/acts/act-log.ts";
 import type { Job, Outcome } from "../inbox/delivery.ts";
 import { type Logger, oncePerMinute } from "../lib/log.ts";
-import { tryGet } from "../lib/safe-get.ts";
+import { safeGet, tryGet } from "../lib/safe-get.ts";
 import { describe } from "../lib/text/describe.ts";
 import { printable } from "../lib/text/printable.ts";
 import { redactAddresses } from "../lib/text/redact.ts";
@@ -18,7 +18,10 @@ import { type Alert, firing, over, type Told } from "./alert.ts";
 
 /** Options of `alerts`. */
 export interface AlertsOptions {
-  /** Delivers a message. It has failed if it throws, rejects, or takes over 10 seconds: then `signal` is aborted. */
+  /**
+   * Delivers a message. It has failed if it throws, rejects, resolves to a `Response` that is not `ok`, or takes over 10 seconds:
+   * then `signal` is aborted.
+   */
   readonly send: (alert: Alert, context: { readonly signal: AbortSignal }) => unknown;
   /** Which problems: all. */
   readonly on?: readonly ProblemKind[] | undefined;
@@ -189,7 +192,11 @@ class AlertWatcher implements Instrumentation {
     const call = async ({ signal }: TimeoutScope): Promise<void> => {
       this.#unsettled++;
       try {
-        await this.#send(alert, { signal });
+        const answer: unknown = await this.#send(alert, { signal });
+        // A fetch resolves to a 500, too.
+        if (safeGet(answer, "ok") === false) {
+          throw new Error(`send was answered ${safeGet(answer, "status")}`);
+        }
       } finally {
         this.#unsettled--;
       }
