@@ -79,6 +79,6 @@ testWith(process.platform === "win32" ? "Windows removes no folder that is in us
 test("threadNotStarted() names the option of Node without which its permission model refuses threads", () => {
   const denied = new Error("Access to this API has been restricted");
   const error = threadNotStarted(Object.assign(denied, { code: "ERR_ACCESS_DENIED" }));
-  expect(error.message).toMatch(/can't be started: .*restricted: start Node with --allow-worker/);
+  expect(error.message).toMatch(/can't be started: start Node with --allow-worker.*restricted/);
   expect(threadNotStarted(new Error("EAGAIN")).message).toMatch(/: Error: EAGAIN$/);
 });

@@ -32,8 +32,10 @@ function surroundings(): WorkerOptions {
 /** The error of a thread that can't be started. */
 export function threadNotStarted(cause: unknown): ReporthookError {
   const isDenied = (cause as { readonly code?: unknown } | null)?.code === "ERR_ACCESS_DENIED";
-  const way = isDenied ? ": start Node with --allow-worker, or without its permission model" : "";
-  return inboxFailed(`The inbox's thread can't be started: ${describe(cause)}${way}`, cause);
+  const words = describe(cause);
+  const way = "start Node with --allow-worker, or without its permission model";
+  const why = isDenied ? `${way} (${words})` : words;
+  return inboxFailed(`The inbox's thread can't be started: ${why}`, cause);
 }
 
 /** The error of a thread that has failed. */
