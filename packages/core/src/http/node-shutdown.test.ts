@@ -295,6 +295,23 @@ describe("shutting down", () => {
     },
   );
 
+  it.each([Number.POSITIVE_INFINITY, 3_000_000_000])(
+    "shutdown() waits for what is half sent with a timeout of %d ms, which no timer has",
+    async (timeoutMs) => {
+      const { receiver, server } = await serve();
+      const sender = new Sender(server);
+      const half = notification();
+      sender.socket.write(half.slice(0, 30));
+      await once(server, "connection");
+      const closed = shutdown(server, receiver, { timeoutMs });
+      // Node has a timer for longer fire after 1 ms.
+      await new Promise((resolve) => setTimeout(resolve, 2));
+      await sender.ask(half.slice(30), 1);
+      expect(sender.answers).toEqual(["200 close"]);
+      await closed;
+    },
+  );
+
   it("shutdown() ends a session of HTTP/2 once its requests are answered, and refuses none that it has taken", async () => {
     const { receiver, seen, seeAll } = setUp({ client: valid }, "runs");
     seeAll();

@@ -1,5 +1,6 @@
 import { Server } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { setUnrefTimeout, systemClock } from "../lib/time/clock.ts";
 import { assertKnownKeys, assertMs, typeName } from "../lib/validate.ts";
 import { endConnections, type NodeServer } from "./closed-server.ts";
 import { type CloseOptions, type ServerEnd, serverEnd } from "./connections.ts";
@@ -53,8 +54,7 @@ function stopListening(server: Server & KeepsConnections, timeoutMs: number): Se
   endConnections(server as unknown as NodeServer);
   const { keepAliveTimeout = keptMs } = server;
   if (keepAliveTimeout === 0 || keepAliveTimeout > keptMs) server.keepAliveTimeout = keptMs;
-  const cut = setTimeout(() => server.closeAllConnections?.(), timeoutMs);
-  cut.unref?.();
+  const cut = setUnrefTimeout(systemClock, () => server.closeAllConnections?.(), timeoutMs);
   // That of Node's HTTP servers ends idle connections at once, and resets a request that is on its way.
   const { close } = server instanceof Server ? Server.prototype : (server as Server);
   const accepted = allAccepted(server);
@@ -66,7 +66,7 @@ function stopListening(server: Server & KeepsConnections, timeoutMs: number): Se
     }, keptMs);
     timer.unref?.();
     close.call(server, () => {
-      clearTimeout(cut);
+      systemClock.clearTimeout(cut);
       clearTimeout(timer);
       resolve();
     });
