@@ -50,6 +50,7 @@ describe("settings", () => {
     [{ connection: "redis://h", logger: null }, /logger must be false or an object with warn/],
     [{ connection: "redis://h", logger: console.warn }, /logger must be false or an object/],
     [{ connection: "redis://h", leaseMs: 0 }, /leaseMs must be a positive number/],
+    [{ connection: "redis://h", leaseMs: 2 ** 31 }, /leaseMs must be a positive number up to/],
     [{ connection: "redis://h", retention: { parkedMs: -1 } }, /retention.parkedMs must be/],
     [{ connection: "redis://h", queue: "x" }, /queue is no option; these are: connection/],
   ])("bullmqSettingsOf() refuses %o", (options, message) => {

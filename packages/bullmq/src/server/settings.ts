@@ -53,12 +53,15 @@ export function bullmqSettingsOf(options: BullmqInboxOptions): BullmqSettings {
     ...targetOf(connection, backend),
     prefix,
     logger: loggerOf(null, logger === false ? {} : logger),
-    leaseMs: Math.ceil(positive(leaseMs, "leaseMs")),
+    leaseMs: leaseOf(leaseMs),
     retention: retentionOf("bullmqInbox", retention),
   };
 }
 
-function positive(value: number, option: string): number {
-  if (Number.isFinite(value) && value > 0) return value;
-  return failOption(option, `must be a positive number, not ${String(value)}`);
+/** Milliseconds that a timer of Node can have: one for longer fires at once. */
+const longestMs = 2_147_483_647;
+
+function leaseOf(ms: number): number {
+  if (Number.isFinite(ms) && ms > 0 && ms <= longestMs) return Math.ceil(ms);
+  return failOption("leaseMs", `must be a positive number up to ${longestMs}, not ${String(ms)}`);
 }
