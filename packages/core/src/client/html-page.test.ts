@@ -32,6 +32,9 @@ describe("pages", () => {
     ["a page with a prefix", "text/xml", '<x:html xmlns:x="http://www.w3.org/1999/xhtml"/>'],
     ["a label", "text/plain", "<label>Password <input type=password></label>"],
     ["a disclosure", "text/plain", "<details><summary>Log in</summary></details>"],
+    ["typewriter text", "text/plain", "<tt>Please log in</tt>"],
+    ["text for browsers without frames", "", "<noframes>Log in</noframes>"],
+    ["a row of a foot", "application/octet-stream", "<tfoot>Log in</tfoot>"],
     ["an element of an app", "", "<login-box></login-box>"],
     ["an element of an app after text", "text/plain", "Log in: <login-box></login-box>"],
     [

@@ -8,7 +8,7 @@ const elements =
 const element = `<(?:${elements})(?=[\\s/>])`;
 // In XML these are data as well.
 const partStart =
-  /^<(?:abbr|address|area|audio|canvas|caption|cite|datalist|dd|del|details|dt|embed|figcaption|figure|ins|kbd|label|legend|map|mark|menu|meter|object|optgroup|option|progress|q|s|samp|search|slot|sub|summary|sup|[a-z]\w*-[\w-]*)(?=[\s/>])/i;
+  /^<(?:abbr|acronym|address|applet|area|audio|bdi|bdo|canvas|caption|cite|colgroup|datalist|dd|del|details|dfn|dir|dt|embed|figcaption|figure|frame|hgroup|ins|kbd|label|legend|map|mark|menu|meter|nobr|noframes|object|optgroup|option|progress|q|ruby|s|samp|search|slot|strike|sub|summary|sup|tfoot|tt|var|wbr|xmp|[a-z]\w*-[\w-]*)(?=[\s/>])/i;
 const beforeRoot = /^\s*(?:<\?xml[^>]*>\s*|<!--[\s\S]*?-->\s*|<!doctype\s+(?!html)[^>]*>\s*)*/i;
 const pageStart = new RegExp(`^(?:<!--|<!doctype\\s+html|${element})`, "i");
 const markup = new RegExp(`${element}[^<>]*>|</[a-z][\\w:-]*\\s*>`, "i");
