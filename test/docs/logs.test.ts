@@ -108,46 +108,35 @@ function linesOfTheCode(): string[] {
 }
 
 function linesOf(code: string, texts: ReadonlyMap<string, string>): string[] {
-  const levels = new Map(["warn", "error", "info"].map((level) => [`logger.${level}`, level]));
-  // A constant, a private field, or one of the functions in the private field #lines.
-  const throttled =
-    /(const |this\.)?(#?\w+)(?: =|:) oncePerMinute(?:Each)?\(\w+(?:\.\w+)*, (?:\w+\.)*logger\.(\w+)(?:, "\w+")?\)/g;
-  for (const [, kind, name = "", level] of code.matchAll(throttled)) {
-    const called = kind === undefined ? `#lines.${name}` : name;
-    levels.set(called, `${level}, once a minute`);
-  }
-  return [...levels].flatMap(([name, level]) => {
-    const before = name.startsWith("#") ? "this\\." : "(?<![\\w#])";
-    const calls = code.matchAll(new RegExp(`${before}${name}(?:\\?\\.)?\\(`, "g"));
-    return [...calls].flatMap(({ 0: call, index }) => {
-      const message = lastArgument(code.slice(index + call.length));
-      // A parameter of the caller.
-      if (message === "message") return [];
-      const used = message.match(/\b\w*[mM]essages\.\w+/g) ?? [];
-      expect(used, `the message of ${name}(${message}) is in a table`).not.toEqual([]);
-      return used.map((entry) => `${texts.get(entry)} (${level})`);
-    });
+  const calls = code.matchAll(/\b(logger|oncePerMinute)\.(warn|error|info)(?:\?\.)?\(/g);
+  return [...calls].flatMap(({ 0: call, 1: by, 2: level, index }) => {
+    const message = secondArgument(code.slice(index + call.length));
+    // A parameter of the caller.
+    if (message === "message") return [];
+    const used = message.match(/\b\w*[mM]essages\.\w+/g) ?? [];
+    expect(used, `the message of ${call}${message}) is in a table`).not.toEqual([]);
+    const often = by === "logger" ? "" : ", once a minute";
+    return used.map((entry) => `${texts.get(entry)} (${level}${often})`);
   });
 }
 
-/** The last argument of a call whose opening parenthesis was just read. */
-function lastArgument(rest: string): string {
+/** The second argument of a call whose opening parenthesis was just read. */
+function secondArgument(rest: string): string {
+  const found: string[] = [];
   let depth = 0;
   let start = 0;
-  let last = "";
   for (const { 0: token, index } of rest.matchAll(
     /"(?:[^"\\]|\\.)*"|`[^`]*`|\/\/.*|[([{]|[)\]}]|,/g,
   )) {
     const ends = depth === 0 && (token === "," || token === ")");
     if (ends) {
-      const argument = rest.slice(start, index).trim();
-      last = argument === "" ? last : argument;
+      found.push(rest.slice(start, index).trim());
       start = index + 1;
-      if (token === ")") return last;
+      if (found.length === 2) break;
     } else if ("([{".includes(token)) depth++;
     else if (")]}".includes(token)) depth--;
   }
-  return last;
+  return found[1] ?? "";
 }
 
 test("docs/logs.md is generated from the tables of messages", async () => {

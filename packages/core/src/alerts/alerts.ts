@@ -3,7 +3,7 @@ import { toldKey } from "../health/reports.ts";
 import { livingOf } from "../health/situation.ts";
 import { type LoggedAct, maxActs } from "../inbox/acts/act-log.ts";
 import type { Job, Outcome } from "../inbox/delivery.ts";
-import { type Logger, oncePerMinute } from "../lib/log.ts";
+import { type OncePerMinute, oncePerMinute } from "../lib/log.ts";
 import { safeGet, tryGet } from "../lib/safe-get.ts";
 import { describe } from "../lib/text/describe.ts";
 import { printable } from "../lib/text/printable.ts";
@@ -63,7 +63,7 @@ class AlertWatcher implements Instrumentation {
   readonly #send: AlertsOptions["send"];
   readonly #on: readonly ProblemKind[];
   readonly #watched: Watched;
-  readonly #failed: Logger["error"];
+  readonly #oncePerMinute: OncePerMinute;
   /** By the keys of the problems, as it is kept in the inbox, with what could not be kept there. */
   #told = new Map<string, Told>();
   #isUnkept = false;
@@ -77,7 +77,7 @@ class AlertWatcher implements Instrumentation {
     this.#send = send;
     this.#on = on;
     this.#watched = watched;
-    this.#failed = oncePerMinute(watched.clock, watched.logger.error);
+    this.#oncePerMinute = oncePerMinute(watched.clock, watched.logger);
   }
 
   begin(): void {
@@ -209,7 +209,7 @@ class AlertWatcher implements Instrumentation {
       return true;
     } catch (error) {
       const fields = { code: alert.code, error: this.#redact(describe(error)) };
-      this.#failed(fields, messages.alertNotSent);
+      this.#oncePerMinute.error(fields, messages.alertNotSent);
       return false;
     }
   }

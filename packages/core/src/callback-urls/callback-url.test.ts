@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import type { Authorizer } from "../client/authorizer.ts";
 import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
-import { loggerOf } from "../lib/log.ts";
+import { loggerOf, oncePerMinute } from "../lib/log.ts";
 import { messages } from "../log-messages.ts";
 import type { ReceiverOptions } from "../options/receiver-options.ts";
 import { createCallbacks } from "./callback-url.ts";
@@ -17,7 +17,7 @@ const customer = { customer: "c-1" };
 const callbacks = (secrets: readonly string[], require = false) =>
   createCallbacks(
     { secrets, require },
-    { clock: manualClock(), logger: loggerOf("reports", {}), name: "reports" },
+    { name: "reports", oncePerMinute: oncePerMinute(manualClock(), loggerOf("reports", {})) },
   );
 const pathOf = (url: string) => url.slice(new URL(url).origin.length).split("#")[0] ?? "";
 

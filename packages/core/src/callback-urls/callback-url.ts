@@ -1,6 +1,6 @@
-import { type Logger, oncePerMinute } from "../lib/log.ts";
+import type { OncePerMinute } from "../lib/log.ts";
 import { tryGet } from "../lib/safe-get.ts";
-import type { ReceiverClock } from "../lib/time/lived-clock.ts";
+import { assertKnownKeys, assertOption, assertSpan, fail, typeName } from "../lib/validate.ts";
 import { messages } from "../log-messages.ts";
 import { createCallbackTokens } from "./token.ts";
 
@@ -27,6 +27,44 @@ export interface CallbackOptions<Context = unknown> {
   readonly overdueMs?: number | undefined;
   /** Exists for the type alone. */
   readonly [contextType]?: Context;
+}
+
+/** The option with its defaults filled in. */
+export interface CallbackSettings extends CallbackOptions {
+  readonly overdueMs: number;
+}
+
+/**
+ * Checks the option `callback` of `createReceiver` and fills in the defaults.
+ *
+ * @throws TypeError that names what is wrong
+ */
+export function callbackSettingsOf(
+  callback: CallbackOptions | undefined,
+): CallbackSettings | undefined {
+  if (callback === undefined) return undefined;
+  const option = "createReceiver: callback";
+  // Values are not quoted: they may be secrets.
+  if (typeof callback !== "object" || callback === null) {
+    fail(option, "an object with secrets", typeName(callback));
+  }
+  const names = ["secrets", "require", "url", "overdueMs"];
+  assertKnownKeys("createReceiver", callback, names, "callback.");
+  const { secrets, require = false, url, overdueMs = 86_400_000 } = callback;
+  if (!Array.isArray(secrets) || secrets.length === 0) {
+    const given = Array.isArray(secrets) ? "an empty one" : typeName(secrets);
+    fail(`${option}.secrets`, "an array of at least one secret", given);
+  }
+  for (const [index, secret] of secrets.entries()) {
+    if (typeof secret === "string" && secret.length >= 32) continue;
+    const expected = "at least 32 characters, such as `openssl rand -base64 32` prints";
+    const given = typeof secret === "string" ? `${secret.length}` : typeName(secret);
+    fail(`${option}.secrets[${index}]`, expected, given);
+  }
+  assertOption(`${option}.require`, "false or true", require, typeof require === "boolean");
+  if (url !== undefined) checkRequestBase(`${option}.url`, url);
+  assertSpan(`${option}.overdueMs`, overdueMs);
+  return { secrets: [...secrets], require, url, overdueMs };
 }
 
 /** The callback data in the URL of a request. */
@@ -70,14 +108,9 @@ const requestTokenLength = parameter.length + 83;
 /** Creates {@link Callbacks}: the only place that handles tokens in URLs. */
 export function createCallbacks(
   { secrets, require = false }: CallbackOptions,
-  {
-    clock,
-    logger,
-    name,
-  }: { readonly clock: ReceiverClock; readonly logger: Logger; readonly name: string },
+  { name, oncePerMinute }: { readonly name: string; readonly oncePerMinute: OncePerMinute },
 ): Callbacks {
   const tokens = createCallbackTokens(secrets, name);
-  const unknown = oncePerMinute(clock, logger.warn);
 
   return {
     async url(base, context) {
@@ -104,18 +137,14 @@ export function createCallbacks(
         return { url: rest, context, requestId, token: "valid" };
       }
       const token = text === null ? "missing" : "invalid";
-      if (!require) unknown({ token }, messages.tokenMissing);
+      if (!require) oncePerMinute.warn({ token }, messages.tokenMissing);
       return { url: rest, context: require ? withoutToken : null, requestId: null, token };
     },
   };
 }
 
-/**
- * Checks the base of the callback URLs of requests: a token of the longest kind must fit.
- *
- * @throws TypeError that begins with `name`
- */
-export function checkRequestBase(name: string, base: unknown): void {
+/** Checks the base of the callback URLs of requests: a token of the longest kind must fit. */
+function checkRequestBase(name: string, base: unknown): void {
   checkBase(name, base);
   const most = longest - requestTokenLength;
   if (new URL(String(base)).href.length <= most) return;

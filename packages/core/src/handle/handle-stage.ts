@@ -13,7 +13,6 @@ import type { Lease } from "../inbox/inbox.ts";
 import type { StoredRequest } from "../inbox/request-store.ts";
 import type { StopSignal } from "../lib/abort.ts";
 import { isPromise } from "../lib/is-promise.ts";
-import { type Logger, oncePerMinuteEach } from "../lib/log.ts";
 import { Semaphore } from "../lib/semaphore.ts";
 import { describe } from "../lib/text/describe.ts";
 import { accountOf, shownError } from "../lib/thrown.ts";
@@ -38,7 +37,6 @@ export class HandleStage {
   readonly #reporter: Reporter;
   readonly #known: KnownRequests;
   readonly #registrations: readonly Registration[];
-  readonly #noHandlerRan: Logger["warn"];
   readonly #slots: Semaphore;
   readonly #pace = new Pace();
   #atOnce = 0;
@@ -51,14 +49,12 @@ export class HandleStage {
     known: KnownRequests,
     registrations: readonly Registration[],
   ) {
-    const { clock, concurrency, logger } = settings;
     this.#settings = settings;
     this.#recognizer = recognizer;
     this.#reporter = reporter;
     this.#known = known;
     this.#registrations = registrations;
-    this.#noHandlerRan = oncePerMinuteEach(clock, logger.warn, "type");
-    this.#slots = new Semaphore(concurrency.handle);
+    this.#slots = new Semaphore(settings.concurrency.handle);
   }
 
   /** Begins the work: warns if no handler is registered. */
@@ -240,7 +236,9 @@ export class HandleStage {
         'register one for "unknown" or teach parse its shape, then release it.';
       return { ...park("held", "no_handler", message), ...recognized };
     }
-    if (job.requestId === null) this.#noHandlerRan({ id: job.id, type }, messages.noHandler);
+    if (job.requestId === null) {
+      this.#settings.oncePerMinute.warn({ id: job.id, type }, messages.noHandler, type);
+    }
     return { to: "handled", ...recognized, error: "no handler ran" };
   }
 }

@@ -1,6 +1,6 @@
 import { manualClock } from "@reporthook/testing/internals";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { consoleLogger, loggerOf, oncePerMinute, oncePerMinuteEach } from "./log.ts";
+import { consoleLogger, loggerOf, oncePerMinute } from "./log.ts";
 
 afterEach(() => void vi.restoreAllMocks());
 
@@ -112,37 +112,40 @@ describe("loggers", () => {
 });
 
 describe("repeated lines", () => {
-  it("oncePerMinute() writes at once, then a line a minute with the count of lines left out", () => {
+  it("oncePerMinute() writes each message at once, then a line a minute with the count of lines left out", () => {
     const clock = manualClock();
-    const write = vi.fn();
-    const line = oncePerMinute(clock, write);
-    line({ id: 1 }, "one");
-    line({ id: 2 }, "two");
+    const logger = { warn: vi.fn(), error: vi.fn() };
+    const { warn, error } = oncePerMinute(clock, logger);
+    warn({ id: 1 }, "one");
+    warn({ id: 2 }, "one");
     clock.advance(59_899);
-    line({ id: 3 }, "three");
-    expect(write.mock.calls).toEqual([[{ id: 1, count: 1 }, "one"]]);
+    warn({ id: 3 }, "one");
+    error({ id: 4 }, "other");
+    expect(logger.warn.mock.calls).toEqual([[{ id: 1, count: 1 }, "one"]]);
+    expect(logger.error.mock.calls).toEqual([[{ id: 4, count: 1 }, "other"]]);
     clock.advance(1);
-    line({ id: 4 }, "four");
-    expect(write).toHaveBeenLastCalledWith({ id: 4, count: 3 }, "four");
+    warn({ id: 5 }, "one");
+    expect(logger.warn).toHaveBeenLastCalledWith({ id: 5, count: 3 }, "one");
     expect(clock.pending).toBe(0);
   });
 });
 
 describe("lines that differ", () => {
-  it("oncePerMinuteEach() writes each error once a minute, and forgets them all after eight others", () => {
+  it("oncePerMinute() writes a message for each error, and forgets them all after eight others", () => {
     const clock = manualClock();
     const write = vi.fn();
-    const line = oncePerMinuteEach(clock, write, "error");
+    const { warn } = oncePerMinute(clock, { warn: write, error: write });
+    const line = ({ error }: { error: unknown }) => warn({ error }, "failed", error);
     const written = () => write.mock.calls.splice(0).map(([{ error, count }]) => [error, count]);
-    for (const error of ["a", "b", "a", "b"]) line({ error }, "failed");
+    for (const error of ["a", "b", "a", "b"]) line({ error });
     expect(written()).toEqual([
       ["a", 1],
       ["b", 1],
     ]);
-    for (let error = 3; error <= 8; error++) line({ error }, "failed");
-    line({ error: "a" }, "failed");
+    for (let error = 3; error <= 8; error++) line({ error });
+    line({ error: "a" });
     expect(written()).toHaveLength(6);
-    for (const error of [9, "a"]) line({ error }, "failed");
+    for (const error of [9, "a"]) line({ error });
     expect(written()).toEqual([
       [9, 1],
       ["a", 1],

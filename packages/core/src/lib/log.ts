@@ -70,38 +70,36 @@ export function loggerOf(
 
 /** A timer of a minute may come a moment before it, and write its line. */
 const minuteMs = 59_900;
-
-/** Throttles a log line to one a minute; `count` is the number of occurrences since the last line. */
-export function oncePerMinute(
-  clock: Pick<ReceiverClock, "running">,
-  write: Logger["warn"],
-): Logger["warn"] {
-  let last = Number.NEGATIVE_INFINITY;
-  let count = 0;
-  return (fields, message) => {
-    count++;
-    const now = clock.running();
-    if (now - last < minuteMs) return;
-    write({ ...fields, count }, message);
-    last = now;
-    count = 0;
-  };
-}
-
 const maxValues = 8;
 
-/** Throttles separately for each value of a field; with many values, the first ones are forgotten. */
-export function oncePerMinuteEach(
+/** Writes each message once a minute; `count` is the number of occurrences since its last line. */
+export interface OncePerMinute {
+  /** With `each`, separately for each value of it; with many values, the first ones are forgotten. */
+  warn(fields: LogFields, message: string, each?: unknown): void;
+  /** In the same way. */
+  error(fields: LogFields, message: string, each?: unknown): void;
+}
+
+/** Throttles the lines of a logger. */
+export function oncePerMinute(
   clock: Pick<ReceiverClock, "running">,
-  write: Logger["warn"],
-  field: "code" | "error" | "type",
-): Logger["warn"] {
-  const lines = new Map<unknown, Logger["warn"]>();
-  return (fields, message) => {
-    const value = fields[field];
-    if (lines.size >= maxValues && !lines.has(value)) lines.clear();
-    const line = lines.get(value) ?? oncePerMinute(clock, write);
-    lines.set(value, line);
-    line(fields, message);
-  };
+  logger: Pick<Logger, "warn" | "error">,
+): OncePerMinute {
+  const lines = new Map<string, Map<unknown, { last: number; count: number }>>();
+  const throttled =
+    (level: "warn" | "error"): OncePerMinute["warn"] =>
+    (fields, message, each) => {
+      const alike = lines.get(message) ?? new Map<unknown, { last: number; count: number }>();
+      lines.set(message, alike);
+      if (alike.size >= maxValues && !alike.has(each)) alike.clear();
+      const line = alike.get(each) ?? { last: Number.NEGATIVE_INFINITY, count: 0 };
+      alike.set(each, line);
+      line.count++;
+      const now = clock.running();
+      if (now - line.last < minuteMs) return;
+      logger[level]({ ...fields, count: line.count }, message);
+      line.last = now;
+      line.count = 0;
+    };
+  return { warn: throttled("warn"), error: throttled("error") };
 }

@@ -1,9 +1,15 @@
-import { type CallbackOptions, checkRequestBase } from "../callback-urls/callback-url.ts";
+import { type CallbackSettings, callbackSettingsOf } from "../callback-urls/callback-url.ts";
 import { overHttpOf } from "../client/client-options.ts";
 import { type EventName, eventNames, type Schemas } from "../events/events.ts";
 import type { Inbox } from "../inbox/inbox.ts";
 import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
-import { consoleLogger, type Logger, loggerOf } from "../lib/log.ts";
+import {
+  consoleLogger,
+  type Logger,
+  loggerOf,
+  type OncePerMinute,
+  oncePerMinute,
+} from "../lib/log.ts";
 import {
   bindingToContext,
   isTiedToRequests,
@@ -14,7 +20,7 @@ import { redactorOf } from "../lib/text/redact.ts";
 import { type Clock, systemClock } from "../lib/time/clock.ts";
 import { LivedClock } from "../lib/time/lived-clock.ts";
 import { Timekeeper } from "../lib/time/timekeeper.ts";
-import { assertKnownKeys, assertSpan, fail, typeName } from "../lib/validate.ts";
+import { assertKnownKeys, fail, typeName } from "../lib/validate.ts";
 import { messages } from "../log-messages.ts";
 import type { Observe } from "../observe/hooks.ts";
 import { instrumentation, watch } from "../observe/instrumentation.ts";
@@ -37,7 +43,9 @@ export interface ReceiverSettings
     ReporterSettings,
     Pick<ReceiverOptions, WithoutDefault> {
   readonly time: Timekeeper;
-  readonly callback: (CallbackOptions & { readonly overdueMs: number }) | undefined;
+  /** Lines of the logger that may repeat. */
+  readonly oncePerMinute: OncePerMinute;
+  readonly callback: CallbackSettings | undefined;
   readonly retry: RetryOptions;
   readonly limits: Limits;
   readonly concurrency: { readonly verify: number; readonly handle: number };
@@ -62,6 +70,7 @@ export function receiverSettingsOf(options: ReceiverOptions): ReceiverSettings {
   const bind = bindingToContext();
   const inbox = inboxOf(options, ack);
   const lived = new LivedClock(clockOf(clock));
+  const logger = loggerOf(name, givenLogger(options.logger), bind);
   return {
     client: options.client,
     inbox,
@@ -80,10 +89,11 @@ export function receiverSettingsOf(options: ReceiverOptions): ReceiverSettings {
     concurrency: concurrencyOf(concurrency),
     handlerTimeoutMs: wholeNumber("handlerTimeoutMs", handlerTimeoutMs),
     autostart: choice("autostart", options.autostart, [true, false]),
-    callback: callbackOf(options.callback),
+    callback: callbackSettingsOf(options.callback),
     clock: lived,
     time: new Timekeeper(inbox, lived),
-    logger: loggerOf(name, givenLogger(options.logger), bind),
+    logger,
+    oncePerMinute: oncePerMinute(lived, logger),
     observe: observeOf(options.observe),
     instrument: options[instrumentation],
     bind,
@@ -189,36 +199,6 @@ function concurrencyOf(given: object): ReceiverSettings["concurrency"] {
   const most = numbers("concurrency", { verify: 16, handle: 8 }, given);
   const all = Number.POSITIVE_INFINITY;
   return isTiedToRequests() ? { verify: all, handle: all } : most;
-}
-
-function callbackOf(callback: ReceiverOptions["callback"]): ReceiverSettings["callback"] {
-  if (callback === undefined) return undefined;
-  const option = "createReceiver: callback";
-  // Values are not quoted: they may be secrets.
-  if (typeof callback !== "object" || callback === null) {
-    fail(option, "an object with secrets", typeName(callback));
-  }
-  const names = ["secrets", "require", "url", "overdueMs"];
-  assertKnownKeys("createReceiver", callback, names, "callback.");
-  const { secrets, require, url, overdueMs = 86_400_000 } = callback;
-  if (!Array.isArray(secrets) || secrets.length === 0) {
-    const given = Array.isArray(secrets) ? "an empty one" : typeName(secrets);
-    fail(`${option}.secrets`, "an array of at least one secret", given);
-  }
-  for (const [index, secret] of secrets.entries()) {
-    if (typeof secret === "string" && secret.length >= 32) continue;
-    const expected = "at least 32 characters, such as `openssl rand -base64 32` prints";
-    const given = typeof secret === "string" ? `${secret.length}` : typeName(secret);
-    fail(`${option}.secrets[${index}]`, expected, given);
-  }
-  if (url !== undefined) checkRequestBase(`${option}.url`, url);
-  assertSpan(`${option}.overdueMs`, overdueMs);
-  return {
-    secrets: [...secrets],
-    require: choice("callback.require", require, [false, true]),
-    url,
-    overdueMs,
-  };
 }
 
 function clockOf(clock: Clock): Clock {

@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { NewDelivery } from "../inbox/delivery.ts";
 import type { Inbox } from "../inbox/inbox.ts";
 import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
+import { oncePerMinute } from "../lib/log.ts";
 import { Deadline } from "../lib/time/deadline.ts";
 import { messages } from "../log-messages.ts";
 import { receiverSettingsOf } from "../options/receiver-settings.ts";
@@ -40,7 +41,9 @@ function make(add: Inbox["add"]) {
     limits,
     inbox: Object.assign(memoryInbox(), { add }),
   });
-  Object.assign(settings, { logger: { warn: write, error: write } });
+  Object.assign(settings, {
+    oncePerMinute: oncePerMinute(settings.clock, { warn: write, error: write }),
+  });
   const runner = { phase: "working", prepare: async () => {} } as const;
   const admission = new Admission(settings, runner, { tell() {} });
   const store = () =>

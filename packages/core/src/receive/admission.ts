@@ -2,7 +2,6 @@ import { ReporthookError } from "../errors.ts";
 import type { Refusal } from "../http/answer.ts";
 import type { Arrival, NewDelivery } from "../inbox/delivery.ts";
 import type { AddResult } from "../inbox/inbox.ts";
-import { type Logger, oncePerMinute } from "../lib/log.ts";
 import { describe } from "../lib/text/describe.ts";
 import type { Deadline } from "../lib/time/deadline.ts";
 import { messages } from "../log-messages.ts";
@@ -15,8 +14,6 @@ export class Admission {
   readonly #settings: ReceiverSettings;
   readonly #runner: Pick<Runner, "phase" | "prepare">;
   readonly #reporter: Pick<Reporter, "tell">;
-  readonly #overloaded: Logger["warn"];
-  readonly #failed: Logger["error"];
 
   constructor(
     settings: ReceiverSettings,
@@ -26,8 +23,6 @@ export class Admission {
     this.#settings = settings;
     this.#runner = runner;
     this.#reporter = reporter;
-    this.#failed = oncePerMinute(settings.clock, settings.logger.error);
-    this.#overloaded = oncePerMinute(settings.clock, settings.logger.warn);
   }
 
   /** The refusal of a request at this moment; null if it is admitted. */
@@ -38,7 +33,7 @@ export class Admission {
     if (ack === "handled") return null;
     const { waiting, unverified } = inbox.backlog(name);
     if (waiting < limits.waiting && unverified < limits.unverified) return null;
-    this.#overloaded({ waiting, unverified }, messages.overloaded);
+    this.#settings.oncePerMinute.warn({ waiting, unverified }, messages.overloaded);
     return { refused: "overloaded" };
   }
 
@@ -69,12 +64,13 @@ export class Admission {
   }
 
   #notStored(id: string | null, error: unknown): Refusal {
+    const { oncePerMinute } = this.#settings;
     if (error instanceof ReporthookError && error.code === "overloaded") {
-      this.#overloaded({ error: describe(error) }, messages.inboxFull);
+      oncePerMinute.warn({ error: describe(error) }, messages.inboxFull);
       return { refused: "overloaded" };
     }
     this.#reporter.tell("notStored", error);
-    this.#failed({ id, error: describe(error) }, messages.notStored);
+    oncePerMinute.error({ id, error: describe(error) }, messages.notStored);
     return { refused: "inbox_unavailable" };
   }
 }

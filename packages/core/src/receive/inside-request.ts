@@ -3,7 +3,6 @@ import type { ProblemCode, ReceiveResult, Refusal } from "../http/answer.ts";
 import type { Arrival, NewDelivery, Outcome } from "../inbox/delivery.ts";
 import { jobAt } from "../inbox/stored-delivery.ts";
 import type { StopSignal } from "../lib/abort.ts";
-import { type Logger, oncePerMinute } from "../lib/log.ts";
 import { isTiedToRequests } from "../lib/platform.ts";
 import { describe } from "../lib/text/describe.ts";
 import type { Deadline } from "../lib/time/deadline.ts";
@@ -28,8 +27,6 @@ export class InsideRequest {
   readonly #closing: StopSignal;
   // By id, which copies of a notification share: they wait for the outcome of the first one.
   readonly #running = new Map<string, Promise<ReceiveResult>>();
-  readonly #late: Logger["warn"];
-  readonly #expired: Logger["warn"];
 
   /** `closing` is aborted when `close` runs out of time. */
   constructor(
@@ -39,19 +36,16 @@ export class InsideRequest {
     reporter: Reporter,
     closing: StopSignal,
   ) {
-    const { clock, logger } = settings;
     this.#settings = settings;
     this.#verify = verify;
     this.#handle = handle;
     this.#reporter = reporter;
     this.#closing = closing;
-    this.#late = oncePerMinute(clock, logger.warn);
-    this.#expired = oncePerMinute(clock, logger.warn);
   }
 
   /** `verify: "before-ack"`: the outcome of the verify stage, or null without a verdict in time. */
   async verify(delivery: NewDelivery, deadline: Deadline): Promise<Outcome | null> {
-    const { limits } = this.#settings;
+    const { limits, oncePerMinute } = this.#settings;
     const { leftMs: left } = deadline;
     const parent = this.#closing;
     const ms = Math.min(limits.verifyMs, Math.max(left - storeMs, left / 2));
@@ -61,7 +55,7 @@ export class InsideRequest {
         (scope) => this.#verify.run(jobAt(delivery), scope),
       );
     } catch {
-      this.#late({ id: delivery.id, ms }, messages.noVerdictInTime);
+      oncePerMinute.warn({ id: delivery.id, ms }, messages.noVerdictInTime);
       return null;
     }
   }
@@ -107,7 +101,7 @@ export class InsideRequest {
         return { refused: "not_found" };
       }
       if (outcome.to === "held") {
-        this.#expired({ id: job.id }, messages.expiredNotHeld);
+        this.#settings.oncePerMinute.warn({ id: job.id }, messages.expiredNotHeld);
         return { refused: "expired_signature" };
       }
       if (outcome.to !== "verified") return { refused: "not_handled" };

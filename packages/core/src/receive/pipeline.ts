@@ -5,7 +5,6 @@ import { dedupeKey } from "../inbox/dedupe-key.ts";
 import type { Arrival, NewDelivery, Outcome } from "../inbox/delivery.ts";
 import { jobAt } from "../inbox/stored-delivery.ts";
 import { isPromise } from "../lib/is-promise.ts";
-import { type Logger, oncePerMinute } from "../lib/log.ts";
 import type { Deadline } from "../lib/time/deadline.ts";
 import { messages } from "../log-messages.ts";
 import type { Reporter } from "../observe/reporter.ts";
@@ -36,7 +35,6 @@ export class Pipeline {
   readonly #admission: Admission;
   readonly #unsigned: AdmitUnsigned;
   readonly #tokenless: WithoutToken;
-  readonly #reused: Logger["warn"];
   /** Whether to warn, once, that nothing handles what is stored before `start()` is called. */
   #warnsOfNoStart: boolean;
 
@@ -55,7 +53,6 @@ export class Pipeline {
     this.#admission = new Admission(settings, runner, reporter);
     this.#unsigned = admitUnsigned(settings);
     this.#tokenless = admitWithoutToken(settings);
-    this.#reused = oncePerMinute(settings.clock, settings.logger.warn);
     this.#warnsOfNoStart = !settings.autostart;
   }
 
@@ -149,7 +146,7 @@ export class Pipeline {
     const { id } = delivery;
     const { sameSignatureAs } = stored;
     if (sameSignatureAs !== undefined) {
-      this.#reused({ id, sameSignatureAs }, messages.reusedSignature);
+      this.#settings.oncePerMinute.warn({ id, sameSignatureAs }, messages.reusedSignature);
     }
     if (arrival.to === "held") this.#runner.work.waitUntil.end(id);
     this.#reporter.stored(delivery, arrival, outcome);

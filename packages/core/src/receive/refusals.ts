@@ -1,6 +1,5 @@
 import type { ProblemCode } from "../http/answer.ts";
 import { type Incoming, plainHeaders } from "../http/incoming.ts";
-import { oncePerMinute, oncePerMinuteEach } from "../lib/log.ts";
 import { tryGet } from "../lib/safe-get.ts";
 import { messages } from "../log-messages.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
@@ -27,13 +26,14 @@ export const refusalWarnings: Readonly<Partial<Record<Code, string>>> =
 export type WarnOfRefusal = (code: Code, incoming: Incoming) => void;
 
 /** Makes the warnings: each once a minute, with the number and the names of the headers that came. */
-export function warnOfRefusals({ clock, logger }: ReceiverSettings): WarnOfRefusal {
-  const refused = oncePerMinuteEach(clock, logger.warn, "code");
-  const unavailable = oncePerMinute(clock, logger.error);
+export function warnOfRefusals({ oncePerMinute }: ReceiverSettings): WarnOfRefusal {
   return (code, incoming) => {
     const message = refusalWarnings[code];
-    if (code === "body_unavailable") unavailable({}, messages.bodyUnavailable);
+    if (code === "body_unavailable") oncePerMinute.error({}, messages.bodyUnavailable);
     if (message === undefined) return;
-    refused({ code, headers: tryGet(() => Object.keys(plainHeaders(incoming.headers))) }, message);
+    oncePerMinute.warn(
+      { code, headers: tryGet(() => Object.keys(plainHeaders(incoming.headers))) },
+      message,
+    );
   };
 }

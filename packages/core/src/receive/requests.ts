@@ -2,7 +2,6 @@ import { acknowledge, type ReceiveResult } from "../http/answer.ts";
 import type { Connections } from "../http/connections.ts";
 import { type Answer, type FetchContext, headerOf, type Incoming } from "../http/incoming.ts";
 import { newId } from "../inbox/id.ts";
-import { type Logger, oncePerMinute } from "../lib/log.ts";
 import { tryGet } from "../lib/safe-get.ts";
 import { describe } from "../lib/text/describe.ts";
 import { shownFields } from "../lib/thrown.ts";
@@ -23,7 +22,6 @@ export class Requests {
   readonly #connections: Connections;
   /** Runs in the async context of `createReceiver`, never in a request's. */
   readonly #run: Pipeline["run"];
-  readonly #failed: Logger["error"];
   readonly #warnOfRefusal: WarnOfRefusal;
 
   constructor(
@@ -33,13 +31,11 @@ export class Requests {
     reporter: Reporter,
     connections: Connections,
   ) {
-    const { bind, clock, logger } = settings;
     this.#settings = settings;
     this.#runner = runner;
     this.#reporter = reporter;
     this.#connections = connections;
-    this.#run = bind((...request) => pipeline.run(...request));
-    this.#failed = oncePerMinute(clock, logger.error);
+    this.#run = settings.bind((...request) => pipeline.run(...request));
     this.#warnOfRefusal = warnOfRefusals(settings);
   }
 
@@ -83,7 +79,7 @@ export class Requests {
     try {
       context?.waitUntil?.(Promise.allSettled([deciding, attempted]));
     } catch (error) {
-      this.#failed({ error: describe(error) }, messages.waitUntilFailed);
+      this.#settings.oncePerMinute.error({ error: describe(error) }, messages.waitUntilFailed);
     }
     return deciding;
   }
@@ -101,10 +97,10 @@ export class Requests {
   }
 
   #unexpected(error: unknown): ReceiveResult {
-    const fields = shownFields(error, this.#settings.redact);
-    this.#failed(fields, messages.requestFailed);
+    const { oncePerMinute, redact, signature } = this.#settings;
+    oncePerMinute.error(shownFields(error, redact), messages.requestFailed);
     // A function of the app may have failed on a stranger's request, and nobody knows whether it is signed.
-    const isDoubtful = typeof this.#settings.signature === "function";
+    const isDoubtful = typeof signature === "function";
     return { refused: "inbox_unavailable", ...(isDoubtful && { isOurs: false }) };
   }
 }

@@ -1,6 +1,7 @@
 import { manualClock } from "@reporthook/testing/internals";
 import { describe, expect, it, vi } from "vitest";
 import { noBacklog as empty } from "../inbox/query.ts";
+import { oncePerMinute } from "../lib/log.ts";
 import { receiverSettingsOf } from "../options/receiver-settings.ts";
 import { admitUnsigned } from "./unsigned.ts";
 
@@ -13,8 +14,9 @@ function make(given: object = {}) {
   let offset = 0;
   const logger = { warn: vi.fn(), error: vi.fn() };
   const now = (): number => clock.now() + offset;
+  const lines = oncePerMinute(clock, logger);
   const settings = receiverSettingsOf({ client, ...given });
-  Object.assign(settings, { clock: { ...clock, now }, logger });
+  Object.assign(settings, { clock: { ...clock, now }, oncePerMinute: lines });
   const admit = admitUnsigned(settings);
   const setBack = (ms: number): void => {
     offset -= ms;

@@ -2,7 +2,6 @@ import type { Recognition } from "../events/recognize.ts";
 import { type Arrival, park } from "../inbox/delivery.ts";
 import type { Backlog } from "../inbox/inbox.ts";
 import { maxUnsigned } from "../inbox/retention.ts";
-import { oncePerMinute } from "../lib/log.ts";
 import { messages } from "../log-messages.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import { createRate } from "./rate.ts";
@@ -20,28 +19,25 @@ export type AdmitUnsigned = (
 
 /** Creates the only place that admits unsigned deliveries. */
 export function admitUnsigned(settings: ReceiverSettings): AdmitUnsigned {
-  const { ack, clock, logger, unsignedTests, unsigned } = settings;
-  const held = oncePerMinute(clock, logger.warn);
-  const refused = oncePerMinute(clock, logger.warn);
-  const byOption = oncePerMinute(clock, logger.warn);
+  const { ack, clock, oncePerMinute, unsignedTests, unsigned } = settings;
   const withinRate = createRate(clock, perSecond);
 
   return (claims, headerNames, load) => {
     const test = isTest(claims);
     if ((test ? unsignedTests : unsigned) === "refuse") {
-      byOption({ headers: headerNames }, messages.unsignedRefused);
+      oncePerMinute.warn({ headers: headerNames }, messages.unsignedRefused);
       return null;
     }
     const full = test ? load.unsignedWaiting >= maxWaiting : load.unsignedHeld >= maxUnsigned;
     if (full || !withinRate()) {
-      refused({ headers: headerNames }, messages.tooManyUnsigned);
+      oncePerMinute.warn({ headers: headerNames }, messages.tooManyUnsigned);
       return null;
     }
     const { type, reportId } = claims;
     if (test) return { to: "verified", verification: "unsigned", type, reportId };
     // Where nothing is stored, what would be held is refused.
-    if (ack === "handled") byOption({ headers: headerNames }, messages.unsignedRefused);
-    else held({ headers: headerNames }, messages.unsignedHeld);
+    if (ack === "handled") oncePerMinute.warn({ headers: headerNames }, messages.unsignedRefused);
+    else oncePerMinute.warn({ headers: headerNames }, messages.unsignedHeld);
     const message = "It came without a signature. Release it if you trust it.";
     return { ...park("held", "unsigned", message), verification: "unsigned", type, reportId };
   };

@@ -1,6 +1,5 @@
 import type { Called } from "../callback-urls/callback-url.ts";
 import { headerOf, type Incoming } from "../http/incoming.ts";
-import { oncePerMinute } from "../lib/log.ts";
 import { messages } from "../log-messages.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import { createRate } from "./rate.ts";
@@ -20,21 +19,19 @@ export interface WithoutToken {
 
 /** Creates the only place that admits requests without a token that is required. */
 export function admitWithoutToken(settings: ReceiverSettings): WithoutToken {
-  const { ack, clock, inbox, logger, name, signature: source } = settings;
-  const refused = oncePerMinute(clock, logger.warn);
-  const kept = oncePerMinute(clock, logger.warn);
+  const { ack, clock, inbox, name, oncePerMinute, signature: source } = settings;
   const withinRate = createRate(clock, perSecond);
   return {
     mayBegin({ headers }, { token }) {
       const isUnsigned = typeof source === "string" && nonBlank(headerOf(headers, source)) === null;
       const begins = !isUnsigned && ack === "stored" && withinRate();
-      if (begins) kept({ token }, messages.tokenAwaited);
-      else refused({ token }, messages.tokenRefused);
+      if (begins) oncePerMinute.warn({ token }, messages.tokenAwaited);
+      else oncePerMinute.warn({ token }, messages.tokenRefused);
       return begins;
     },
     mayStay() {
       const stays = inbox.backlog(name).withoutToken < maxKept;
-      if (!stays) refused({ kept: maxKept }, messages.tokenRefused);
+      if (!stays) oncePerMinute.warn({ kept: maxKept }, messages.tokenRefused);
       return stays;
     },
   };

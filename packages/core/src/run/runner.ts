@@ -3,7 +3,6 @@ import type { Connections } from "../http/connections.ts";
 import type { Life, Phase } from "../inbox/receivers.ts";
 import { silentMs } from "../inbox/receivers.ts";
 import { StopController, type StopSignal } from "../lib/abort.ts";
-import { oncePerMinute } from "../lib/log.ts";
 import { describe } from "../lib/text/describe.ts";
 import { setUnrefTimeout } from "../lib/time/clock.ts";
 import { settlesWithin } from "../lib/time/timeout.ts";
@@ -30,13 +29,12 @@ export class Runner implements Life {
   #keepAlive: unknown;
 
   constructor(settings: ReceiverSettings, work: Work, connections: Connections) {
-    const { clock, logger, time } = settings;
+    const { oncePerMinute, time } = settings;
     this.#settings = settings;
     this.work = work;
     this.#connections = connections;
-    const clockSet = oncePerMinute(clock, logger.warn);
     time.clock.onStep = (ms) => {
-      clockSet({ ms }, messages.clockSet);
+      oncePerMinute.warn({ ms }, messages.clockSet);
       void time.keep();
     };
   }

@@ -5,6 +5,7 @@ import type { Presence } from "../health/presence.ts";
 import type { Pruned } from "../inbox/inbox.ts";
 import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
 import { PruneCount } from "../inbox/retention.ts";
+import { oncePerMinute } from "../lib/log.ts";
 import { messages } from "../log-messages.ts";
 import type { Reporter } from "../observe/reporter.ts";
 import { receiverSettingsOf } from "../options/receiver-settings.ts";
@@ -33,7 +34,7 @@ function make(
   const client = { authorize: async () => "valid" as const };
   const settings = receiverSettingsOf({ client, ack, clock, inbox });
   const work = new Work(
-    Object.assign(settings, { logger, redact, time }),
+    Object.assign(settings, { logger, oncePerMinute: oncePerMinute(clock, logger), redact, time }),
     { stop() {} } as VerifyStage,
     { stop() {} } as HandleStage,
     reporter as unknown as Reporter,

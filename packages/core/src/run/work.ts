@@ -2,7 +2,6 @@ import type { HandleStage } from "../handle/handle-stage.ts";
 import type { Presence } from "../health/presence.ts";
 import type { Job, Outcome, Stage } from "../inbox/delivery.ts";
 import type { Consumer, InboxNotice, Processor } from "../inbox/inbox.ts";
-import { type Logger, oncePerMinute, oncePerMinuteEach } from "../lib/log.ts";
 import { describe } from "../lib/text/describe.ts";
 import { counted } from "../lib/text/in-words.ts";
 import { messages } from "../log-messages.ts";
@@ -25,8 +24,6 @@ export class Work {
   readonly #reporter: Reporter;
   readonly #sweep: OverdueSweep;
   readonly #presence: Presence;
-  readonly #inboxFailed: Logger["error"];
-  readonly #notPruned: Logger["error"];
   #opening: Promise<void> | undefined;
   #consumers: readonly Consumer[] = [];
   #recorded = (): void => {};
@@ -42,7 +39,6 @@ export class Work {
     sweep: OverdueSweep,
     presence: Presence,
   ) {
-    const { clock, logger, time } = settings;
     this.#settings = settings;
     this.#verify = verify;
     this.#handle = handle;
@@ -50,9 +46,7 @@ export class Work {
     this.#sweep = sweep;
     this.#presence = presence;
     this.lastAttempts = new LastAttempts(settings);
-    this.#inboxFailed = oncePerMinuteEach(clock, logger.error, "error");
-    this.#notPruned = oncePerMinute(clock, logger.error);
-    time.onError = this.#failed;
+    settings.time.onError = this.#failed;
   }
 
   /** Whether the inbox is open, or about to be. */
@@ -135,9 +129,10 @@ export class Work {
     if (notice.what === "stood_still") this.#reporter.tell("stoodStill", notice.ms);
   }
 
-  readonly #failed = (error: unknown): void => {
-    const { redact } = this.#settings;
-    this.#inboxFailed({ error: describe(error, redact) }, messages.inboxFailed);
+  readonly #failed = (thrown: unknown): void => {
+    const { oncePerMinute, redact } = this.#settings;
+    const error = describe(thrown, redact);
+    oncePerMinute.error({ error }, messages.inboxFailed, error);
   };
 
   /** Prunes the inbox, at most once in `everyMs` milliseconds; in the first hour nothing is over. Never rejects. */
@@ -163,13 +158,13 @@ export class Work {
   }
 
   async #prune(): Promise<void> {
-    const { inbox, redact, time } = this.#settings;
+    const { inbox, oncePerMinute, redact, time } = this.#settings;
     const now = time.isYoung ? 0 : time.retentionNow;
     try {
       this.#reporter.tell("pruned", await inbox.prune(new Date(now)), now);
     } catch (error) {
       if (this.isStopped) return;
-      this.#notPruned({ error: describe(error, redact) }, messages.notPruned);
+      oncePerMinute.error({ error: describe(error, redact) }, messages.notPruned);
     }
   }
 

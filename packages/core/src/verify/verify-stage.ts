@@ -17,7 +17,6 @@ import type { Lease } from "../inbox/inbox.ts";
 import { isAskedAgain } from "../inbox/transitions.ts";
 import type { StopSignal } from "../lib/abort.ts";
 import { isPromise } from "../lib/is-promise.ts";
-import { type Logger, oncePerMinute } from "../lib/log.ts";
 import { tryGet } from "../lib/safe-get.ts";
 import { Semaphore } from "../lib/semaphore.ts";
 import { describe } from "../lib/text/describe.ts";
@@ -43,10 +42,6 @@ export class VerifyStage {
   readonly #known: KnownRequests;
   readonly #breaker: CircuitBreaker;
   readonly #calls: Semaphore;
-  readonly #lines: Record<
-    "refused" | "noVerdict" | "again" | "expired" | "rejected",
-    Logger["warn"]
-  >;
   #hasGoneSilent = false;
   #judgedAt = never;
   #refusedAt = never;
@@ -57,20 +52,13 @@ export class VerifyStage {
     reporter: Reporter,
     known: KnownRequests,
   ) {
-    const { clock, concurrency, logger } = settings;
+    const { clock, concurrency } = settings;
     this.#settings = settings;
     this.#recognizer = recognizer;
     this.#reporter = reporter;
     this.#known = known;
     this.#breaker = new CircuitBreaker(clock);
     this.#calls = new Semaphore(concurrency.verify);
-    this.#lines = {
-      refused: oncePerMinute(clock, logger.error),
-      noVerdict: oncePerMinute(clock, logger.warn),
-      again: oncePerMinute(clock, logger.warn),
-      expired: oncePerMinute(clock, logger.warn),
-      rejected: oncePerMinute(clock, logger.warn),
-    };
   }
 
   /** Ends authorize calls; a running one continues. */
@@ -115,7 +103,7 @@ export class VerifyStage {
     this.#breaker.judged(permit);
     this.#judgedAt = Math.max(this.#judgedAt, askedAt);
     this.#reporter.tell("judged", job, verdict);
-    if (this.#hasGoneSilent) this.#lines.again({}, messages.verdictsAgain);
+    if (this.#hasGoneSilent) this.#settings.oncePerMinute.warn({}, messages.verdictsAgain);
     this.#hasGoneSilent = false;
   }
 
@@ -128,7 +116,7 @@ export class VerifyStage {
 
   #afterVerdict(job: Job, verdict: Verdict): Outcome {
     if (verdict === "invalid") {
-      this.#lines.rejected({ id: job.id }, messages.forged);
+      this.#settings.oncePerMinute.warn({ id: job.id }, messages.forged);
       return reject("invalid_signature", "The service did not make this signature.");
     }
     if (verdict === "expired" && !this.#mayRunExpired(job)) return this.#expired(job);
@@ -155,7 +143,7 @@ export class VerifyStage {
       const held = park("held", "expired", `${why} Release it if you trust it.`);
       return { ...held, verification: "expired", ...recognized };
     }
-    this.#lines.expired({ id: job.id }, messages.expired);
+    this.#settings.oncePerMinute.warn({ id: job.id }, messages.expired);
     return { ...reject("expired", why), verification: "expired", ...recognized };
   }
 
@@ -173,6 +161,7 @@ export class VerifyStage {
     permit: Permit,
     signal: StopSignal,
   ): Outcome {
+    const { oncePerMinute, redact } = this.#settings;
     if (why !== "unauthorized" && signal.aborted) return cutOff;
     if (why === "bad_request") this.#breaker.answered(permit);
     else if (why === "unavailable") this.#breaker.unavailable(permit, retryAfterMs);
@@ -180,7 +169,7 @@ export class VerifyStage {
       this.#breaker.unauthorized(permit, job.signature ?? "", retryAfterMs);
     const error = describe(thrown, (line) =>
       // The key first: a signature may be a part of what shows it.
-      redactSecrets(this.#settings.redact(line), { signature: job.signature ?? "" }),
+      redactSecrets(redact(line), { signature: job.signature ?? "" }),
     );
     const call = this.#callFor(job, why, error, retryAfterMs);
     const isKey = why === "unauthorized" && isKeySuspect(call);
@@ -189,10 +178,10 @@ export class VerifyStage {
     this.#reporter.tell("noVerdict", job, outage, hasAnswered);
     if (isKey) {
       this.#refusedAt = call.service.now;
-      this.#lines.refused({ error }, messages.keyRefused);
+      oncePerMinute.error({ error }, messages.keyRefused);
       return withoutVerdict(job, { ...call, error: `${keyRefused}: ${error}` });
     }
-    this.#lines.noVerdict({ id: job.id, error }, messages.noVerdict);
+    oncePerMinute.warn({ id: job.id, error }, messages.noVerdict);
     return withoutVerdict(job, call);
   }
 
