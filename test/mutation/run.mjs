@@ -72,8 +72,7 @@ const others = {
   ...of(`${life},run/notices,receiver-verify,receiver,receiver-retention`, "run/work"),
   ...of(
     `receiver-limits,${life},receiver-before-ack,receiver-verify,callback-urls/callback-url,receive/inside-request,receive/without-token,receive/unsigned`,
-    ...["receiver", "receive/pipeline", "receive/admission"],
-    ...["receive/new-delivery", "receive/refusals"],
+    ...["receiver", "receive/pipeline", "receive/admission", "receive/refusals"],
   ),
   ...of(
     "receiver,receiver-limits,receiver-before-ack,receiver-wait-until,receiver-close,receive/inside-request,receive/without-token,receive/unsigned,http/node-shutdown,http/node-shutdown-hosts,test/mutation/mount.test.ts",

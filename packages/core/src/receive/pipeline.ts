@@ -3,6 +3,7 @@ import type { ReceiveResult, Refusal } from "../http/answer.ts";
 import { type Incoming, plainHeaders } from "../http/incoming.ts";
 import { dedupeKey } from "../inbox/dedupe-key.ts";
 import type { Arrival, NewDelivery, Outcome } from "../inbox/delivery.ts";
+import { idOf, timeOf } from "../inbox/id.ts";
 import { jobAt } from "../inbox/stored-delivery.ts";
 import { isPromise } from "../lib/is-promise.ts";
 import type { Deadline } from "../lib/time/deadline.ts";
@@ -12,7 +13,6 @@ import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import type { Runner } from "../run/runner.ts";
 import { Admission } from "./admission.ts";
 import { arrivalAfter, type InsideRequest, refusalAfter } from "./inside-request.ts";
-import { newDelivery } from "./new-delivery.ts";
 import { type ReceivedNotification, Repeated, receive } from "./read-request.ts";
 import { type AdmitUnsigned, admitUnsigned } from "./unsigned.ts";
 import { admitWithoutToken, type WithoutToken } from "./without-token.ts";
@@ -76,7 +76,7 @@ export class Pipeline {
     id: string,
     deadline: Deadline,
   ): Promise<Read | Refusal> {
-    const { name } = this.#settings;
+    const { ack, clock, name } = this.#settings;
     const { url: calledUrl } = incoming;
     // Before its body takes memory.
     const turnedAway = this.#admission.refusal();
@@ -88,7 +88,7 @@ export class Pipeline {
     const { url, context = null, requestId = null } = called ?? { url: split(calledUrl).rest };
     const notification = await receive(incoming, url, this.#settings, this.#repeated, deadline);
     if (typeof notification === "string") return { refused: notification };
-    const { body, claims, signature } = notification;
+    const { body, claims, headers, signature } = notification;
     if (lacksToken && signature === null) return { refused: "not_found" };
     const hashing =
       signature === null ? null : dedupeKey({ receiver: name, signature, url: calledUrl, body });
@@ -96,8 +96,21 @@ export class Pipeline {
     // Before it becomes a delivery, for lived time is that of the inbox.
     const unprepared = this.#runner.mayStore ? null : await this.#admission.prepare(deadline);
     if (unprepared !== null) return unprepared;
-    const parts = { id, key, context, requestId };
-    return { delivery: newDelivery(this.#settings, notification, parts), claims, lacksToken };
+    const delivery: NewDelivery = {
+      // One that is not stored gets its id from its content: a retry of the sender has the same id.
+      id: ack === "handled" && key !== null ? idOf(key) : id,
+      receiver: name,
+      receivedAt: timeOf(id),
+      arrivedAt: clock.now(),
+      key,
+      signature,
+      url: notification.url,
+      context,
+      requestId,
+      headers,
+      body,
+    };
+    return { delivery, claims, lacksToken };
   }
 
   /** Admits what was read, and stores it. From here to storing nothing may interrupt an unsigned one: the next is counted against the stored ones. */

@@ -22,18 +22,15 @@ export const refusalWarnings: Readonly<Partial<Record<Code, string>>> =
     answered: messages.answerLost,
   }))();
 
-/** Writes the warning of a code, if there is one. */
-export type WarnOfRefusal = (code: Code, incoming: Incoming) => void;
-
-/** Makes the warnings: each once a minute, with the number and the names of the headers that came. */
-export function warnOfRefusals({ oncePerMinute }: ReceiverSettings): WarnOfRefusal {
-  return (code, incoming) => {
-    const message = refusalWarnings[code];
-    if (code === "body_unavailable") oncePerMinute.error({}, messages.bodyUnavailable);
-    if (message === undefined) return;
-    oncePerMinute.warn(
-      { code, headers: tryGet(() => Object.keys(plainHeaders(incoming.headers))) },
-      message,
-    );
-  };
+/** Writes the warning of a code, if there is one: once a minute, with the names of the headers that came. */
+export function warnOfRefusal(
+  { oncePerMinute }: ReceiverSettings,
+  code: Code,
+  incoming: Incoming,
+): void {
+  const message = refusalWarnings[code];
+  if (code === "body_unavailable") oncePerMinute.error({}, messages.bodyUnavailable);
+  if (message === undefined) return;
+  const headers = tryGet(() => Object.keys(plainHeaders(incoming.headers)));
+  oncePerMinute.warn({ code, headers }, message);
 }

@@ -12,7 +12,7 @@ import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import type { Runner } from "../run/runner.ts";
 import type { Pipeline } from "./pipeline.ts";
 import { nonBlank } from "./read-request.ts";
-import { type WarnOfRefusal, warnOfRefusals } from "./refusals.ts";
+import { warnOfRefusal } from "./refusals.ts";
 
 /** The requests of a receiver. Each goes through the pipeline within its deadline, and is always answered. */
 export class Requests {
@@ -22,7 +22,6 @@ export class Requests {
   readonly #connections: Connections;
   /** Runs in the async context of `createReceiver`, never in a request's. */
   readonly #run: Pipeline["run"];
-  readonly #warnOfRefusal: WarnOfRefusal;
 
   constructor(
     settings: ReceiverSettings,
@@ -36,14 +35,14 @@ export class Requests {
     this.#reporter = reporter;
     this.#connections = connections;
     this.#run = settings.bind((...request) => pipeline.run(...request));
-    this.#warnOfRefusal = warnOfRefusals(settings);
   }
 
   /** Answers a request. Never rejects. */
   async answer(incoming: Incoming, context?: FetchContext): Promise<Answer> {
     try {
-      const { clock, limits } = this.#settings;
-      const deadline = new Deadline(clock, limits.ackMs);
+      const settings = this.#settings;
+      const { clock } = settings;
+      const deadline = new Deadline(clock, settings.limits.ackMs);
       const id = newId(clock.wallNow());
       const deciding = this.#begin(incoming, id, deadline, context);
       const connections = this.#connections;
@@ -54,11 +53,12 @@ export class Requests {
       const isLast = connections.end(request, "status" in decision);
       const isSigned = () => this.#isSigned(incoming);
       this.#reporter.tell("answered", decision, isSigned, deadline.elapsedMs, id);
-      if ("refused" in decision) this.#warnOfRefusal(decision.refused, incoming);
+      if ("refused" in decision) warnOfRefusal(settings, decision.refused, incoming);
       const { waitUntil } = this.#runner.work;
       if (!this.#isWorkedOn(id, decision)) waitUntil.end(id);
       // By something else in the app, ahead of this answer.
-      if (tryGet(() => incoming.answered?.()) === true) this.#warnOfRefusal("answered", incoming);
+      if (tryGet(() => incoming.answered?.()) === true)
+        warnOfRefusal(settings, "answered", incoming);
       return acknowledge(decision, incoming.multiplexed, isLast);
     } catch (error) {
       return acknowledge(this.#unexpected(error), incoming.multiplexed, this.#runner.isClosing);
