@@ -188,7 +188,7 @@ export interface EntryDetails extends Entry {
 
 /** A delivery, as a stage gets it. */
 export interface Job
-  extends Entry,
+  extends Omit<Entry, "reason" | "nextAttemptAt" | "error" | "changedAt">,
     Pick<NewDelivery, "arrivedAt" | "signature" | "url" | "context" | "headers" | "body"> {
   readonly stage: Stage;
   readonly verification: Verification | null;

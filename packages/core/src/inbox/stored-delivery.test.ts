@@ -17,11 +17,10 @@ const job = {
     body,
     receivedAt,
     arrivedAt: 900,
-    changedAt: new Date(900),
     requestId: null,
   },
-  ...{ context: '{"customer":1}', reason: null, attempts: 0, nextAttemptAt: new Date(900) },
-  ...{ lastError: null, error: null, released: false, retryState: null, sameSignatureAs: null },
+  ...{ context: '{"customer":1}', attempts: 0 },
+  ...{ lastError: null, released: false, retryState: null, sameSignatureAs: null },
 };
 const reason = { code: "unsigned", message: "It has no signature." } as const;
 

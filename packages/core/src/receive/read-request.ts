@@ -76,7 +76,7 @@ export async function receive(
   deadline: Deadline,
 ): Promise<ReceivedNotification | ProblemCode> {
   const { headers } = incoming;
-  const named = typeof source === "string" ? nonBlank(headerOf(headers, source)) : undefined;
+  const named = namedSignature(headers, source);
   // An unsigned body must not use as much memory as a signed one.
   const limit = named === null ? Math.min(unsignedBodyBytes, bodyBytes) : bodyBytes;
   if (Number(headerOf(headers, "content-length")) > limit) return "body_too_large";
@@ -136,8 +136,16 @@ function withoutSignature(url: string, signature: string): string {
   );
 }
 
+/** The signature in the header that the option names; null without, undefined where a function of the option finds it. */
+export function namedSignature(
+  headers: Incoming["headers"],
+  source: SignatureSource,
+): string | null | undefined {
+  return typeof source === "string" ? nonBlank(headerOf(headers, source)) : undefined;
+}
+
 /** A signature without white space around it; null for a blank one, and for text that can be none. */
-export function nonBlank(given: unknown): string | null {
+function nonBlank(given: unknown): string | null {
   const signature = typeof given === "string" ? given.trim() : "";
   return signature === "" || signature.length > signatureLength ? null : signature;
 }

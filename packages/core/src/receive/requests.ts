@@ -1,6 +1,6 @@
 import { acknowledge, type ReceiveResult } from "../http/answer.ts";
 import type { Connections } from "../http/connections.ts";
-import { type Answer, type FetchContext, headerOf, type Incoming } from "../http/incoming.ts";
+import type { Answer, FetchContext, Incoming } from "../http/incoming.ts";
 import { newId } from "../inbox/id.ts";
 import { tryGet } from "../lib/safe-get.ts";
 import { describe } from "../lib/text/describe.ts";
@@ -11,7 +11,7 @@ import type { Reporter } from "../observe/reporter.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import type { Runner } from "../run/runner.ts";
 import type { Pipeline } from "./pipeline.ts";
-import { nonBlank } from "./read-request.ts";
+import { namedSignature } from "./read-request.ts";
 import { warnOfRefusal } from "./refusals.ts";
 
 /** The requests of a receiver. Each goes through the pipeline within its deadline, and is always answered. */
@@ -51,7 +51,8 @@ export class Requests {
       deadline.end();
       if (connections.allAccepted !== null) await connections.allAccepted;
       const isLast = connections.end(request, "status" in decision);
-      const isSigned = () => this.#isSigned(incoming);
+      // A function of the option may look into the body, which may not have been read.
+      const isSigned = () => namedSignature(incoming.headers, settings.signature) !== null;
       this.#reporter.tell("answered", decision, isSigned, deadline.elapsedMs, id);
       if ("refused" in decision) warnOfRefusal(settings, decision.refused, incoming);
       const { waitUntil } = this.#runner.work;
@@ -88,12 +89,6 @@ export class Requests {
   #isWorkedOn(id: string, decision: ReceiveResult): boolean {
     const isNew = "id" in decision && decision.id === id;
     return isNew && this.#settings.ack === "stored" && this.#runner.takesOn;
-  }
-
-  /** Whether a request has a signature; a function may look into the body, which may not have been read. */
-  #isSigned({ headers }: Incoming): boolean {
-    const { signature } = this.#settings;
-    return typeof signature === "function" || nonBlank(headerOf(headers, signature)) !== null;
   }
 
   #unexpected(error: unknown): ReceiveResult {

@@ -1,9 +1,9 @@
 import type { Called } from "../callback-urls/callback-url.ts";
-import { headerOf, type Incoming } from "../http/incoming.ts";
+import type { Incoming } from "../http/incoming.ts";
 import { messages } from "../log-messages.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import { createRate } from "./rate.ts";
-import { nonBlank } from "./read-request.ts";
+import { namedSignature } from "./read-request.ts";
 
 // The limit of each process: a stranger's signatures are as good as others until the service is asked.
 const perSecond = 10;
@@ -23,7 +23,7 @@ export function admitWithoutToken(settings: ReceiverSettings): WithoutToken {
   const withinRate = createRate(clock, perSecond);
   return {
     mayBegin({ headers }, { token }) {
-      const isUnsigned = typeof source === "string" && nonBlank(headerOf(headers, source)) === null;
+      const isUnsigned = namedSignature(headers, source) === null;
       const begins = !isUnsigned && ack === "stored" && withinRate();
       if (begins) oncePerMinute.warn({ token }, messages.tokenAwaited);
       else oncePerMinute.warn({ token }, messages.tokenRefused);

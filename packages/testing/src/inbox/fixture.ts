@@ -10,6 +10,7 @@ import type {
   NewDelivery,
   Outcome,
   Parked,
+  ReasonCode,
   Selection,
   Stage,
 } from "@reporthook/core";
@@ -101,7 +102,7 @@ export const handled: Outcome = { to: "handled" };
 /** Makes an outcome that parks or rejects a delivery. */
 export function endedAs(
   to: "held" | "rejected" | "dead",
-  code: NonNullable<Job["reason"]>["code"],
+  code: ReasonCode,
   rest: Partial<Omit<Parked, "to">> = {},
 ): Outcome {
   const outcome = { reason: { code, message: `because: ${code}` }, error: null, ...rest };
