@@ -27,8 +27,15 @@ import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import type { KnownRequests } from "../reports/known-requests.ts";
 import { authorizeOnce } from "./authorize.ts";
 import { CircuitBreaker, type Permit } from "./circuit-breaker.ts";
-import { nextRetryState, retryStateOf, type Unjudged, whyExpired } from "./retry-state.ts";
-import { type CallInVain, isKeySuspect, withoutVerdict } from "./without-verdict.ts";
+import {
+  type CallInVain,
+  isKeySuspect,
+  nextRetryState,
+  retryStateOf,
+  type Unjudged,
+  whyExpired,
+  withoutVerdict,
+} from "./without-verdict.ts";
 
 const noToken =
   "It is genuine, but came without the token that callback.require asks for, or with one of a secret that is gone or of a request that is not known. Check that you requested the report, then release it: handlers get no context.";
@@ -177,7 +184,7 @@ export class VerifyStage {
     this.#hasGoneSilent ||= outage !== null;
     this.#reporter.tell("noVerdict", job, outage, hasAnswered);
     if (isKey) {
-      this.#refusedAt = call.service.now;
+      this.#refusedAt = call.now;
       oncePerMinute.error({ error }, messages.keyRefused);
       return withoutVerdict(job, { ...call, error: `${keyRefused}: ${error}` });
     }
@@ -199,8 +206,7 @@ export class VerifyStage {
     const { open, openMs } = this.#breaker;
     const { clock } = this.#settings;
     const { knownSince } = clock;
-    const service = { now: clock.now(), knownSince, open, judgedAt: this.#judgedAt };
-    const state = nextRetryState(job, why, service);
-    return { why, error, retryAfterMs, state, service, openMs };
+    const service = { now: clock.now(), knownSince, open, openMs, judgedAt: this.#judgedAt };
+    return { why, error, retryAfterMs, ...service, state: nextRetryState(job, why, service) };
   }
 }

@@ -1,7 +1,16 @@
 import { testStages } from "@reporthook/test-support/jobs";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Job } from "../inbox/delivery.ts";
-import { type CallInVain, isKeySuspect, withoutVerdict } from "./without-verdict.ts";
+import {
+  type CallInVain,
+  isKeySuspect,
+  nextRetryState,
+  type RetryState,
+  retryStateOf,
+  type Unjudged,
+  whyExpired,
+  withoutVerdict,
+} from "./without-verdict.ts";
 
 const now = 100_000_000;
 const minute = 60_000;
@@ -15,13 +24,12 @@ interface Given {
   readonly age?: number;
   readonly job?: Partial<Job>;
   readonly call?: Partial<CallInVain>;
-  readonly service?: Partial<CallInVain["service"]>;
 }
 
-function outcomeOf({ age = 0, job, call, service }: Given) {
+function outcomeOf({ age = 0, job, call }: Given) {
   return withoutVerdict(newJob({ arrivedAt: now - age, ...job }), {
-    ...{ why: "unavailable", error: "503", retryAfterMs: 0, state: {}, openMs: 0, ...call },
-    service: { now, knownSince: 0, open: null, judgedAt: never, ...service },
+    ...{ why: "unavailable", error: "503", retryAfterMs: 0, state: {} },
+    ...{ now, knownSince: 0, open: null, openMs: 0, judgedAt: never, ...call },
   });
 }
 
@@ -34,12 +42,12 @@ describe("held deliveries", () => {
   it.each<[string, Given, string]>([
     [
       "a third odd answer while others are judged",
-      { call: odd(3), service: { judgedAt: now - 59_999 } },
+      { call: { ...odd(3), judgedAt: now - 59_999 } },
       "The service judges other signatures",
     ],
     [
       "a third refusal if another was judged since the second",
-      { job: refusedBefore, call: refused(3), service: { judgedAt: now - 4_999 } },
+      { job: refusedBefore, call: { ...refused(3), judgedAt: now - 4_999 } },
       "The service judges other signatures",
     ],
     ["after an hour", { age: 3_600_000 }, "The service gave no verdict for an hour"],
@@ -52,8 +60,7 @@ describe("held deliveries", () => {
       "after an hour of a paused stage in which another was judged",
       {
         age: 3_600_000,
-        call: { why: "not asked" },
-        service: { open: "unauthorized", judgedAt: now - 3_600_000 },
+        call: { why: "not asked", open: "unauthorized", judgedAt: now - 3_600_000 },
       },
       "The service gave no verdict for an hour",
     ],
@@ -68,18 +75,12 @@ describe("held deliveries", () => {
 
 describe("another call", () => {
   it.each<[string, Given]>([
-    ["after two odd answers", { call: odd(2), service: { judgedAt: now } }],
-    [
-      "after odd answers while none is judged",
-      { call: odd(9), service: { judgedAt: now - 60_000 } },
-    ],
-    [
-      "after refusals while none is judged",
-      { call: refused(9), service: { judgedAt: now - 5_001 } },
-    ],
+    ["after two odd answers", { call: { ...odd(2), judgedAt: now } }],
+    ["after odd answers while none is judged", { call: { ...odd(9), judgedAt: now - 60_000 } }],
+    ["after refusals while none is judged", { call: { ...refused(9), judgedAt: now - 5_001 } }],
     [
       "if it was not asked, whatever came before",
-      { call: { ...odd(9), why: "not asked" }, service: { judgedAt: now } },
+      { call: { ...odd(9), why: "not asked", judgedAt: now } },
     ],
     ["just before the hour is over", { age: 3_599_999 }],
     ["the eleventh time for a released one", { age: 9e9, job: { released: true, attempts: 10 } }],
@@ -87,8 +88,7 @@ describe("another call", () => {
       "after an hour if the key is refused and none was judged since it came",
       {
         age: 3_600_000,
-        call: { why: "not asked" },
-        service: { open: "unauthorized", judgedAt: now - 3_600_001 },
+        call: { why: "not asked", open: "unauthorized", judgedAt: now - 3_600_001 },
       },
     ],
     ["after an hour if the key never worked", { age: 3_600_000, call: refused(1) }],
@@ -104,7 +104,7 @@ describe("another call", () => {
     ["nothing if it was not asked", { age: 5_000, call: { why: "not asked" } }, 0],
     [
       "as long as its age if the key is to blame",
-      { age: 5_000, call: { why: "not asked" }, service: { open: "unauthorized" } },
+      { age: 5_000, call: { why: "not asked", open: "unauthorized" } },
       5_000,
     ],
     ["10 s at most if the key is to blame", { age: 60_000, call: { why: "unauthorized" } }, 10_000],
@@ -158,10 +158,10 @@ describe("another call", () => {
     ["a call without an answer", {}, true],
     [
       "a refusal of this signature",
-      { job: refusedBefore, call: refused(2), service: { judgedAt: now } },
+      { job: refusedBefore, call: { ...refused(2), judgedAt: now } },
       true,
     ],
-    ["a first refusal", { call: refused(1), service: { judgedAt: now } }, false],
+    ["a first refusal", { call: { ...refused(1), judgedAt: now } }, false],
     ["a refusal of the key", { job: refusedBefore, call: refused(2) }, false],
     ["no call", { call: { why: "not asked" } }, false],
     ["no call for a released one", { job: { released: true }, call: { why: "not asked" } }, true],
@@ -172,11 +172,11 @@ describe("another call", () => {
   it.each<[string, Given, boolean]>([
     ["the first call of a silent service", {}, false],
     ["a later one", { job: { attempts: 1 } }, true],
-    ["silence while others are judged", { service: { judgedAt: now } }, true],
-    ["silence while the breaker is open", { service: { open: "unavailable" } }, true],
+    ["silence while others are judged", { call: { judgedAt: now } }, true],
+    ["silence while the breaker is open", { call: { open: "unavailable" } }, true],
     ["an odd answer", { call: odd(1) }, true],
     ["a refusal", { call: refused(1) }, true],
-    ["no call", { call: { why: "not asked" }, service: { judgedAt: now } }, false],
+    ["no call", { call: { why: "not asked", judgedAt: now } }, false],
     ["an expired signature", { age: 300_000, call: { why: "not asked" } }, true],
   ])("withoutVerdict() deprioritizes a delivery or not: %s", (_, given, givesWay) => {
     const outcome = outcomeOf(given);
@@ -208,6 +208,95 @@ describe("suspicion", () => {
     [{ ownFaults: 5 }, { open: "unauthorized", judgedAt: 5 }, true],
     [{ ownFaults: 5 }, { open: "unavailable", judgedAt: 5 }, false],
   ] as const)("isKeySuspect() of %o with %o is %s", (state, service, suspect) => {
-    expect(isKeySuspect({ state, service: { now, knownSince: 0, ...service } })).toBe(suspect);
+    expect(isKeySuspect({ state, ...service })).toBe(suspect);
+  });
+});
+
+describe("reading", () => {
+  it("retryStateOf() reads the remembered state, nothing at first", () => {
+    expect(retryStateOf({ retryState: null })).toEqual({});
+    expect(retryStateOf({ retryState: '{"wasUnanswered":true,"ownFaults":2}' })).toEqual({
+      wasUnanswered: true,
+      ownFaults: 2,
+    });
+  });
+});
+
+describe("nextRetryState()", () => {
+  const next = (
+    why: Unjudged,
+    { before, age = 0, ...service }: Partial<CallInVain> & { before?: RetryState; age?: number },
+  ) =>
+    nextRetryState(
+      {
+        retryState: before === undefined ? null : JSON.stringify(before),
+        arrivedAt: now - age,
+      },
+      why,
+      { now, open: null, judgedAt: never, ...service },
+    );
+
+  it.each<[Unjudged, CallInVain["open"], boolean]>([
+    ["unavailable", null, true],
+    ["unknown", null, true],
+    ["not asked", "unavailable", true],
+    ["not asked", "unauthorized", false],
+    ["not asked", null, false],
+    ["bad_request", "unavailable", false],
+    ["unauthorized", "unavailable", false],
+  ])("nextRetryState() notes an early outage: %s with %s is %s", (why, open, wasUnanswered) => {
+    expect(next(why, { open, age: 59_999 }).wasUnanswered).toBe(wasUnanswered);
+    expect(next(why, { open, age: 60_000 }).wasUnanswered).toBe(false);
+    expect(next(why, { open, age: 60_000, before: { wasUnanswered: true } }).wasUnanswered).toBe(
+      true,
+    );
+  });
+
+  it("nextRetryState() counts answers that concern this signature", () => {
+    expect(next("bad_request", {}).ownFaults).toBe(1);
+    expect(next("bad_request", { before: { ownFaults: 2 } }).ownFaults).toBe(3);
+    for (const why of ["unavailable", "unknown", "not asked"] as const)
+      expect(next(why, { before: { ownFaults: 2 } }).ownFaults).toBe(2);
+  });
+
+  it("nextRetryState() counts a refusal if it is the first, or if another signature was judged since", () => {
+    expect(next("unauthorized", {})).toMatchObject({ ownFaults: 1, refusedAt: now });
+    const before = { ownFaults: 1, refusedAt: now - 10 };
+    const refusedAt = now;
+    expect(next("unauthorized", { before, judgedAt: now - 10 })).toMatchObject({
+      ...{ ownFaults: 1, refusedAt },
+    });
+    expect(next("unauthorized", { before, judgedAt: now - 9 })).toMatchObject({
+      ...{ ownFaults: 2, refusedAt },
+    });
+  });
+
+  it("nextRetryState() keeps the time of the last refusal, and has none before", () => {
+    expect(next("unavailable", { before: { refusedAt: 5 } }).refusedAt).toBe(5);
+    expect(next("unavailable", {})).toEqual({ wasUnanswered: true, ownFaults: 0 });
+  });
+});
+
+describe("reasons", () => {
+  const received = { retryState: null, arrivedAt: 1_000, attempts: 0 };
+  const silent = "The signature expired while the service was unavailable.";
+  const refused =
+    "The signature expired while verification was paused, because the service refused the API key: check apiKey.";
+  const failed = "The signature expired while authorize calls failed.";
+  const old = "The signature was older than 5 minutes when authorize was asked.";
+
+  it.each([
+    [
+      "the service was silent",
+      silent,
+      { retryState: '{"wasUnanswered":true}', attempts: 3 },
+      2_000,
+    ],
+    ["the key was refused meanwhile", refused, { attempts: 3 }, 1_001],
+    ["the key was refused before it came", old, {}, 1_000],
+    ["attempts failed", failed, { attempts: 1, retryState: '{"ownFaults":1}' }, never],
+    ["it was old when it came", old, {}, never],
+  ])("whyExpired() names the reason when %s", (_, message, job, refusedAt) => {
+    expect(whyExpired({ ...received, ...job }, refusedAt)).toBe(message);
   });
 });

@@ -1,14 +1,23 @@
+import type { Outage, WithoutVerdict } from "../client/authorizer.ts";
 import { type Job, type Outcome, park, retryIn, signatureLifetimeMs } from "../inbox/delivery.ts";
 import { jitter } from "../lib/time/clock.ts";
-import {
-  isJudgedSince,
-  type RetryState,
-  retryStateOf,
-  type ServiceState,
-  type Unjudged,
-} from "./retry-state.ts";
 
-/** A call without a verdict, or one that was not made. */
+/** The state of a delivery between two authorize calls. */
+export interface RetryState {
+  /** It was rejected, and a person has it asked about again: set by the inbox. */
+  readonly askedAgain?: boolean;
+  /** Whether a call, or a pause in place of one, got no answer while this signature was young. */
+  readonly wasUnanswered?: boolean;
+  /** The number of answers that concerned this one signature: 400, 401, 403, 404 or 422. */
+  readonly ownFaults?: number;
+  /** When the signature was last refused, by lived time in milliseconds. */
+  readonly refusedAt?: number;
+}
+
+/** Why there is no verdict; `not asked`: the circuit breaker was open. */
+export type Unjudged = WithoutVerdict | "not asked";
+
+/** A call without a verdict, or one that was not made, and the service as far as this process knows it. */
 export interface CallInVain {
   readonly why: Unjudged;
   /** The error of the call, or the reason for not making one. */
@@ -17,9 +26,15 @@ export interface CallInVain {
   readonly retryAfterMs: number;
   /** The state to keep. */
   readonly state: RetryState;
-  readonly service: ServiceState;
-  /** Milliseconds until the circuit breaker permits the next call. */
+  /** Lived time, and since when this process has seen it pass. */
+  readonly now: number;
+  readonly knownSince: number;
+  /** Why the circuit breaker is open; null while it is closed. */
+  readonly open: Outage | null;
+  /** Milliseconds until it permits the next call. */
   readonly openMs: number;
+  /** When the call began that last got a verdict; `-Infinity` when none did. */
+  readonly judgedAt: number;
 }
 
 const giveUpMs = 3_600_000;
@@ -30,6 +45,8 @@ const ownFaultsMax = 3;
 /** Milliseconds after a verdict during which the service counts as working. */
 const recentMs = 60_000;
 const uncountedPauseMaxMs = 10_000;
+/** The age in milliseconds up to which an outage was there from the beginning. */
+const promptMs = 60_000;
 
 /** Decides whether a delivery without a verdict is asked about again, or held. */
 export function withoutVerdict(job: Job, call: CallInVain): Outcome {
@@ -41,8 +58,8 @@ export function withoutVerdict(job: Job, call: CallInVain): Outcome {
   const paused = isPaused(job, call);
   if (!paused && isGivenUp(job, call)) return hold("The service gave no verdict for an hour");
   // A pause is no turn: a deprioritized delivery keeps its place. Expired ones wait for young ones.
-  const isLate = ageOf(job, call.service) >= signatureLifetimeMs;
-  const turnAt = call.why === "not asked" ? job.arrivedAt : call.service.now;
+  const isLate = ageOf(job, call) >= signatureLifetimeMs;
+  const turnAt = call.why === "not asked" ? job.arrivedAt : call.now;
   const lastTurnAt = isLate ? turnAt + giveUpMs : turnAt;
   return retryIn(delayMs(job, call, paused), error, {
     countsAsAttempt: countsAsAttempt(job, call),
@@ -52,39 +69,41 @@ export function withoutVerdict(job: Job, call: CallInVain): Outcome {
 }
 
 /** Whether the key is to blame for a refusal: until another signature is judged, it is. */
-export function isKeySuspect({ state, service }: Pick<CallInVain, "state" | "service">): boolean {
-  const isFirst = service.judgedAt === Number.NEGATIVE_INFINITY && state.ownFaults === 1;
-  return service.open === "unauthorized" || isFirst;
+export function isKeySuspect({
+  state,
+  open,
+  judgedAt,
+}: Pick<CallInVain, "state" | "open" | "judgedAt">): boolean {
+  const isFirst = judgedAt === Number.NEGATIVE_INFINITY && state.ownFaults === 1;
+  return open === "unauthorized" || isFirst;
 }
 
-function isItsOwnFault(job: Job, { why, state, service }: CallInVain): boolean {
+function isItsOwnFault(job: Job, call: CallInVain): boolean {
+  const { why, state, judgedAt } = call;
   if (why === "not asked" || (state.ownFaults ?? 0) < ownFaultsMax) return false;
-  return why === "unauthorized"
-    ? isJudgedSince(retryStateOf(job), service.judgedAt)
-    : isWorking(service);
+  return why === "unauthorized" ? isJudgedSince(retryStateOf(job), judgedAt) : isWorking(call);
 }
 
 /** Whether verification pauses for the key, and no signature was judged since this one came: it had no chance yet. */
 function isPaused(job: Job, call: CallInVain): boolean {
-  const { why, service } = call;
-  const isKey = service.open === "unauthorized" || (why === "unauthorized" && isKeySuspect(call));
-  return isKey && service.judgedAt < job.arrivedAt;
+  const { why, open, judgedAt } = call;
+  const isKey = open === "unauthorized" || (why === "unauthorized" && isKeySuspect(call));
+  return isKey && judgedAt < job.arrivedAt;
 }
 
-function isGivenUp(job: Job, { service }: CallInVain): boolean {
-  return job.released ? job.attempts + 1 >= releasedAttempts : ageOf(job, service) >= giveUpMs;
+function isGivenUp(job: Job, call: CallInVain): boolean {
+  return job.released ? job.attempts + 1 >= releasedAttempts : ageOf(job, call) >= giveUpMs;
 }
 
 function delayMs(job: Job, call: CallInVain, paused: boolean): number {
-  const { why, retryAfterMs, service } = call;
-  const age = ageOf(job, service);
+  const { why, retryAfterMs, open, openMs } = call;
+  const age = ageOf(job, call);
   const isAsked = why !== "not asked" || age >= signatureLifetimeMs;
   const ownMs = isAsked ? backoffMs(job.attempts + 1, age, retryAfterMs) : 0;
   // Such refusals and pauses are not counted until they concern this signature: use the age instead.
-  const isForKey =
-    why === "unauthorized" || (why === "not asked" && service.open === "unauthorized");
+  const isForKey = why === "unauthorized" || (why === "not asked" && open === "unauthorized");
   const uncountedMs = isForKey ? Math.min(age, uncountedPauseMaxMs) : 0;
-  const delay = Math.max(ownMs, uncountedMs, call.openMs);
+  const delay = Math.max(ownMs, uncountedMs, openMs);
   return job.released || paused ? delay : Math.min(delay, giveUpMs - age);
 }
 
@@ -100,24 +119,73 @@ function backoffMs(attempts: number, age: number, retryAfterMs: number): number 
   return Math.max(jitter(delay), Math.min(retryAfterMs, young ? 60_000 : 300_000));
 }
 
-function countsAsAttempt(job: Job, { why, service }: CallInVain): boolean {
+function countsAsAttempt(job: Job, { why, judgedAt }: CallInVain): boolean {
   if (why === "not asked") return job.released;
-  return why !== "unauthorized" || isJudgedSince(retryStateOf(job), service.judgedAt);
+  return why !== "unauthorized" || isJudgedSince(retryStateOf(job), judgedAt);
 }
 
 /** Whether to deprioritize: junk must not delay genuine deliveries, or use up every probe. */
-function givesWay(job: Job, { why, service }: CallInVain): boolean {
-  if (ageOf(job, service) >= signatureLifetimeMs) return true;
+function givesWay(job: Job, call: CallInVain): boolean {
+  const { why, open } = call;
+  if (ageOf(job, call) >= signatureLifetimeMs) return true;
   if (why === "not asked") return false;
-  const isDoubtful = why === "bad_request" || why === "unauthorized" || isWorking(service);
-  return isDoubtful || job.attempts > 0 || service.open !== null;
+  const isDoubtful = why === "bad_request" || why === "unauthorized" || isWorking(call);
+  return isDoubtful || job.attempts > 0 || open !== null;
 }
 
-function isWorking({ now, judgedAt }: ServiceState): boolean {
+function isWorking({ now, judgedAt }: CallInVain): boolean {
   return now - judgedAt < recentMs;
 }
 
 /** How long it is known to have waited, in milliseconds. */
-function ageOf({ arrivedAt }: Job, { now, knownSince }: ServiceState): number {
+function ageOf({ arrivedAt }: Job, { now, knownSince }: CallInVain): number {
   return now - Math.max(arrivedAt, knownSince);
+}
+
+/** Reads the state of a delivery; empty at first. */
+export function retryStateOf({ retryState }: Pick<Job, "retryState">): RetryState {
+  return retryState === null ? {} : (JSON.parse(retryState) as RetryState);
+}
+
+/** Computes the state after a call without a verdict, or without a call. */
+export function nextRetryState(
+  job: Pick<Job, "retryState" | "arrivedAt">,
+  why: Unjudged,
+  { now, open, judgedAt }: Pick<CallInVain, "now" | "open" | "judgedAt">,
+): RetryState {
+  const before = retryStateOf(job);
+  const isUnanswered =
+    why === "unavailable" || why === "unknown" || (why === "not asked" && open === "unavailable");
+  const isPrompt = now - job.arrivedAt < promptMs;
+  // A refusal counts against this signature if it is the first, or if another signature was judged since.
+  const isOwn = before.refusedAt === undefined || isJudgedSince(before, judgedAt);
+  const isOwnFault = why === "bad_request" || (why === "unauthorized" && isOwn);
+  const refusedAt = why === "unauthorized" ? now : before.refusedAt;
+  return {
+    ...(before.askedAgain === true && { askedAgain: true }),
+    wasUnanswered: before.wasUnanswered === true || (isUnanswered && isPrompt),
+    ownFaults: (before.ownFaults ?? 0) + (isOwnFault ? 1 : 0),
+    ...(refusedAt !== undefined && { refusedAt }),
+  };
+}
+
+/** Whether another signature was asked about, and judged, since this one was last refused: then the key is not to blame. */
+function isJudgedSince({ refusedAt }: RetryState, judgedAt: number): boolean {
+  return refusedAt !== undefined && judgedAt > refusedAt;
+}
+
+/** Why a signature was asked about too late, as a sentence; `refusedAt` is when the key was last refused. */
+export function whyExpired(
+  job: Pick<Job, "retryState" | "arrivedAt" | "attempts">,
+  refusedAt: number,
+): string {
+  if (retryStateOf(job).wasUnanswered === true) {
+    return "The signature expired while the service was unavailable.";
+  }
+  if (refusedAt > job.arrivedAt) {
+    return "The signature expired while verification was paused, because the service refused the API key: check apiKey.";
+  }
+  return job.attempts > 0
+    ? "The signature expired while authorize calls failed."
+    : "The signature was older than 5 minutes when authorize was asked.";
 }
