@@ -1,4 +1,4 @@
-import { type Callbacks, createCallbacks } from "./callback-urls/callback-url.ts";
+import { Callbacks } from "./callback-urls/callback-url.ts";
 import type { NoSchemas, Schemas } from "./events/events.ts";
 import { Recognizer } from "./events/recognize.ts";
 import { HandleStage } from "./handle/handle-stage.ts";
@@ -94,7 +94,7 @@ class OwnReceiver implements Receiver {
     this.#reservation = reserveName(self, name, options.name !== undefined, logger);
     referenceCountOf(inbox).acquire();
     warnOfSettings(settings, options.inbox !== undefined);
-    this.#callbacks = callback ? createCallbacks(callback, settings) : null;
+    this.#callbacks = callback ? new Callbacks(callback, settings) : null;
     this.#connections = new Connections(clock);
     const reporter = new Reporter(settings);
     this.#reporter = reporter;

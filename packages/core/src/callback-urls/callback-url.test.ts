@@ -8,14 +8,14 @@ import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
 import { loggerOf, oncePerMinute } from "../lib/log.ts";
 import { messages } from "../log-messages.ts";
 import type { ReceiverOptions } from "../options/receiver-options.ts";
-import { createCallbacks } from "./callback-url.ts";
+import { Callbacks } from "./callback-url.ts";
 
 const secret = "0123456789abcdef0123456789abcdef";
 const older = "fedcba9876543210fedcba9876543210";
 const base = "https://app.example/webhooks/reports";
 const customer = { customer: "c-1" };
 const callbacks = (secrets: readonly string[], require = false) =>
-  createCallbacks(
+  new Callbacks(
     { secrets, require },
     { name: "reports", oncePerMinute: oncePerMinute(manualClock(), loggerOf("reports", {})) },
   );
@@ -57,11 +57,11 @@ describe("making", () => {
     const parameters = fc.array(fc.tuple(word, word).map((pair) => pair.join("=")));
     await fc.assert(
       fc.asyncProperty(parameters, parameters, short, async (before, after, json) => {
-        const { url, verify } = callbacks([secret]);
-        const { search } = new URL(await url(base, JSON.parse(json)));
+        const made = callbacks([secret]);
+        const { search } = new URL(await made.url(base, JSON.parse(json)));
         const query = [...before, search.slice(1), ...after].join("&");
         const rest = [...before, ...after].join("&");
-        const called = await verify(`/prefix/hook?${query}`);
+        const called = await made.verify(`/prefix/hook?${query}`);
         expect(called?.url).toBe(rest === "" ? "/prefix/hook" : `/prefix/hook?${rest}`);
         expect(JSON.parse(called?.context ?? "")).toEqual(JSON.parse(json));
       }),
@@ -69,7 +69,8 @@ describe("making", () => {
   });
 
   it("callbackUrl() is at most 255 characters for a base of 110 and a context of 60 bytes, and refuses more", async () => {
-    const { url } = callbacks([secret]);
+    const made = callbacks([secret]);
+    const url = (...given: Parameters<typeof made.url>) => made.url(...given);
     const long = `https://app.example/${"p".repeat(90)}`;
     const context = { customer: "x".repeat(45) };
     expect([long.length, JSON.stringify(context).length]).toEqual([110, 60]);
@@ -84,7 +85,8 @@ describe("making", () => {
   });
 
   it("callbackUrl() rejects a wrong base or context, and without the option callback", async () => {
-    const { url } = callbacks([secret]);
+    const made = callbacks([secret]);
+    const url = (...given: Parameters<typeof made.url>) => made.url(...given);
     for (const wrong of ["", "/hook", "ftp://app.example", "https://", "app.example", undefined]) {
       await expect(url(wrong as string, 1)).rejects.toThrow("base must be an absolute http(s) URL");
     }
@@ -260,8 +262,8 @@ describe("receiving", () => {
     const { emulator, receiver, sendTo, lines, observed, seen } = make({ inbox: watched });
     const tokens: string[] = [];
     for (const signature of ["valid", "invalid", "expired", "none"] as const) {
-      for (const { url } of [callbacks([secret]), callbacks([older])]) {
-        const address = await url(base, { signature });
+      for (const made of [callbacks([secret]), callbacks([older])]) {
+        const address = await made.url(base, { signature });
         tokens.push(new URL(address).searchParams.get("callback_token") ?? "");
         await sendTo(address, emulator.notification("report.complete", { signature }));
       }

@@ -2,7 +2,7 @@ import type { OncePerMinute } from "../lib/log.ts";
 import { tryGet } from "../lib/safe-get.ts";
 import { assertKnownKeys, assertOption, assertSpan, fail, typeName } from "../lib/validate.ts";
 import { messages } from "../log-messages.ts";
-import { createCallbackTokens } from "./token.ts";
+import { CallbackTokens } from "./token.ts";
 
 declare const contextType: unique symbol;
 
@@ -81,20 +81,6 @@ export interface Called {
   readonly token: "valid" | "invalid" | "missing";
 }
 
-/** Makes signed callback URLs, and checks the URLs of requests. */
-export interface Callbacks {
-  /**
-   * A signed URL: `base` with a token for the context.
-   *
-   * Rejects with a TypeError when `base` is no absolute http(s) URL, the context is nothing that JSON can hold, or the URL is too long.
-   */
-  url(base: string, context: unknown): Promise<string>;
-  /** A signed URL whose token carries the id of a request alone. */
-  urlOfRequest(base: string, id: string): Promise<string>;
-  /** Reads the path and query of a request, and verifies its token. */
-  verify(url: string): Promise<Called>;
-}
-
 /** Stored in place of a context where the token that is required is missing: no JSON text is empty. */
 export const withoutToken = "";
 /** Stored in place of a context that a token does not carry. */
@@ -105,42 +91,55 @@ const longest = 255;
 // With its parameter: a mark, 26 characters encoded, and a signature.
 const requestTokenLength = parameter.length + 83;
 
-/** Creates {@link Callbacks}: the only place that handles tokens in URLs. */
-export function createCallbacks(
-  { secrets, require = false }: CallbackOptions,
-  { name, oncePerMinute }: { readonly name: string; readonly oncePerMinute: OncePerMinute },
-): Callbacks {
-  const tokens = createCallbackTokens(secrets, name);
+/** Makes signed callback URLs, and checks the URLs of requests: the only place that handles tokens in URLs. */
+export class Callbacks {
+  readonly #tokens: CallbackTokens;
+  readonly #require: boolean;
+  readonly #oncePerMinute: OncePerMinute;
 
-  return {
-    async url(base, context) {
-      checkBase("callbackUrl: base", base);
-      const json = context === undefined ? "" : contextText("callbackUrl", context);
-      if (json.length > longest) {
-        throw new TypeError(
-          `callbackUrl: context is ${json.length} characters of JSON, in a URL of at most ${longest}: give an id instead`,
-        );
-      }
-      return withToken(base, await tokens.sign(json));
-    },
+  constructor(
+    { secrets, require = false }: CallbackOptions,
+    { name, oncePerMinute }: { readonly name: string; readonly oncePerMinute: OncePerMinute },
+  ) {
+    this.#tokens = new CallbackTokens(secrets, name);
+    this.#require = require;
+    this.#oncePerMinute = oncePerMinute;
+  }
 
-    async urlOfRequest(base, id) {
-      return withToken(base, await tokens.sign(id, "request"));
-    },
+  /**
+   * A signed URL: `base` with a token for the context.
+   *
+   * Rejects with a TypeError when `base` is no absolute http(s) URL, the context is nothing that JSON can hold, or the URL is too long.
+   */
+  async url(base: string, context: unknown): Promise<string> {
+    checkBase("callbackUrl: base", base);
+    const json = context === undefined ? "" : contextText("callbackUrl", context);
+    if (json.length > longest) {
+      throw new TypeError(
+        `callbackUrl: context is ${json.length} characters of JSON, in a URL of at most ${longest}: give an id instead`,
+      );
+    }
+    return withToken(base, await this.#tokens.sign(json));
+  }
 
-    async verify(url) {
-      const { rest, token: text } = split(url);
-      const content = text === null ? null : await tokens.verify(text);
-      if (content !== null) {
-        const requestId = content.kind === "request" ? content.text : null;
-        const context = requestId === null ? content.text || withoutContext : null;
-        return { url: rest, context, requestId, token: "valid" };
-      }
-      const token = text === null ? "missing" : "invalid";
-      if (!require) oncePerMinute.warn({ token }, messages.tokenMissing);
-      return { url: rest, context: require ? withoutToken : null, requestId: null, token };
-    },
-  };
+  /** A signed URL whose token carries the id of a request alone. */
+  async urlOfRequest(base: string, id: string): Promise<string> {
+    return withToken(base, await this.#tokens.sign(id, "request"));
+  }
+
+  /** Reads the path and query of a request, and verifies its token. */
+  async verify(url: string): Promise<Called> {
+    const { rest, token: text } = split(url);
+    const content = text === null ? null : await this.#tokens.verify(text);
+    if (content !== null) {
+      const requestId = content.kind === "request" ? content.text : null;
+      const context = requestId === null ? content.text || withoutContext : null;
+      return { url: rest, context, requestId, token: "valid" };
+    }
+    const token = text === null ? "missing" : "invalid";
+    if (!this.#require) this.#oncePerMinute.warn({ token }, messages.tokenMissing);
+    return { url: rest, context: this.#require ? withoutToken : null, requestId: null, token };
+  }
 }
 
 /** Checks the base of the callback URLs of requests: a token of the longest kind must fit. */

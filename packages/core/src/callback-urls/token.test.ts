@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createCallbackTokens } from "./token.ts";
+import { CallbackTokens } from "./token.ts";
 
 const secret = fc.string({ minLength: 32, unit: "grapheme" });
 const context = fc.oneof(
@@ -13,10 +13,10 @@ const urlSafe = fc.constantFrom(
 );
 
 describe("tokens", () => {
-  it("createCallbackTokens() gives back every context, in characters that no URL escapes", async () => {
+  it("CallbackTokens give back every context, in characters that no URL escapes", async () => {
     await fc.assert(
       fc.asyncProperty(secret, context, async (secret, context) => {
-        const tokens = createCallbackTokens([secret], "reports");
+        const tokens = new CallbackTokens([secret], "reports");
         const token = await tokens.sign(context);
         expect(token).toMatch(/^[\w.-]+$/);
         expect(await tokens.verify(token)).toEqual({ kind: "context", text: context });
@@ -24,10 +24,10 @@ describe("tokens", () => {
     );
   });
 
-  it("createCallbackTokens() takes no token with one character changed, added or left out", async () => {
+  it("CallbackTokens take no token with one character changed, added or left out", async () => {
     await fc.assert(
       fc.asyncProperty(secret, context, fc.nat(), urlSafe, async (secret, context, at, other) => {
-        const tokens = createCallbackTokens([secret], "reports");
+        const tokens = new CallbackTokens([secret], "reports");
         const token = await tokens.sign(context);
         const index = at % token.length;
         const [before, after] = [token.slice(0, index), token.slice(index + 1)];
@@ -39,8 +39,8 @@ describe("tokens", () => {
     );
   });
 
-  it("createCallbackTokens() takes no last character that decodes to the same bytes", async () => {
-    const tokens = createCallbackTokens(["s".repeat(32)], "reports");
+  it("CallbackTokens take no last character that decodes to the same bytes", async () => {
+    const tokens = new CallbackTokens(["s".repeat(32)], "reports");
     const token = await tokens.sign("1");
     const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     const taken: string[] = [];
@@ -50,28 +50,28 @@ describe("tokens", () => {
     expect(taken).toEqual([token.at(-1)]);
   });
 
-  it("createCallbackTokens() takes the tokens of every secret it has and of no other, and signs with the first", async () => {
+  it("CallbackTokens take the tokens of every secret they have and of no other, and sign with the first", async () => {
     const secrets = fc.uniqueArray(secret, { minLength: 3, maxLength: 3 });
     await fc.assert(
       fc.asyncProperty(secrets, context, async ([current, previous, foreign], context) => {
-        const tokens = createCallbackTokens([current as string, previous as string], "reports");
+        const tokens = new CallbackTokens([current as string, previous as string], "reports");
         const made = await tokens.sign(context);
-        expect(await createCallbackTokens([current as string], "reports").verify(made)).toEqual({
+        expect(await new CallbackTokens([current as string], "reports").verify(made)).toEqual({
           kind: "context",
           text: context,
         });
-        const older = await createCallbackTokens([previous as string], "reports").sign(context);
+        const older = await new CallbackTokens([previous as string], "reports").sign(context);
         expect(await tokens.verify(older)).toEqual({ kind: "context", text: context });
-        const theirs = await createCallbackTokens([foreign as string], "reports").sign(context);
+        const theirs = await new CallbackTokens([foreign as string], "reports").sign(context);
         expect(await tokens.verify(theirs)).toBeNull();
       }),
     );
   });
 
-  it("createCallbackTokens() never takes a context for the id of a request, or the other way round", async () => {
+  it("CallbackTokens never take a context for the id of a request, or the other way round", async () => {
     await fc.assert(
       fc.asyncProperty(secret, fc.string({ unit: "grapheme" }), async (secret, text) => {
-        const tokens = createCallbackTokens([secret], "reports");
+        const tokens = new CallbackTokens([secret], "reports");
         for (const kind of ["context", "request"] as const) {
           const token = await tokens.sign(text, kind);
           expect(await tokens.verify(token)).toEqual({ kind, text });
@@ -82,25 +82,25 @@ describe("tokens", () => {
     );
   });
 
-  it("createCallbackTokens() takes no token of another receiver", async () => {
+  it("CallbackTokens take no token of another receiver", async () => {
     const names = fc.uniqueArray(fc.stringMatching(/^[\w.-]{1,8}$/), {
       minLength: 2,
       maxLength: 2,
     });
     await fc.assert(
       fc.asyncProperty(names, secret, context, async ([one = "", other = ""], secret, context) => {
-        const token = await createCallbackTokens([secret], one).sign(context);
-        expect(await createCallbackTokens([secret], one).verify(token)).toEqual({
+        const token = await new CallbackTokens([secret], one).sign(context);
+        expect(await new CallbackTokens([secret], one).verify(token)).toEqual({
           kind: "context",
           text: context,
         });
-        expect(await createCallbackTokens([secret], other).verify(token)).toBeNull();
+        expect(await new CallbackTokens([secret], other).verify(token)).toBeNull();
       }),
     );
   });
 
-  it("createCallbackTokens() takes no other text", async () => {
-    const tokens = createCallbackTokens(["s".repeat(32)], "reports");
+  it("CallbackTokens take no other text", async () => {
+    const tokens = new CallbackTokens(["s".repeat(32)], "reports");
     await fc.assert(
       fc.asyncProperty(fc.oneof(fc.string(), fc.string({ unit: urlSafe })), async (text) => {
         expect(await tokens.verify(text)).toBeNull();

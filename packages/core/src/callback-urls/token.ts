@@ -7,13 +7,6 @@ export interface TokenContent {
 /** The two kinds of tokens. Neither can be taken for the other: the signature covers the kind. */
 export type TokenKind = "context" | "request";
 
-/** Signs tokens, and verifies them. */
-export interface CallbackTokens {
-  sign(text: string, kind?: TokenKind): Promise<string>;
-  /** The content of a token signed with one of the secrets; null for any other text. Constant time. */
-  verify(token: string): Promise<TokenContent | null>;
-}
-
 type Key = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
 
 const marks: Readonly<Record<TokenKind, string>> = { context: "1", request: "2" };
@@ -21,41 +14,47 @@ const macBytes = 32;
 const algorithm = { name: "HMAC", hash: "SHA-256" };
 const shape = /^([12])\.([\w-]*)\.([\w-]{43})$/;
 
-/** Creates {@link CallbackTokens}, which are good for one receiver alone: the first secret signs, all verify. */
-export function createCallbackTokens(secrets: readonly string[], receiver: string): CallbackTokens {
-  let imported: readonly Key[] | undefined;
+/** Signs tokens, which are good for one receiver alone, with the first secret, and verifies them with all. */
+export class CallbackTokens {
+  readonly #secrets: readonly string[];
+  readonly #receiver: string;
+  #imported: readonly Key[] | undefined;
 
-  // A promise that two requests await together would be lost with the first one, where requests share nothing.
-  async function keys(): Promise<readonly Key[]> {
-    imported ??= await Promise.all(secrets.map(keyOf));
-    return imported;
+  constructor(secrets: readonly string[], receiver: string) {
+    this.#secrets = secrets;
+    this.#receiver = receiver;
   }
 
-  return {
-    async sign(text, kind = "context") {
-      const encoded = encode(utf8.encode(text));
-      const mark = marks[kind];
-      const [key] = (await keys()) as [Key];
-      const mac = await crypto.subtle.sign("HMAC", key, signedFor(mark, receiver, encoded));
-      return `${mark}.${encoded}.${encode(new Uint8Array(mac))}`;
-    },
+  async sign(text: string, kind: TokenKind = "context"): Promise<string> {
+    const encoded = encode(utf8.encode(text));
+    const mark = marks[kind];
+    const [key] = (await this.#keys()) as [Key];
+    const mac = await crypto.subtle.sign("HMAC", key, signedFor(mark, this.#receiver, encoded));
+    return `${mark}.${encoded}.${encode(new Uint8Array(mac))}`;
+  }
 
-    async verify(token) {
-      const [, mark, encoded, signature] = shape.exec(token) ?? [];
-      if (mark === undefined || encoded === undefined || signature === undefined) return null;
-      const mac = decode(signature);
-      // The last character has bits to spare: of the texts that decode alike only one is the token.
-      if (mac.byteLength !== macBytes || encode(mac) !== signature) return null;
-      const signed = signedFor(mark, receiver, encoded);
-      for (const key of await keys()) {
-        if (await crypto.subtle.verify("HMAC", key, mac, signed)) {
-          const kind = mark === marks.request ? "request" : "context";
-          return { kind, text: new TextDecoder().decode(decode(encoded)) };
-        }
+  /** The content of a token signed with one of the secrets; null for any other text. Constant time. */
+  async verify(token: string): Promise<TokenContent | null> {
+    const [, mark, encoded, signature] = shape.exec(token) ?? [];
+    if (mark === undefined || encoded === undefined || signature === undefined) return null;
+    const mac = decode(signature);
+    // The last character has bits to spare: of the texts that decode alike only one is the token.
+    if (mac.byteLength !== macBytes || encode(mac) !== signature) return null;
+    const signed = signedFor(mark, this.#receiver, encoded);
+    for (const key of await this.#keys()) {
+      if (await crypto.subtle.verify("HMAC", key, mac, signed)) {
+        const kind = mark === marks.request ? "request" : "context";
+        return { kind, text: new TextDecoder().decode(decode(encoded)) };
       }
-      return null;
-    },
-  };
+    }
+    return null;
+  }
+
+  // A promise that two requests await together would be lost with the first one, where requests share nothing.
+  async #keys(): Promise<readonly Key[]> {
+    this.#imported ??= await Promise.all(this.#secrets.map(keyOf));
+    return this.#imported;
+  }
 }
 
 const utf8 = /* @__PURE__ */ new TextEncoder();

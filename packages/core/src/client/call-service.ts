@@ -42,9 +42,13 @@ export interface ServiceCall {
   readonly statusOnly?: boolean;
 }
 
-/** An expected answer: its status, and its body (parsed JSON, else text) without the API key. */
-export interface ExpectedAnswer {
+/** A 2xx answer of the service. */
+export interface ServiceAnswer {
   readonly status: number;
+  /**
+   * Parsed JSON, else text (`""` when empty); the document shows no shape. The API key is taken out, and of
+   * more than 64 KiB only the beginning is kept, as text.
+   */
   readonly body: unknown;
 }
 
@@ -57,7 +61,7 @@ const bodyMs = 1_000;
  * @throws ServiceError for every other answer, none, or none in time; `signal.reason` if the caller aborts, whose `sent`, if it is
  * true, becomes false if nothing was sent.
  */
-export async function callService(call: ServiceCall): Promise<ExpectedAnswer> {
+export async function callService(call: ServiceCall): Promise<ServiceAnswer> {
   const waitingFor = "The function given as apiKey returned no key, and nothing was sent,";
   const progress: CallProgress = { waitingFor, sent: false, text: "", isWhole: false };
   const timedOut = () => late(progress, call.timeoutMs);

@@ -2,7 +2,7 @@ import { split } from "../callback-urls/callback-url.ts";
 import { safeText } from "../lib/safe-get.ts";
 import { createKeyRedactor, type Secrets } from "../lib/text/redact.ts";
 import { assertKnownKeys, fail, typeName } from "../lib/validate.ts";
-import { callService, type Fetch, type ServiceCall } from "./call-service.ts";
+import { callService, type Fetch, type ServiceAnswer, type ServiceCall } from "./call-service.ts";
 import {
   carriedOverHttp,
   checkApiKey,
@@ -12,6 +12,7 @@ import {
 } from "./client-options.ts";
 import { type ReportRequest, reportBody, webhookTestBody } from "./report-request.ts";
 
+export type { ServiceAnswer } from "./call-service.ts";
 export type { ReportRequest, RequestedReport } from "./report-request.ts";
 
 /** Options of {@link createClient}. */
@@ -60,16 +61,6 @@ export interface RequestReportOptions {
   readonly signal?: AbortSignal | undefined;
   /** The context of the request, for a client that selects a key by it; `createClient` ignores it. */
   readonly context?: unknown;
-}
-
-/** A 2xx answer of the service. */
-export interface ServiceAnswer {
-  readonly status: number;
-  /**
-   * Parsed JSON, else text (`""` when empty); the document shows no shape. The API key is taken out, and of
-   * more than 64 KiB only the beginning is kept, as text.
-   */
-  readonly body: unknown;
 }
 
 /** The service's operations (document, section "Endpoints"). None retries; the methods need no `this`. */

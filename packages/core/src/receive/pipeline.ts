@@ -15,7 +15,7 @@ import { Admission } from "./admission.ts";
 import { arrivalAfter, type InsideRequest, refusalAfter } from "./inside-request.ts";
 import { type ReceivedNotification, Repeated, receive } from "./read-request.ts";
 import { type AdmitUnsigned, admitUnsigned } from "./unsigned.ts";
-import { admitWithoutToken, type WithoutToken } from "./without-token.ts";
+import { WithoutToken } from "./without-token.ts";
 
 /** A notification that was read, as the delivery that it becomes if it is admitted. */
 interface Read {
@@ -52,7 +52,7 @@ export class Pipeline {
     this.#reporter = reporter;
     this.#admission = new Admission(settings, runner, reporter);
     this.#unsigned = admitUnsigned(settings);
-    this.#tokenless = admitWithoutToken(settings);
+    this.#tokenless = new WithoutToken(settings);
     this.#warnsOfNoStart = !settings.autostart;
   }
 

@@ -10,29 +10,29 @@ const perSecond = 10;
 const maxKept = 1_000;
 
 /** Admits requests without the token that is required: a report that was requested before may be on its way. */
-export interface WithoutToken {
-  /** Whether to read a request; false if it can't be kept, or too many come. */
-  mayBegin(incoming: Incoming, called: Called): boolean;
-  /** Whether there is room for one more. */
-  mayStay(): boolean;
-}
+export class WithoutToken {
+  readonly #settings: ReceiverSettings;
+  readonly #withinRate: () => boolean;
 
-/** Creates the only place that admits requests without a token that is required. */
-export function admitWithoutToken(settings: ReceiverSettings): WithoutToken {
-  const { ack, clock, inbox, name, oncePerMinute, signature: source } = settings;
-  const withinRate = createRate(clock, perSecond);
-  return {
-    mayBegin({ headers }, { token }) {
-      const isUnsigned = namedSignature(headers, source) === null;
-      const begins = !isUnsigned && ack === "stored" && withinRate();
-      if (begins) oncePerMinute.warn({ token }, messages.tokenAwaited);
-      else oncePerMinute.warn({ token }, messages.tokenRefused);
-      return begins;
-    },
-    mayStay() {
-      const stays = inbox.backlog(name).withoutToken < maxKept;
-      if (!stays) oncePerMinute.warn({ kept: maxKept }, messages.tokenRefused);
-      return stays;
-    },
-  };
+  constructor(settings: ReceiverSettings) {
+    this.#settings = settings;
+    this.#withinRate = createRate(settings.clock, perSecond);
+  }
+
+  /** Whether to read a request; false if it can't be kept, or too many come. */
+  mayBegin({ headers }: Incoming, { token }: Called): boolean {
+    const { ack, oncePerMinute, signature } = this.#settings;
+    const isUnsigned = namedSignature(headers, signature) === null;
+    const begins = !isUnsigned && ack === "stored" && this.#withinRate();
+    oncePerMinute.warn({ token }, begins ? messages.tokenAwaited : messages.tokenRefused);
+    return begins;
+  }
+
+  /** Whether there is room for one more. */
+  mayStay(): boolean {
+    const { inbox, name, oncePerMinute } = this.#settings;
+    const stays = inbox.backlog(name).withoutToken < maxKept;
+    if (!stays) oncePerMinute.warn({ kept: maxKept }, messages.tokenRefused);
+    return stays;
+  }
 }
