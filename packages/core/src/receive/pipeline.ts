@@ -14,7 +14,7 @@ import type { Runner } from "../run/runner.ts";
 import { Admission } from "./admission.ts";
 import { arrivalAfter, type InsideRequest, refusalAfter } from "./inside-request.ts";
 import { type ReceivedNotification, Repeated, receive } from "./read-request.ts";
-import { type AdmitUnsigned, admitUnsigned } from "./unsigned.ts";
+import { Unsigned } from "./unsigned.ts";
 import { WithoutToken } from "./without-token.ts";
 
 /** A notification that was read, as the delivery that it becomes if it is admitted. */
@@ -33,7 +33,7 @@ export class Pipeline {
   readonly #reporter: Reporter;
   readonly #repeated = new Repeated();
   readonly #admission: Admission;
-  readonly #unsigned: AdmitUnsigned;
+  readonly #unsigned: Unsigned;
   readonly #tokenless: WithoutToken;
   /** Whether to warn, once, that nothing handles what is stored before `start()` is called. */
   #warnsOfNoStart: boolean;
@@ -51,7 +51,7 @@ export class Pipeline {
     this.#runner = runner;
     this.#reporter = reporter;
     this.#admission = new Admission(settings, runner, reporter);
-    this.#unsigned = admitUnsigned(settings);
+    this.#unsigned = new Unsigned(settings);
     this.#tokenless = new WithoutToken(settings);
     this.#warnsOfNoStart = !settings.autostart;
   }
@@ -123,7 +123,7 @@ export class Pipeline {
     const { claims, delivery } = read;
     const names = claims === null ? [] : Object.keys(plainHeaders(headers));
     const admitted =
-      claims === null ? toBeVerified : this.#unsigned(claims, names, inbox.backlog(name));
+      claims === null ? toBeVerified : this.#unsigned.admit(claims, names, inbox.backlog(name));
     if (claims !== null && admitted?.to !== "verified") this.#reporter.tell("unsigned", names);
     if (admitted === null) return { refused: "missing_signature" };
     if (ack === "handled") {

@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from "vitest";
 import { noBacklog as empty } from "../inbox/query.ts";
 import { oncePerMinute } from "../lib/log.ts";
 import { receiverSettingsOf } from "../options/receiver-settings.ts";
-import { admitUnsigned } from "./unsigned.ts";
+import { Unsigned } from "./unsigned.ts";
 
 const test = { type: "test_webhook_endpoint", payload: "", reportId: null } as const;
 const other = { type: "unknown", reportId: null } as const;
@@ -17,7 +17,8 @@ function make(given: object = {}) {
   const lines = oncePerMinute(clock, logger);
   const settings = receiverSettingsOf({ client, ...given });
   Object.assign(settings, { clock: { ...clock, now }, oncePerMinute: lines });
-  const admit = admitUnsigned(settings);
+  const admitting = new Unsigned(settings);
+  const admit = (...given: Parameters<Unsigned["admit"]>) => admitting.admit(...given);
   const setBack = (ms: number): void => {
     offset -= ms;
   };
@@ -25,7 +26,7 @@ function make(given: object = {}) {
 }
 
 describe("admission", () => {
-  it("admitUnsigned() has tests handled and holds others", () => {
+  it("Unsigned.admit() has tests handled and holds others", () => {
     const { admit } = make();
     expect(admit(test, [], empty)).toMatchObject({ to: "verified", verification: "unsigned" });
     expect(admit(other, [], empty)).toMatchObject({
@@ -33,7 +34,7 @@ describe("admission", () => {
     });
   });
 
-  it("admitUnsigned() refuses what the options refuse, and spends nothing on it", () => {
+  it("Unsigned.admit() refuses what the options refuse, and spends nothing on it", () => {
     const { admit, logger } = make({ unsignedTests: "refuse" });
     for (let sent = 0; sent < 100; sent++) expect(admit(test, [], empty)).toBeNull();
     expect(logger.warn).toHaveBeenCalledTimes(1);
@@ -41,7 +42,7 @@ describe("admission", () => {
     expect(make({ unsigned: "refuse" }).admit(other, [], empty)).toBeNull();
   });
 
-  it("admitUnsigned() refuses more than 10 a second, 100 waiting tests and 1,000 held others", () => {
+  it("Unsigned.admit() refuses more than 10 a second, 100 waiting tests and 1,000 held others", () => {
     const { admit, clock } = make();
     const admitted = (most: number) =>
       Array.from({ length: most }, () => admit(other, [], empty)).filter(Boolean).length;
@@ -58,7 +59,7 @@ describe("admission", () => {
     expect(admit(test, [], { ...empty, unsignedHeld: 1_000 })).not.toBeNull();
   });
 
-  it("admitUnsigned() goes on when the clock is set back", () => {
+  it("Unsigned.admit() goes on when the clock is set back", () => {
     const { admit, clock, setBack } = make();
     admit(other, [], empty);
     setBack(86_400_000);

@@ -10,37 +10,37 @@ const maxWaiting = 100;
 // The limit of each process, for the work of handlers. The inbox limits the stored ones.
 const perSecond = 10;
 
-/** The first state of an unsigned notification; null if it is refused, by the options or because there are too many. */
-export type AdmitUnsigned = (
-  claims: Recognition,
-  headerNames: readonly string[],
-  load: Backlog,
-) => Arrival | null;
+/** Admits notifications without a signature: the only place that does. */
+export class Unsigned {
+  readonly #settings: ReceiverSettings;
+  readonly #withinRate: () => boolean;
 
-/** Creates the only place that admits unsigned deliveries. */
-export function admitUnsigned(settings: ReceiverSettings): AdmitUnsigned {
-  const { ack, clock, oncePerMinute, unsignedTests, unsigned } = settings;
-  const withinRate = createRate(clock, perSecond);
+  constructor(settings: ReceiverSettings) {
+    this.#settings = settings;
+    this.#withinRate = createRate(settings.clock, perSecond);
+  }
 
-  return (claims, headerNames, load) => {
+  /** The first state of one; null if it is refused, by the options or because there are too many. */
+  admit(claims: Recognition, headers: readonly string[], load: Backlog): Arrival | null {
+    const { ack, oncePerMinute, unsignedTests, unsigned } = this.#settings;
     const test = isTest(claims);
     if ((test ? unsignedTests : unsigned) === "refuse") {
-      oncePerMinute.warn({ headers: headerNames }, messages.unsignedRefused);
+      oncePerMinute.warn({ headers }, messages.unsignedRefused);
       return null;
     }
     const full = test ? load.unsignedWaiting >= maxWaiting : load.unsignedHeld >= maxUnsigned;
-    if (full || !withinRate()) {
-      oncePerMinute.warn({ headers: headerNames }, messages.tooManyUnsigned);
+    if (full || !this.#withinRate()) {
+      oncePerMinute.warn({ headers }, messages.tooManyUnsigned);
       return null;
     }
     const { type, reportId } = claims;
     if (test) return { to: "verified", verification: "unsigned", type, reportId };
     // Where nothing is stored, what would be held is refused.
-    if (ack === "handled") oncePerMinute.warn({ headers: headerNames }, messages.unsignedRefused);
-    else oncePerMinute.warn({ headers: headerNames }, messages.unsignedHeld);
+    const isRefused = ack === "handled";
+    oncePerMinute.warn({ headers }, isRefused ? messages.unsignedRefused : messages.unsignedHeld);
     const message = "It came without a signature. Release it if you trust it.";
     return { ...park("held", "unsigned", message), verification: "unsigned", type, reportId };
-  };
+  }
 }
 
 function isTest({ type }: Recognition): boolean {
