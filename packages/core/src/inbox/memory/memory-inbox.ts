@@ -19,7 +19,6 @@ import { MemoryConsumer, type RecordOutcome } from "./consumer.ts";
 import { keyText, MemoryDedupeWindow, type MemoryDelivery } from "./dedupe-window.ts";
 import { bytesOf, EndedDeliveries } from "./limits.ts";
 import { MemoryRequests } from "./memory-requests.ts";
-import { MemoryNotes } from "./notes.ts";
 import { WaitingDeliveries } from "./waiting.ts";
 
 /** Options of `memoryInbox`. */
@@ -62,7 +61,7 @@ class MemoryInbox implements Inbox {
   readonly #consumers: Consumer[] = [];
   readonly #shown = new ShownChanges();
   readonly #acts = new ActLog();
-  readonly #notes = new MemoryNotes();
+  readonly #notes = new Map<string, Map<string, string>>();
   readonly #notices = new Notices();
   #time = noMark;
 
@@ -147,8 +146,21 @@ class MemoryInbox implements Inbox {
 
   readonly facts: Inbox["facts"] = async (receiver) =>
     factsOf(this.#stored.values(), receiver, this.#retention);
-  readonly notes: Inbox["notes"] = async (...asked) => this.#notes.find(...asked);
-  readonly keepNotes: Inbox["keepNotes"] = async (...kept) => this.#notes.keep(...kept);
+
+  readonly notes: Inbox["notes"] = async (receiver, prefix) => {
+    const all = [...(this.#notes.get(receiver) ?? [])];
+    return Object.fromEntries(all.filter(([key]) => key.startsWith(prefix)));
+  };
+
+  readonly keepNotes: Inbox["keepNotes"] = async (receiver, notes) => {
+    const kept = this.#notes.get(receiver) ?? new Map<string, string>();
+    this.#notes.set(receiver, kept);
+    for (const [key, text] of Object.entries(notes)) {
+      if (text === null) kept.delete(key);
+      else kept.set(key, text);
+    }
+  };
+
   readonly act: Inbox["act"] = (query) => this.#act(query);
 
   async *#act(query: ActQuery): AsyncGenerator<ActStep> {
