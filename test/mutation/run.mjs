@@ -76,7 +76,7 @@ const others = {
   ),
   ...of(
     "receiver,receiver-limits,receiver-before-ack,receiver-wait-until,receiver-close,receive/inside-request,receive/without-token,receive/unsigned,http/node-shutdown,http/node-shutdown-hosts,test/mutation/mount.test.ts",
-    "receive/requests",
+    "receive/endpoint",
   ),
   ...of(
     "receiver,receiver-limits,receiver-retention,receiver-handle,receiver-verify,receiver-before-ack,receive/without-token,reports/reports",

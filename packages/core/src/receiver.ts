@@ -32,15 +32,16 @@ import {
   receiverSettingsOf,
   warnOfSettings,
 } from "./options/receiver-settings.ts";
+import { Endpoint } from "./receive/endpoint.ts";
 import { InsideRequest } from "./receive/inside-request.ts";
 import { Pipeline } from "./receive/pipeline.ts";
-import { Requests } from "./receive/requests.ts";
 import type { Receiver } from "./receiver-type.ts";
 import { KnownRequests } from "./reports/known-requests.ts";
 import { OverdueSweep } from "./reports/overdue-sweep.ts";
 import { createReports } from "./reports/reports.ts";
 import { untilIdle } from "./run/idle.ts";
 import { Runner } from "./run/runner.ts";
+import { WaitUntil } from "./run/wait-until.ts";
 import { Work } from "./run/work.ts";
 import { VerifyStage } from "./verify/verify-stage.ts";
 
@@ -69,7 +70,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
 class OwnReceiver implements Receiver {
   readonly name: string;
   readonly #settings: ReceiverSettings;
-  readonly #reservation: ReservedName<Holder & Pick<Requests, "answer">>;
+  readonly #reservation: ReservedName<Holder & Pick<Endpoint, "answer">>;
   readonly #registrations: Registration[] = [];
   readonly #callbacks: Callbacks | null;
   readonly #connections: Connections;
@@ -82,7 +83,7 @@ class OwnReceiver implements Receiver {
   readonly reports: Receiver["reports"];
   readonly #known: KnownRequests;
   readonly #sweep: OverdueSweep;
-  readonly #requests: Requests;
+  readonly #endpoint: Endpoint;
   #closing: Promise<void> | undefined;
 
   constructor(options: ReceiverOptions) {
@@ -117,12 +118,20 @@ class OwnReceiver implements Receiver {
     presence.lookout = lookout;
     this.health = lookout.health;
     this[inside] = lookout;
-    reporter.instrument(lookout, [desk, desk.counters]);
+    const waitUntil = new WaitUntil();
+    reporter.instrument(lookout, [desk, desk.counters, waitUntil]);
     this.inbox = receiverInbox(settings, prune, runner);
     this.reports = createReports(settings, this.#callbacks, known, reporter, prune);
     const within = new InsideRequest(settings, verify, handle, reporter, runner.signal);
     const pipeline = new Pipeline(settings, this.#callbacks, within, runner, reporter);
-    this.#requests = new Requests(settings, pipeline, runner, reporter, this.#connections);
+    this.#endpoint = new Endpoint(
+      settings,
+      pipeline,
+      runner,
+      reporter,
+      this.#connections,
+      waitUntil,
+    );
   }
 
   readonly on: Receiver["on"] = (names, handler) => {
@@ -171,7 +180,7 @@ class OwnReceiver implements Receiver {
 
   readonly #answer: ReturnType<Receiver["mount"]> = (incoming, context) => {
     const { successor } = this.#reservation;
-    return (successor ?? this.#requests).answer(incoming, context);
+    return (successor ?? this.#endpoint).answer(incoming, context);
   };
 
   /** Ends the work, then releases the name and the inbox. */

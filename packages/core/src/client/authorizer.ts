@@ -27,17 +27,17 @@ export interface Authorizer {
  * - `unavailable` (no connection, no answer in time, 408, 425, 429, 502, 503, 504): independent of the signature
  * - `unknown` (anything else, such as 500, or an error that authorize throws): the signature may be the cause
  */
-export type WithoutVerdict = "unauthorized" | "bad_request" | "unavailable" | "unknown";
+export type WhyNoVerdict = "unauthorized" | "bad_request" | "unavailable" | "unknown";
 
 /** Why there is no verdict about any signature: the service refuses the API key, or does not answer. */
-export type Outage = Extract<WithoutVerdict, "unauthorized" | "unavailable">;
+export type Outage = Extract<WhyNoVerdict, "unauthorized" | "unavailable">;
 
 /** The answer to an authorize call, or why there is none. */
 export type Authorization =
   | { readonly verdict: Verdict }
   | {
       readonly verdict: null;
-      readonly why: WithoutVerdict;
+      readonly why: WhyNoVerdict;
       /** Whether the service answered. */
       readonly hasAnswered: boolean;
       readonly error: unknown;

@@ -13,9 +13,9 @@ import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import type { Runner } from "../run/runner.ts";
 import { Admission } from "./admission.ts";
 import { arrivalAfter, type InsideRequest, refusalAfter } from "./inside-request.ts";
-import { type ReceivedNotification, Repeated, receive } from "./read-request.ts";
+import { CommonParts, type ReceivedNotification, readRequest } from "./read-request.ts";
 import { Unsigned } from "./unsigned.ts";
-import { WithoutToken } from "./without-token.ts";
+import { Tokenless } from "./without-token.ts";
 
 /** A notification that was read, as the delivery that it becomes if it is admitted. */
 interface Read {
@@ -31,10 +31,10 @@ export class Pipeline {
   readonly #inside: InsideRequest;
   readonly #runner: Runner;
   readonly #reporter: Reporter;
-  readonly #repeated = new Repeated();
+  readonly #common = new CommonParts();
   readonly #admission: Admission;
   readonly #unsigned: Unsigned;
-  readonly #tokenless: WithoutToken;
+  readonly #tokenless: Tokenless;
   /** Whether to warn, once, that nothing handles what is stored before `start()` is called. */
   #warnsOfNoStart: boolean;
 
@@ -52,7 +52,7 @@ export class Pipeline {
     this.#reporter = reporter;
     this.#admission = new Admission(settings, runner, reporter);
     this.#unsigned = new Unsigned(settings);
-    this.#tokenless = new WithoutToken(settings);
+    this.#tokenless = new Tokenless(settings);
     this.#warnsOfNoStart = !settings.autostart;
   }
 
@@ -86,7 +86,7 @@ export class Pipeline {
 
     // A token is never stored, even without the option.
     const { url, context = null, requestId = null } = called ?? { url: split(calledUrl).rest };
-    const notification = await receive(incoming, url, this.#settings, this.#repeated, deadline);
+    const notification = await readRequest(incoming, url, this.#settings, this.#common, deadline);
     if (typeof notification === "string") return { refused: notification };
     const { body, claims, headers, signature } = notification;
     if (lacksToken && signature === null) return { refused: "not_found" };
@@ -161,7 +161,6 @@ export class Pipeline {
     if (sameSignatureAs !== undefined) {
       this.#settings.oncePerMinute.warn({ id, sameSignatureAs }, messages.reusedSignature);
     }
-    if (arrival.to === "held") this.#runner.work.waitUntil.end(id);
     this.#reporter.stored(delivery, arrival, outcome);
     if (this.#warnsOfNoStart && this.#runner.phase === "new") {
       this.#warnsOfNoStart = false;

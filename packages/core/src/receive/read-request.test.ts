@@ -4,14 +4,14 @@ import { incomingFromRequest } from "../http/fetch.ts";
 import type { Incoming } from "../http/incoming.ts";
 import { Deadline } from "../lib/time/deadline.ts";
 import { type ReceiverSettings, receiverSettingsOf } from "../options/receiver-settings.ts";
-import { type ReceivedNotification, Repeated, receive } from "./read-request.ts";
+import { CommonParts, type ReceivedNotification, readRequest } from "./read-request.ts";
 
 const options: ReceiverSettings = receiverSettingsOf({
   client: { authorize: async () => "valid" },
   limits: { bodyBytes: 10_000, bodyMs: 1_000 },
 });
 const url = "/hook";
-const repeated = new Repeated();
+const common = new CommonParts();
 
 /** Reads a request whose body is there already. */
 function read(
@@ -23,7 +23,7 @@ function read(
   const init = { method: "POST", headers, body: new TextEncoder().encode(body) };
   const incoming = incomingFromRequest(new Request(`https://app.example${at}`, init));
   const deadline = new Deadline(manualClock(), 5_000);
-  return receive(incoming, at, { ...options, ...given }, repeated, deadline);
+  return readRequest(incoming, at, { ...options, ...given }, common, deadline);
 }
 
 async function accepted(...of: Parameters<typeof read>): Promise<ReceivedNotification> {
@@ -35,7 +35,7 @@ async function accepted(...of: Parameters<typeof read>): Promise<ReceivedNotific
 const signed = { "x-svc-authorization": "s-1" };
 
 describe("bounds", () => {
-  it("receive() cuts the url at 2,048 characters, and takes a signature of over 4,096 for none", async () => {
+  it("readRequest() cuts the url at 2,048 characters, and takes a signature of over 4,096 for none", async () => {
     const long = await accepted({ headers: signed }, { url: `/hook?${"a".repeat(5_000)}` });
     expect(long.url).toBe(`/hook?${"a".repeat(5_000)}`.slice(0, 2_048));
     const of = (length: number) => ({ "x-svc-authorization": "s".repeat(length) });
@@ -46,7 +46,7 @@ describe("bounds", () => {
 });
 
 describe("headers", () => {
-  it("receive() keeps content-type, user-agent and traceparent, cut at 1,024 characters", async () => {
+  it("readRequest() keeps content-type, user-agent and traceparent, cut at 1,024 characters", async () => {
     const headers = {
       ...{ ...signed, "content-type": "application/json", "user-agent": "u".repeat(2_000) },
       ...{ traceparent: "00-1", cookie: "secret" },
@@ -57,7 +57,7 @@ describe("headers", () => {
     });
   });
 
-  it("receive() keeps no header that is missing, and none of another request", async () => {
+  it("readRequest() keeps no header that is missing, and none of another request", async () => {
     const one = { ...signed, "content-type": "application/json" };
     for (const more of [
       {},
@@ -71,7 +71,7 @@ describe("headers", () => {
     }
   });
 
-  it("receive() keeps headers that come twice as one frozen object, and the url as one string", async () => {
+  it("readRequest() keeps headers that come twice as one frozen object, and the url as one string", async () => {
     const [one, two] = [await accepted({ headers: signed }), await accepted({ headers: signed })];
     expect(two.headers).toBe(one.headers);
     expect(Object.isFrozen(one.headers)).toBe(true);
@@ -81,7 +81,7 @@ describe("headers", () => {
 });
 
 describe("signatures", () => {
-  it("receive() finds the signature in the header that is named, in any case, without the space around it", async () => {
+  it("readRequest() finds the signature in the header that is named, in any case, without the space around it", async () => {
     const { signature, claims } = await accepted({ headers: { "X-SVC-Authorization": " s-1 " } });
     expect([signature, claims]).toEqual(["s-1", null]);
   });
@@ -90,12 +90,12 @@ describe("signatures", () => {
     ["an empty one", " "],
     ["none", null],
     ["no text", 7 as never],
-  ])("receive() finds no signature when the function gives %s", async (_, given) => {
+  ])("readRequest() finds no signature when the function gives %s", async (_, given) => {
     const { signature, claims } = await accepted({}, { signature: () => given });
     expect([signature, claims]).toEqual([null, { type: "unknown", reportId: null }]);
   });
 
-  it("receive() finds the signature with a function that is given headers, url and body", async () => {
+  it("readRequest() finds the signature with a function that is given headers, url and body", async () => {
     let given: unknown;
     const source: ReceiverSettings["signature"] = (request) => {
       given = request;
@@ -109,7 +109,7 @@ describe("signatures", () => {
     expect(given).toMatchObject({ url, body: '{"ü":1}', headers: { "x-sign": "s-2" } });
   });
 
-  it("receive() shows no API key that the function of signature throws, wherever the text is cut", async () => {
+  it("readRequest() shows no API key that the function of signature throws, wherever the text is cut", async () => {
     const key = "k".repeat(128);
     const redact = (text: string) => text.replaceAll(key, "[api key]");
     const signature: ReceiverSettings["signature"] = () => {
@@ -118,7 +118,7 @@ describe("signatures", () => {
     await expect(accepted({}, { signature, redact })).rejects.toThrow(/x\[api key\]$/);
   });
 
-  it("receive() says whose fault it is when the function of signature fails", async () => {
+  it("readRequest() says whose fault it is when the function of signature fails", async () => {
     const signature: ReceiverSettings["signature"] = () => {
       throw new RangeError("none");
     };
@@ -132,7 +132,7 @@ describe("signatures", () => {
     ["/hook?a=1&signature=a%2Fb+c%3D&b=2", "/hook?a=1&signature=[signature]&b=2"],
     ["/hook?signature=%20a%2fb%20c%3d", "/hook?signature=[signature]"],
     ["/hook?a=1&signature=none&b=s-3", "/hook?a=1&signature=none&b=[signature]"],
-  ])("receive() finds the signature in %s, and cuts it out", async (at, stored) => {
+  ])("readRequest() finds the signature in %s, and cuts it out", async (at, stored) => {
     const { url: found, signature } = await accepted(
       {},
       {
@@ -147,7 +147,7 @@ describe("signatures", () => {
     expect(found).toBe(stored);
   });
 
-  it("receive() leaves the address as it is when the signature is in the body", async () => {
+  it("readRequest() leaves the address as it is when the signature is in the body", async () => {
     const signature = () => "s-4";
     expect((await accepted({}, { signature, url: "/hook?a=1" })).url).toBe("/hook?a=1");
   });
@@ -162,7 +162,7 @@ describe("no signature", () => {
     "application/vnd.my_app!#$&^+json",
     " text/json ;x",
     "",
-  ])("receive() takes without a signature JSON announced as %j", async (type) => {
+  ])("readRequest() takes without a signature JSON announced as %j", async (type) => {
     const notification = await accepted({ headers: { "content-type": type } });
     expect(notification.claims).toEqual({ type: "unknown", reportId: null });
   });
@@ -173,11 +173,11 @@ describe("no signature", () => {
     "a1/json",
     "application/+json",
     "application/a b+json",
-  ])("receive() takes without a signature nothing announced as %j", async (type) => {
+  ])("readRequest() takes without a signature nothing announced as %j", async (type) => {
     expect(await read({ headers: { "content-type": type } })).toBe("unsupported_media_type");
   });
 
-  it("receive() takes without a signature no encoding but identity", async () => {
+  it("readRequest() takes without a signature no encoding but identity", async () => {
     for (const encoding of ["identity", " Identity ", ""]) {
       expect(await read({ headers: { "content-encoding": encoding } })).toBeTypeOf("object");
     }
@@ -186,7 +186,7 @@ describe("no signature", () => {
     expect(await read({ headers: { ...gzip, ...signed } })).toBeTypeOf("object");
   });
 
-  it("receive() takes without a signature at most 4 KiB, or less where bodyBytes says so", async () => {
+  it("readRequest() takes without a signature at most 4 KiB, or less where bodyBytes says so", async () => {
     const sized = (size: number) => ({ body: `{"a":"${"x".repeat(size - 8)}"}` });
     expect(await read(sized(4_096))).toBeTypeOf("object");
     expect(await read(sized(4_097))).toBe("body_too_large");
@@ -199,7 +199,7 @@ describe("no signature", () => {
     expect(await read(sized(4_097), { signature: () => "s-5" })).toBeTypeOf("object");
   });
 
-  it("receive() takes without a signature a JSON object, and what parse says of it, or unknown where parse fails", async () => {
+  it("readRequest() takes without a signature a JSON object, and what parse says of it, or unknown where parse fails", async () => {
     expect(await read({ body: "[]" })).toBe("invalid_json");
     const test = { body: '{"event_type":"test_webhook_endpoint","payload":"p"}' };
     expect((await accepted(test)).claims).toMatchObject({ type: "test_webhook_endpoint" });
@@ -219,11 +219,11 @@ describe("refusals", () => {
     const incoming = { method: "POST", url, headers: signed, readBody };
     return {
       clock,
-      code: receive(incoming, url, options, new Repeated(), new Deadline(clock, 5_000)),
+      code: readRequest(incoming, url, options, new CommonParts(), new Deadline(clock, 5_000)),
     };
   };
 
-  it("receive() refuses a body that does not come within bodyMs, and stops reading it", async () => {
+  it("readRequest() refuses a body that does not come within bodyMs, and stops reading it", async () => {
     let stopped = 0;
     const stop = () => void stopped++;
     const { clock, code } = stuck(() => ({ result: new Promise(() => {}), stop }));
@@ -236,11 +236,11 @@ describe("refusals", () => {
     ["too_large", "body_too_large"],
     ["unavailable", "body_unavailable"],
     ["cut_off", "body_timeout"],
-  ] as const)("receive() refuses a body that is %s as %s", async (result, code) => {
+  ] as const)("readRequest() refuses a body that is %s as %s", async (result, code) => {
     expect(await stuck(() => ({ result, stop() {} })).code).toBe(code);
   });
 
-  it("receive() refuses a stream that something ahead holds", async () => {
+  it("readRequest() refuses a stream that something ahead holds", async () => {
     const { code } = stuck(() => {
       throw new TypeError("locked");
     });

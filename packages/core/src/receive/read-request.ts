@@ -41,7 +41,7 @@ const refusals: Record<BodyFailure | "late", ProblemCode> = {
 };
 
 /** The parts that most deliveries of a receiver have in common: in memory once, not for each that waits. */
-export class Repeated {
+export class CommonParts {
   #url = "";
   #headers: KeptHeaders = {};
 
@@ -68,11 +68,11 @@ export class Repeated {
 }
 
 /** Reads a request, bounded in size and time; refuses only a request that can't be genuine. `url` is the one without a token. */
-export async function receive(
+export async function readRequest(
   incoming: Incoming,
   url: string,
   { limits: { bodyBytes, bodyMs }, redact, parse, signature: source }: ReceiverSettings,
-  repeated: Repeated,
+  common: CommonParts,
   deadline: Deadline,
 ): Promise<ReceivedNotification | ProblemCode> {
   const { headers } = incoming;
@@ -93,10 +93,10 @@ export async function receive(
       ? (named ?? null)
       : signatureIn(source, { headers, url }, body, redact);
   const notification: ReceivedNotification = {
-    url: repeated.url(
+    url: common.url(
       typeof source === "string" || signature === null ? url : withoutSignature(url, signature),
     ),
-    headers: repeated.headers(headers),
+    headers: common.headers(headers),
     body,
     signature,
     claims: null,

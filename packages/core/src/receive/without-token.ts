@@ -10,7 +10,7 @@ const perSecond = 10;
 const maxKept = 1_000;
 
 /** Admits requests without the token that is required: a report that was requested before may be on its way. */
-export class WithoutToken {
+export class Tokenless {
   readonly #settings: ReceiverSettings;
   readonly #withinRate: () => boolean;
 

@@ -132,7 +132,6 @@ export class Runner implements Life {
       await settlesWithin(clock, silentMs, this.work.abort());
     }
     await this.#connections.decided();
-    this.work.waitUntil.endAll();
     await this.work.leave();
     this.#letProcessEnd();
     const isLost = inbox.guarantees.durability === "process";

@@ -1,6 +1,8 @@
+import type { Job, Outcome } from "../inbox/delivery.ts";
 import { isTiedToRequests } from "../lib/platform.ts";
 import { realClock } from "../lib/time/real-timers.ts";
 import { withTimeout } from "../lib/time/timeout.ts";
+import type { Instrumentation } from "../observe/instrumentation.ts";
 
 /** A request that waits for the first attempt to handle its delivery. */
 interface Waiter {
@@ -11,7 +13,7 @@ interface Waiter {
 const waitMaxMs = 25_000;
 
 /** Requests with a `waitUntil`, as serverless hosts pass it: each waits for the first attempt to handle its delivery. */
-export class WaitUntil {
+export class WaitUntil implements Instrumentation {
   readonly #waiters = new Map<string, Waiter>();
 
   /** Resolves after the first attempt to handle this delivery, when none is to come, or after 25 seconds. */
@@ -25,17 +27,22 @@ export class WaitUntil {
     const others = () => Promise.all([...this.#waiters.values()].map((waiter) => waiter.over));
     const ended: Promise<unknown> = isTiedToRequests() ? over.then(others) : over;
     await withTimeout({ clock: realClock, ms: waitMaxMs, late: "" }, () => ended).catch(() => {});
-    this.end(id);
+    this.stop(id);
   }
 
   /** Ends the wait for a delivery: its first attempt is over, or none will come. */
-  end(id: string): void {
+  stop(id: string): void {
     this.#waiters.get(id)?.end();
     this.#waiters.delete(id);
   }
 
-  /** Ends all waits: no attempt will come. */
-  endAll(): void {
-    for (const id of this.#waiters.keys()) this.end(id);
+  settled({ id, stage }: Job, { to }: Outcome): void {
+    const goesOn = to === "verified" || to === "retry";
+    if (stage === "handle" || !goesOn) this.stop(id);
+  }
+
+  /** No attempt will come. */
+  end(): void {
+    for (const id of this.#waiters.keys()) this.stop(id);
   }
 }

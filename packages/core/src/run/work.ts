@@ -10,13 +10,11 @@ import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import type { OverdueSweep } from "../reports/overdue-sweep.ts";
 import type { VerifyStage } from "../verify/verify-stage.ts";
 import { LastAttempts } from "./last-attempts.ts";
-import { WaitUntil } from "./wait-until.ts";
 
 /** The work of a receiver on its inbox: has the jobs of both stages run, reports their outcomes, and prunes. */
 export class Work {
   /** Whether no more work is begun. */
   isStopped = false;
-  readonly waitUntil: WaitUntil = new WaitUntil();
   readonly lastAttempts: LastAttempts;
   readonly #settings: ReceiverSettings;
   readonly #verify: VerifyStage;
@@ -115,8 +113,6 @@ export class Work {
 
   #onRecorded(job: Job, outcome: Outcome): void {
     this.#reporter.tell("settled", job, outcome);
-    const goesOn = outcome.to === "verified" || outcome.to === "retry";
-    if (job.stage === "handle" || !goesOn) this.waitUntil.end(job.id);
     this.lastAttempts.recorded(job, outcome);
     this.#recorded();
   }

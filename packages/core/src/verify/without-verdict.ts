@@ -1,4 +1,4 @@
-import type { Outage, WithoutVerdict } from "../client/authorizer.ts";
+import type { Outage, WhyNoVerdict } from "../client/authorizer.ts";
 import { type Job, type Outcome, park, retryIn, signatureLifetimeMs } from "../inbox/delivery.ts";
 import { jitter } from "../lib/time/clock.ts";
 
@@ -15,7 +15,7 @@ export interface RetryState {
 }
 
 /** Why there is no verdict; `not asked`: the circuit breaker was open. */
-export type Unjudged = WithoutVerdict | "not asked";
+export type Unjudged = WhyNoVerdict | "not asked";
 
 /** A call without a verdict, or one that was not made, and the service as far as this process knows it. */
 export interface CallInVain {

@@ -10,16 +10,18 @@ import { messages } from "../log-messages.ts";
 import type { Reporter } from "../observe/reporter.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import type { Runner } from "../run/runner.ts";
+import type { WaitUntil } from "../run/wait-until.ts";
 import type { Pipeline } from "./pipeline.ts";
 import { namedSignature } from "./read-request.ts";
 import { warnOfRefusal } from "./refusals.ts";
 
-/** The requests of a receiver. Each goes through the pipeline within its deadline, and is always answered. */
-export class Requests {
+/** Where requests come to a receiver. Each goes through the pipeline within its deadline, and is always answered. */
+export class Endpoint {
   readonly #settings: ReceiverSettings;
   readonly #runner: Runner;
   readonly #reporter: Reporter;
   readonly #connections: Connections;
+  readonly #waitUntil: WaitUntil;
   /** Runs in the async context of `createReceiver`, never in a request's. */
   readonly #run: Pipeline["run"];
 
@@ -29,11 +31,13 @@ export class Requests {
     runner: Runner,
     reporter: Reporter,
     connections: Connections,
+    waitUntil: WaitUntil,
   ) {
     this.#settings = settings;
     this.#runner = runner;
     this.#reporter = reporter;
     this.#connections = connections;
+    this.#waitUntil = waitUntil;
     this.#run = settings.bind((...request) => pipeline.run(...request));
   }
 
@@ -55,8 +59,7 @@ export class Requests {
       const isSigned = () => namedSignature(incoming.headers, settings.signature) !== null;
       this.#reporter.tell("answered", decision, isSigned, deadline.elapsedMs, id);
       if ("refused" in decision) warnOfRefusal(settings, decision.refused, incoming);
-      const { waitUntil } = this.#runner.work;
-      if (!this.#isWorkedOn(id, decision)) waitUntil.end(id);
+      if (!this.#isWorkedOn(id, decision)) this.#waitUntil.stop(id);
       // By something else in the app, ahead of this answer.
       if (tryGet(() => incoming.answered?.()) === true)
         warnOfRefusal(settings, "answered", incoming);
@@ -72,8 +75,7 @@ export class Requests {
     deadline: Deadline,
     context?: FetchContext,
   ): Promise<ReceiveResult> {
-    const { waitUntil } = this.#runner.work;
-    const attempted = context?.waitUntil === undefined ? null : waitUntil.wait(id);
+    const attempted = context?.waitUntil === undefined ? null : this.#waitUntil.wait(id);
     const deciding = this.#reporter.receive(incoming, id, (given) =>
       this.#run(given, id, deadline),
     );
