@@ -18,7 +18,7 @@ const intervalMaxMs = 2_147_483_647;
 /** The life of a receiver: starts its work, and ends it. */
 export class Runner implements Life {
   phase: Phase = "new";
-  readonly work: Work;
+  readonly #work: Work;
   readonly #settings: ReceiverSettings;
   readonly #connections: Connections;
   readonly #aborted = new StopController();
@@ -31,7 +31,7 @@ export class Runner implements Life {
   constructor(settings: ReceiverSettings, work: Work, connections: Connections) {
     const { oncePerMinute, time } = settings;
     this.#settings = settings;
-    this.work = work;
+    this.#work = work;
     this.#connections = connections;
     time.clock.onStep = (ms) => {
       oncePerMinute.warn({ ms }, messages.clockSet);
@@ -41,7 +41,7 @@ export class Runner implements Life {
 
   /** Whether what is stored now is worked on here. */
   get takesOn(): boolean {
-    return this.phase !== "new" && !this.work.isStopped;
+    return this.phase !== "new" && !this.#work.isStopped;
   }
 
   /**
@@ -49,7 +49,7 @@ export class Runner implements Life {
    * opens it: only lived time has to be joined, by which it arrives.
    */
   get mayStore(): boolean {
-    return this.phase === "working" ? this.work.isWorking : this.#settings.time.isJoined;
+    return this.phase === "working" ? this.#work.isWorking : this.#settings.time.isJoined;
   }
 
   /** Resolves once {@link mayStore}; rejects when the inbox can't be opened. */
@@ -58,7 +58,7 @@ export class Runner implements Life {
     if (this.phase !== "working") return time.join();
     const failure = this.#failure;
     const isFresh = failure !== null && clock.running() - failure.at < openAgainMs;
-    return isFresh && !this.work.isOpening ? Promise.reject(failure.error) : this.#begin();
+    return isFresh && !this.#work.isOpening ? Promise.reject(failure.error) : this.#begin();
   }
 
   /** Aborted when {@link close} runs out of time. */
@@ -89,7 +89,7 @@ export class Runner implements Life {
   /** Starts unless `autostart` is off; a failure is logged, and tried again later. */
   ensureStarted(): void {
     const { autostart, clock, logger } = this.#settings;
-    const { isOpening, isStopped } = this.work;
+    const { isOpening, isStopped } = this.#work;
     if (!autostart || isStopped || isOpening || this.#retryTimer !== undefined) return;
     this.#begin().catch((error: unknown) => {
       if (this.isClosing) return;
@@ -106,10 +106,10 @@ export class Runner implements Life {
   async #begin(): Promise<void> {
     if (this.phase === "new") {
       this.phase = "working";
-      this.work.begin();
+      this.#work.begin();
     }
     try {
-      await this.work.open();
+      await this.#work.open();
     } catch (error) {
       this.#failure = { error, at: this.#settings.clock.running() };
       throw error;
@@ -126,13 +126,13 @@ export class Runner implements Life {
     this.phase = "closed";
     this.#connections.stop();
     // Also after the timeout, when #finish has not come so far.
-    void this.work.stop();
+    void this.#work.stop();
     if (!isInTime) {
       this.#aborted.abort(new Error("The receiver is closing"));
-      await settlesWithin(clock, silentMs, this.work.abort());
+      await settlesWithin(clock, silentMs, this.#work.abort());
     }
     await this.#connections.decided();
-    await this.work.leave();
+    await this.#work.leave();
     this.#letProcessEnd();
     const isLost = inbox.guarantees.durability === "process";
     const waiting = isLost ? inbox.backlog(name).waiting : 0;
@@ -142,7 +142,7 @@ export class Runner implements Life {
   /** Finishes what this process alone can do; meanwhile more may come on the connections of closed servers. */
   async #finish(): Promise<void> {
     const { ack, inbox, name } = this.#settings;
-    const work = this.work;
+    const work = this.#work;
     const connections = this.#connections;
     const isDurable = inbox.guarantees.durability !== "process";
     const isUnused = !work.isWorking && inbox.backlog(name).waiting === 0;
