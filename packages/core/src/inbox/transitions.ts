@@ -64,27 +64,29 @@ export function dropContent(stored: StoredDelivery): void {
   stored.signature = null;
 }
 
-/** Changes a delivery as an act says that does not delete it. */
+/** Changes a delivery as an act says that does not delete it. The attempts of one that waits continue to count. */
 export function changeFor(query: ActMoment, stored: StoredDelivery): void {
-  if (query.act === "release") reopen(stored, query);
-  else if (stored.state === "rejected") askAgain(stored, query);
-  else hasten(stored, query);
+  const { now } = query;
+  const act = query.act === "release" ? "release" : "retry";
+  if (act === "release") reopen(stored, now);
+  else if (stored.state === "rejected") askAgain(stored, now);
+  else stored.dueAt = now;
+  stored.changedAt = Math.max(now, stored.changedAt);
+  remember(stored, actRecordOf(act, query));
 }
 
 /** Reopens a delivery for a person: to be verified while its signature is kept and has no verdict, else to be handled. */
-function reopen(stored: StoredDelivery, moment: ActMoment): void {
+function reopen(stored: StoredDelivery, now: number): void {
   const unverified = stored.verification === null && stored.signature !== null;
   stored.released = true;
-  beginAgain(stored, unverified ? "received" : "verified", moment);
-  remember(stored, actRecordOf("release", moment));
+  beginAgain(stored, unverified ? "received" : "verified", now);
 }
 
 /** Has the service asked again about a rejected delivery, for a person. */
-function askAgain(stored: StoredDelivery, moment: ActMoment): void {
+function askAgain(stored: StoredDelivery, now: number): void {
   stored.verification = null;
-  beginAgain(stored, "received", moment);
+  beginAgain(stored, "received", now);
   stored.retryState = `{${askedAgain}}`;
-  remember(stored, actRecordOf("retry", moment));
 }
 
 /** Whether it was rejected, and a person has it asked about again. */
@@ -92,27 +94,15 @@ export function isAskedAgain({ retryState }: Pick<Job, "retryState">): boolean {
   return retryState?.includes(askedAgain) ?? false;
 }
 
-function beginAgain(
-  stored: StoredDelivery,
-  state: "received" | "verified",
-  { now }: ActMoment,
-): void {
+function beginAgain(stored: StoredDelivery, state: "received" | "verified", now: number): void {
   stored.state = state;
   stored.stage = state === "received" ? "verify" : "handle";
   stored.reason = null;
   stored.attempts = 0;
   stored.dueAt = now;
-  stored.changedAt = Math.max(now, stored.changedAt);
   stored.announcedAt = null;
   stored.lastTurnAt = null;
   stored.retryState = null;
-}
-
-/** Makes a waiting delivery due now, for a person. Its attempts continue to count. */
-function hasten(stored: StoredDelivery, moment: ActMoment): void {
-  stored.dueAt = moment.now;
-  stored.changedAt = Math.max(moment.now, stored.changedAt);
-  remember(stored, actRecordOf("retry", moment));
 }
 
 /** The record of an act, for the history. */
