@@ -1,6 +1,6 @@
 import { type Callbacks, type Called, split, withoutToken } from "../callback-urls/callback-url.ts";
 import type { ReceiveResult, Refusal } from "../http/answer.ts";
-import { type Incoming, plainHeaders } from "../http/incoming.ts";
+import type { Incoming } from "../http/incoming.ts";
 import { dedupeKey } from "../inbox/dedupe-key.ts";
 import type { Arrival, NewDelivery, Outcome } from "../inbox/delivery.ts";
 import { idOf, timeOf } from "../inbox/id.ts";
@@ -51,7 +51,7 @@ export class Pipeline {
     this.#runner = runner;
     this.#reporter = reporter;
     this.#admission = new Admission(settings, runner, reporter);
-    this.#unsigned = new Unsigned(settings);
+    this.#unsigned = new Unsigned(settings, reporter);
     this.#tokenless = new Tokenless(settings);
     this.#warnsOfNoStart = !settings.autostart;
   }
@@ -116,15 +116,12 @@ export class Pipeline {
   /** Admits what was read, and stores it. From here to storing nothing may interrupt an unsigned one: the next is counted against the stored ones. */
   #admit(
     read: Read,
-    { headers }: Incoming,
+    incoming: Incoming,
     deadline: Deadline,
   ): Promise<ReceiveResult> | ReceiveResult {
-    const { ack, inbox, name, verify } = this.#settings;
+    const { ack, verify } = this.#settings;
     const { claims, delivery } = read;
-    const names = claims === null ? [] : Object.keys(plainHeaders(headers));
-    const admitted =
-      claims === null ? toBeVerified : this.#unsigned.admit(claims, names, inbox.backlog(name));
-    if (claims !== null && admitted?.to !== "verified") this.#reporter.tell("unsigned", names);
+    const admitted = claims === null ? toBeVerified : this.#unsigned.admit(claims, incoming);
     if (admitted === null) return { refused: "missing_signature" };
     if (ack === "handled") {
       return this.#admission.refusal() ?? this.#inside.handle(delivery, admitted, deadline);

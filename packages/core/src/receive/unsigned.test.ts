@@ -1,6 +1,8 @@
 import { manualClock } from "@reporthook/testing/internals";
 import { describe, expect, it, vi } from "vitest";
-import { noBacklog as empty } from "../inbox/query.ts";
+import type { Recognition } from "../events/recognize.ts";
+import type { Backlog } from "../inbox/inbox.ts";
+import { noBacklog } from "../inbox/query.ts";
 import { oncePerMinute } from "../lib/log.ts";
 import { receiverSettingsOf } from "../options/receiver-settings.ts";
 import { Unsigned } from "./unsigned.ts";
@@ -17,35 +19,40 @@ function make(given: object = {}) {
   const lines = oncePerMinute(clock, logger);
   const settings = receiverSettingsOf({ client, ...given });
   Object.assign(settings, { clock: { ...clock, now }, oncePerMinute: lines });
-  const admitting = new Unsigned(settings);
-  const admit = (...given: Parameters<Unsigned["admit"]>) => admitting.admit(...given);
+  const tell = vi.fn();
+  const admitting = new Unsigned(settings, { tell });
+  const admit = (claims: Recognition, load: Backlog = noBacklog) => {
+    settings.inbox.backlog = () => load;
+    return admitting.admit(claims, { headers: { host: "app.example" } });
+  };
   const setBack = (ms: number): void => {
     offset -= ms;
   };
-  return { admit, clock, logger, setBack };
+  return { admit, clock, logger, setBack, tell };
 }
 
 describe("admission", () => {
-  it("Unsigned.admit() has tests handled and holds others", () => {
-    const { admit } = make();
-    expect(admit(test, [], empty)).toMatchObject({ to: "verified", verification: "unsigned" });
-    expect(admit(other, [], empty)).toMatchObject({
+  it("Unsigned.admit() has tests handled and holds others, of which it tells", () => {
+    const { admit, tell } = make();
+    expect(admit(test)).toMatchObject({ to: "verified", verification: "unsigned" });
+    expect(admit(other)).toMatchObject({
       ...{ to: "held", verification: "unsigned", reason: { code: "unsigned" } },
     });
+    expect(tell.mock.calls).toEqual([["unsigned", ["host"]]]);
   });
 
   it("Unsigned.admit() refuses what the options refuse, and spends nothing on it", () => {
     const { admit, logger } = make({ unsignedTests: "refuse" });
-    for (let sent = 0; sent < 100; sent++) expect(admit(test, [], empty)).toBeNull();
+    for (let sent = 0; sent < 100; sent++) expect(admit(test)).toBeNull();
     expect(logger.warn).toHaveBeenCalledTimes(1);
-    expect(admit(other, [], empty)).not.toBeNull();
-    expect(make({ unsigned: "refuse" }).admit(other, [], empty)).toBeNull();
+    expect(admit(other)).not.toBeNull();
+    expect(make({ unsigned: "refuse" }).admit(other)).toBeNull();
   });
 
   it("Unsigned.admit() refuses more than 10 a second, 100 waiting tests and 1,000 held others", () => {
     const { admit, clock } = make();
     const admitted = (most: number) =>
-      Array.from({ length: most }, () => admit(other, [], empty)).filter(Boolean).length;
+      Array.from({ length: most }, () => admit(other)).filter(Boolean).length;
     expect(admitted(4)).toBe(4);
     clock.advance(600);
     expect(admitted(50)).toBe(6);
@@ -54,17 +61,17 @@ describe("admission", () => {
     clock.advance(1);
     expect(admitted(50)).toBe(4);
     clock.advance(1_000);
-    expect(admit(test, [], { ...empty, unsignedWaiting: 100 })).toBeNull();
-    expect(admit(other, [], { ...empty, unsignedHeld: 1_000 })).toBeNull();
-    expect(admit(test, [], { ...empty, unsignedHeld: 1_000 })).not.toBeNull();
+    expect(admit(test, { ...noBacklog, unsignedWaiting: 100 })).toBeNull();
+    expect(admit(other, { ...noBacklog, unsignedHeld: 1_000 })).toBeNull();
+    expect(admit(test, { ...noBacklog, unsignedHeld: 1_000 })).not.toBeNull();
   });
 
   it("Unsigned.admit() goes on when the clock is set back", () => {
     const { admit, clock, setBack } = make();
-    admit(other, [], empty);
+    admit(other);
     setBack(86_400_000);
-    admit(other, [], empty);
+    admit(other);
     clock.advance(1_000);
-    expect(admit(other, [], empty)).not.toBeNull();
+    expect(admit(other)).not.toBeNull();
   });
 });

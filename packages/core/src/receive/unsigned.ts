@@ -1,8 +1,9 @@
 import type { Recognition } from "../events/recognize.ts";
+import { type Incoming, plainHeaders } from "../http/incoming.ts";
 import { type Arrival, park } from "../inbox/delivery.ts";
-import type { Backlog } from "../inbox/inbox.ts";
 import { maxUnsigned } from "../inbox/retention.ts";
 import { messages } from "../log-messages.ts";
+import type { Reporter } from "../observe/reporter.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import { createRate } from "./rate.ts";
 
@@ -13,21 +14,31 @@ const perSecond = 10;
 /** Admits notifications without a signature: the only place that does. */
 export class Unsigned {
   readonly #settings: ReceiverSettings;
+  readonly #reporter: Pick<Reporter, "tell">;
   readonly #withinRate: () => boolean;
 
-  constructor(settings: ReceiverSettings) {
+  constructor(settings: ReceiverSettings, reporter: Pick<Reporter, "tell">) {
     this.#settings = settings;
+    this.#reporter = reporter;
     this.#withinRate = createRate(settings.clock, perSecond);
   }
 
   /** The first state of one; null if it is refused, by the options or because there are too many. */
-  admit(claims: Recognition, headers: readonly string[], load: Backlog): Arrival | null {
-    const { ack, oncePerMinute, unsignedTests, unsigned } = this.#settings;
+  admit(claims: Recognition, incoming: Pick<Incoming, "headers">): Arrival | null {
+    const headers = Object.keys(plainHeaders(incoming.headers));
+    const arrival = this.#arrivalOf(claims, headers);
+    if (arrival?.to !== "verified") this.#reporter.tell("unsigned", headers);
+    return arrival;
+  }
+
+  #arrivalOf(claims: Recognition, headers: readonly string[]): Arrival | null {
+    const { ack, inbox, name, oncePerMinute, unsignedTests, unsigned } = this.#settings;
     const test = isTest(claims);
     if ((test ? unsignedTests : unsigned) === "refuse") {
       oncePerMinute.warn({ headers }, messages.unsignedRefused);
       return null;
     }
+    const load = inbox.backlog(name);
     const full = test ? load.unsignedWaiting >= maxWaiting : load.unsignedHeld >= maxUnsigned;
     if (full || !this.#withinRate()) {
       oncePerMinute.warn({ headers }, messages.tooManyUnsigned);
