@@ -2,7 +2,7 @@
 export { type Parse, Recognizer } from "./src/events/recognize.ts";
 export { HandleStage } from "./src/handle/handle-stage.ts";
 export type { Registration } from "./src/handle/handlers.ts";
-export { NewsDesk } from "./src/health/news-desk.ts";
+export { ProcessState } from "./src/health/process-state.ts";
 
 export { type Job, keyRefused } from "./src/inbox/delivery.ts";
 export { idAt } from "./src/inbox/id.ts";

@@ -102,8 +102,8 @@ const others = {
   ...of("alerts/alerts", "alerts/alert"),
   ...of(
     "health/health,health/lookout,health/problems,alerts/alerts",
-    ...["health/judges", "health/presence", "health/health"],
-    ...["health/reports", "health/shared-question", "health/situation"],
+    ...["health/presence", "health/health", "health/process-report"],
+    ...["health/shared-question", "health/situation"],
   ),
   ...of(
     "reports/reports,reports/erasing,handle/handle-stage",

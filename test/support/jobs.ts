@@ -3,7 +3,7 @@ import type { Job, Registration } from "@reporthook/core/internals";
 import {
   HandleStage,
   KnownRequests,
-  NewsDesk,
+  ProcessState,
   Recognizer,
   Reporter,
   receiverSettingsOf,
@@ -43,7 +43,7 @@ export function testStages(
     redact: (text: string) => text.replaceAll("canary", "[api key]"),
   };
   const reporter = new Reporter(settings);
-  const desk = new NewsDesk(settings.clock, false);
+  const own = new ProcessState(settings.clock, false);
   const lookout = {
     health: () => Promise.reject(new Error("unused")),
     look: null,
@@ -51,14 +51,14 @@ export function testStages(
     reports: [],
     wallOffset: 0,
   };
-  reporter.instrument(lookout, [desk]);
+  reporter.instrument(lookout, [own]);
   const recognizer = new Recognizer(settings.parse);
   const known = new KnownRequests(settings.inbox, settings.name, settings.clock);
   const job = (given: Partial<Job> = {}): Job => testJob(clock.now(), given);
   return {
     verify: new VerifyStage(settings, recognizer, reporter, known),
     handle: new HandleStage(settings, recognizer, reporter, known, registrations),
-    ...{ registrations, clock, job, service: () => desk.news.service },
+    ...{ registrations, clock, job, service: () => own.report().service },
   };
 }
 

@@ -1,7 +1,7 @@
 import { setUp } from "@reporthook/test-support/receiver-setup";
 import { describe, expect, it } from "vitest";
 import { DoNotRetry } from "./errors.ts";
-import { type Inside, inside } from "./health/health.ts";
+import { inside, type Lookout } from "./health/health.ts";
 import { memoryInbox } from "./inbox/memory/memory-inbox.ts";
 import { messages } from "./log-messages.ts";
 import type { Receiver } from "./receiver-type.ts";
@@ -9,7 +9,7 @@ import type { Receiver } from "./receiver-type.ts";
 const dayMs = 86_400_000;
 /** How many unsigned deliveries its numbers count as deleted. */
 function deletedBy(receiver: Receiver): number | undefined {
-  const seen = (receiver as unknown as Record<symbol, Inside>)[inside] as Inside;
+  const seen = (receiver as unknown as Record<symbol, Lookout>)[inside] as Lookout;
   return seen.numbers?.counts["deleted/unsigned"];
 }
 

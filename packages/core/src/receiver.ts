@@ -8,9 +8,9 @@ import {
   type Registration,
   register,
 } from "./handle/handlers.ts";
-import { type Health, type Inside, inside, Lookout } from "./health/health.ts";
-import { NewsDesk } from "./health/news-desk.ts";
+import { type Health, inside, Lookout } from "./health/health.ts";
 import { Presence } from "./health/presence.ts";
+import { ProcessState } from "./health/process-state.ts";
 import { type CloseOptions, Connections, serverEnd } from "./http/connections.ts";
 import { incomingFromRequest, toResponse } from "./http/fetch.ts";
 import { type ReceiverInbox, receiverInbox } from "./inbox/receiver-inbox.ts";
@@ -78,7 +78,7 @@ class OwnReceiver implements Receiver {
   readonly #runner: Runner;
   readonly health: () => Promise<Health>;
   // No field: bundlers keep a class with a computed one, and all that it needs.
-  declare readonly [inside]: Inside;
+  declare readonly [inside]: Lookout;
   readonly inbox: ReceiverInbox;
   readonly reports: Receiver["reports"];
   readonly #known: KnownRequests;
@@ -108,18 +108,18 @@ class OwnReceiver implements Receiver {
     const sweep = new OverdueSweep(settings, known);
     this.#sweep = sweep;
     const alerts = settings.observe[watch] !== undefined;
-    const desk = new NewsDesk(clock, alerts);
-    const presence = new Presence(settings, desk);
+    const own = new ProcessState(clock, alerts);
+    const presence = new Presence(settings, own);
     const work = new Work(settings, verify, handle, reporter, sweep, presence);
     const runner = new Runner(settings, work, this.#connections);
     this.#runner = runner;
     const prune = () => work.prune(pruneForListsMs);
-    const lookout = new Lookout(settings, runner, desk, prune);
+    const lookout = new Lookout(settings, runner, own, prune);
     presence.lookout = lookout;
     this.health = lookout.health;
     this[inside] = lookout;
     const waitUntil = new WaitUntil();
-    reporter.instrument(lookout, [desk, desk.counters, waitUntil]);
+    reporter.instrument(lookout, [own, own.counters, waitUntil]);
     this.inbox = receiverInbox(settings, prune, runner);
     this.reports = createReports(settings, this.#callbacks, known, reporter, prune);
     const within = new InsideRequest(settings, verify, handle, reporter, runner.signal);

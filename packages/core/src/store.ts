@@ -4,7 +4,7 @@ export { withoutToken } from "./callback-urls/callback-url.ts";
 export { isLoopback } from "./client/client-options.ts";
 export { eventNames } from "./events/events.ts";
 export { answerBounds, type Numbers, samplesOf } from "./health/counters.ts";
-export { type InboxProcess, type Inside, inside, Lookout } from "./health/health.ts";
+export { type InboxProcess, inside, Lookout } from "./health/health.ts";
 export { problemKinds, titleOf } from "./health/problem.ts";
 export { ActLog, loggedActOf, maxActs, selectionFrom } from "./inbox/acts/act-log.ts";
 export { ActCount, actOn, selectorOf, statesOf, unvouchedReasons } from "./inbox/acts/acting.ts";

@@ -65,8 +65,8 @@ function deletedSince(
     else if (code === "parked" ? one === reason : one !== "unsigned") deleted += count;
   };
   if (!code.startsWith("parked")) return { deleted, unknown };
-  for (const { news } of reports) {
-    for (const [one, [at, count]] of Object.entries(news.deleted)) add(one, at, count);
+  for (const report of reports) {
+    for (const [one, [at, count]] of Object.entries(report.deleted)) add(one, at, count);
   }
   for (const { act, selection, at, count } of acts) {
     if (act !== "discard") continue;

@@ -1,6 +1,6 @@
 import { type ProblemKind, problemKey, problemKinds } from "../health/problem.ts";
-import { toldKey } from "../health/reports.ts";
-import { livingOf } from "../health/situation.ts";
+import { livingOf } from "../health/process-report.ts";
+import { toldKey } from "../health/situation.ts";
 import { type LoggedAct, maxActs } from "../inbox/acts/act-log.ts";
 import type { Job, Outcome } from "../inbox/delivery.ts";
 import { type OncePerMinute, oncePerMinute } from "../lib/log.ts";
@@ -153,7 +153,7 @@ class AlertWatcher implements Instrumentation {
   /** Of several processes that send alerts, the one that began first tells. */
   #isFirst(): boolean {
     const { clock, lookout } = this.#watched;
-    const telling = livingOf(lookout.reports, clock.now()).filter(({ news }) => news.alerts);
+    const telling = livingOf(lookout.reports, clock.now()).filter(({ alerts }) => alerts);
     telling.sort((one, other) => one.since - other.since || (one.id < other.id ? -1 : 1));
     return telling.length === 0 || telling[0]?.id === lookout.reports[0]?.id;
   }

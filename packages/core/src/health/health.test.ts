@@ -7,7 +7,7 @@ import type { Inbox } from "../inbox/inbox.ts";
 import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
 import { messages } from "../log-messages.ts";
 import type { ReceiverOptions } from "../options/receiver-options.ts";
-import { type Inside, inside } from "./health.ts";
+import { inside, type Lookout } from "./health.ts";
 
 const never = (): Promise<never> => new Promise(() => {});
 
@@ -194,7 +194,7 @@ describe("health", () => {
     await Promise.all([one.receiver.start(), other.receiver.start()]);
     await pass(20);
     expect(await codes()).toEqual([]);
-    const { processes } = (one.receiver as unknown as Record<symbol, Inside>)[inside] as Inside;
+    const { processes } = (one.receiver as unknown as Record<symbol, Lookout>)[inside] as Lookout;
     expect(processes).toMatchObject([{ state: "running" }, { state: "running" }]);
     const full = async () => ({ ok: false, error: "full" });
     const health = vi.spyOn(inbox, "health").mockImplementation(full);
@@ -365,7 +365,7 @@ describe("health", () => {
     const { receiver } = setUp();
     await receiver.start();
     await receiver.health();
-    const lookout = (receiver as unknown as Record<symbol, Inside>)[inside] as Inside;
+    const lookout = (receiver as unknown as Record<symbol, Lookout>)[inside] as Lookout;
     expect(lookout.processes).toMatchObject([{ pid: process.pid, state: "running" }]);
   });
 

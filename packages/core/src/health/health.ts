@@ -6,13 +6,12 @@ import { describe } from "../lib/text/describe.ts";
 import { realClock } from "../lib/time/real-timers.ts";
 import { settlesWithin } from "../lib/time/timeout.ts";
 import type { Numbers } from "./counters.ts";
-import type { News, ServiceStatus } from "./news.ts";
-import type { NewsDesk } from "./news-desk.ts";
 import { type Problem, problemKey, problemsUrl } from "./problem.ts";
 import { problemsOf } from "./problems.ts";
-import { type Look, lookAt } from "./reports.ts";
+import { livingOf, type ProcessReport, type ServiceStatus } from "./process-report.ts";
+import type { ProcessState } from "./process-state.ts";
 import { SharedQuestion } from "./shared-question.ts";
-import { livingOf, type ProcessReport } from "./situation.ts";
+import { type Look, lookAt } from "./situation.ts";
 
 /** The health of a receiver. It names hosts and errors: show `ready` alone to the outside. */
 export interface Health {
@@ -50,11 +49,8 @@ export interface InboxProcess {
 
 const order: readonly InboxProcess["state"][] = ["running", "silent", "ended"];
 
-/** The key under which a receiver, or an inbox without one, has its {@link Inside}: for the dashboard. */
+/** The key under which a receiver, or an inbox without one, has its {@link Lookout}: for the dashboard. */
 export const inside: unique symbol = Symbol.for("reporthook.inside");
-
-/** A receiver as tools see it, beside its health. */
-export type Inside = Pick<Lookout, "processes" | "look" | "numbers">;
 
 const answerMs = 400;
 const pruneMs = 100;
@@ -63,6 +59,7 @@ const silentMs = 4_000;
 const countingMs = 60_000;
 /** Milliseconds by which two clocks that are read one after the other may differ. */
 const jitterMs = 100;
+const never = Number.NEGATIVE_INFINITY;
 
 /** Looks at a receiver and its inbox: the only place that knows how it is. */
 export class Lookout {
@@ -71,9 +68,11 @@ export class Lookout {
   readonly #of: OfReceiver;
   readonly #life: Life;
   /** Null of a tool, which has no receiver. */
-  readonly #desk: NewsDesk | null;
+  readonly #own: ProcessState | null;
   readonly #prune: () => Promise<void>;
   #inbox: InboxHealth = { ok: true };
+  /** Since when the inbox says that it fails, or says nothing. */
+  #fails: ProcessReport["fails"] = null;
   #wallOffset = 0;
   readonly #asking: SharedQuestion;
   readonly #looking: SharedQuestion;
@@ -82,16 +81,18 @@ export class Lookout {
   constructor(
     of: OfReceiver,
     life: Life = outside,
-    desk: NewsDesk | null = null,
+    own: ProcessState | null = null,
     prune: () => Promise<void> = async () => {},
   ) {
     this.#of = of;
     this.#life = life;
-    this.#desk = desk;
+    this.#own = own;
     this.#prune = prune;
     const running = (): number => of.time.clock.running();
-    this.#asking = new SharedQuestion(running, silentMs, () => this.#ask());
-    this.#looking = new SharedQuestion(running, countingMs, () => this.#look());
+    const shared = (againMs: number, ask: () => Promise<void>) =>
+      new SharedQuestion(running, againMs, () => ask().catch(this.#failed));
+    this.#asking = shared(silentMs, () => this.#ask());
+    this.#looking = shared(countingMs, () => this.#look());
   }
 
   /** Milliseconds to add to lived time for people: the same until the clock is set, so that a date stays. */
@@ -104,6 +105,9 @@ export class Lookout {
   /** Resolves within 500 ms, also if the inbox gives no answer. Never rejects. */
   readonly health = async (): Promise<Health> => {
     if (this.#life.phase !== "closed") await settlesWithin(realClock, answerMs, this.looked());
+    if (this.#life.phase !== "closed" && this.#asking.silentMs >= silentMs) {
+      this.#failed(`The inbox gave no answer within ${silentMs} ms`);
+    }
     return this.#healthNow();
   };
 
@@ -111,72 +115,63 @@ export class Lookout {
   async looked(): Promise<void> {
     await this.#asking.answer();
     // A tool can read a file that takes nothing more. A query would open a closed inbox again.
-    const mayAnswer = this.#inbox.ok || this.#desk === null;
+    const mayAnswer = this.#inbox.ok || this.#own === null;
     if (mayAnswer && this.#life.phase !== "closed") await this.#looking.answer();
   }
 
   async #ask(): Promise<void> {
-    try {
-      this.#says(await this.#of.inbox.health());
-    } catch (error) {
-      this.#says({ ok: false, error: describe(error) });
-    }
+    this.#says(await this.#of.inbox.health());
   }
 
   async #look(): Promise<void> {
     const { inbox, name, time } = this.#of;
-    try {
-      await time.join();
-      // A long one goes on meanwhile.
-      await settlesWithin(realClock, pruneMs, this.#prune());
-      const at = time.clock.now();
-      this.look = { at, ...(await lookAt(inbox, name)) };
-    } catch (error) {
-      this.#says({ ok: false, error: describe(error) });
-    }
+    await time.join();
+    // A long one goes on meanwhile.
+    await settlesWithin(realClock, pruneMs, this.#prune());
+    const at = time.clock.now();
+    this.look = { at, ...(await lookAt(inbox, name)) };
   }
 
+  readonly #failed = (error: unknown): void => {
+    this.#says({ ok: false, error: describe(error) });
+  };
+
   #says(inbox: InboxHealth): void {
+    const { since = this.#of.time.clock.now() } = this.#fails ?? {};
+    this.#fails = inbox.ok ? null : { since, error: inbox.error ?? "" };
     this.#inbox = inbox;
-    this.#desk?.inboxSays(inbox.ok ? null : (inbox.error ?? ""));
   }
 
   #healthNow(): Health {
     const { clock } = this.#of.time;
-    const { look } = this;
+    const { look, reports } = this;
     const { phase } = this.#life;
     const isClosed = phase === "closed";
-    if (!isClosed && this.#asking.silentMs >= silentMs) {
-      this.#says({ ok: false, error: `The inbox gave no answer within ${silentMs} ms` });
-    }
-    const { reports } = this;
-    const own = this.#desk === null ? undefined : reports[0]?.news;
-    const fails = isClosed ? null : (own?.fails ?? null);
-    const inbox =
-      fails === null || !this.#inbox.ok ? this.#inbox : { ok: false, error: fails.error };
+    const notStored = this.#own === null || isClosed ? null : reports[0]?.fails;
+    const error = this.#inbox.ok ? notStored?.error : undefined;
+    const inbox = error === undefined ? this.#inbox : { ok: false, error };
     const { oldestWaiting = null, newest = null, counts = zeroCounts() } = look?.facts ?? {};
     // Of those that are not kept, processes know.
-    const known = [newest, ...reports.map(({ news }) => news.newest)].filter(
-      Number.isFinite,
-    ) as number[];
+    const received = [newest, ...reports.map((report) => report.newest)];
+    const newestAt = Math.max(...received.map((at) => at ?? never));
     return {
       ready: phase !== "closing" && !isClosed && inbox.ok,
       inbox,
-      service: serviceIn(reports, own),
+      // Of this process, or the one that spoke last.
+      service: reports.find(({ service }) => service !== "unknown")?.service ?? "unknown",
       oldestWaitingMs:
         oldestWaiting === null || isClosed ? null : Math.max(0, clock.now() - oldestWaiting),
-      newest: known.length === 0 ? null : new Date(Math.max(...known)),
+      newest: newestAt === never ? null : new Date(newestAt),
       counts,
       countedAt: look === null ? null : this.#dateOf(look.at),
-      problems: isClosed ? [] : this.#problems(reports),
+      problems: isClosed ? [] : this.#problems(),
     };
   }
 
   /** The processes on the inbox, those that speak first. */
   get processes(): InboxProcess[] {
-    const { clock } = this.#of.time;
     const { reports } = this;
-    const living = livingOf(reports, clock.now());
+    const living = livingOf(reports, this.#of.time.clock.now());
     return reports
       .map((one): InboxProcess => {
         const { host, pid, version, since, at, hasEnded } = one;
@@ -188,42 +183,38 @@ export class Lookout {
 
   /** The numbers of the receiver's process; null of a tool. */
   get numbers(): Numbers | null {
-    return this.#desk?.counters.numbers ?? null;
+    return this.#own?.counters.numbers ?? null;
   }
 
   #dateOf(lived: number): Date {
     return new Date(lived + this.wallOffset);
   }
 
-  /** Of this process first, and of others. */
+  /** Of this process first, and of others, the latest first. */
   get reports(): readonly ProcessReport[] {
     const others = this.look?.reports ?? [];
-    if (this.#desk === null) return others;
-    const own = this.#desk.report();
+    if (this.#own === null) return others;
+    const own = this.#own.report();
     return [own, ...others.filter(({ id }) => id !== own.id)];
   }
 
-  #problems(reports: readonly ProcessReport[]): Problem[] {
-    const { clock } = this.#of.time;
-    const { look } = this;
-    const desk = this.#desk;
+  #problems(): Problem[] {
+    const { look, reports } = this;
     const known = {
       reports,
       facts: this.#inbox.ok ? (look?.facts ?? null) : null,
       overdue: look?.overdue ?? null,
-      failure: desk === null && !this.#inbox.ok ? (this.#inbox.error ?? "") : null,
+      fails: this.#fails,
       everValid: look?.everValid ?? false,
-      watchedSince: desk?.awakeSince ?? Number.NEGATIVE_INFINITY,
+      watchedSince: this.#own?.awakeSince ?? never,
     };
     // A tool knows the time from the wall clock and the inbox; those that give signs know it better.
-    const now = Math.max(clock.now(), ...reports.map(({ at }) => at));
+    const now = Math.max(this.#of.time.clock.now(), ...reports.map(({ at }) => at));
     const found = problemsOf(known, now);
     // Of an inbox that fails nothing else is known.
-    if (desk !== null && known.facts !== null) {
-      const isOver =
-        known.facts.failing === null && (desk.noted.failingSince ?? 0) < (look?.at ?? 0);
-      if (isOver) desk.noted.failingSince = null;
-      desk.noted.open = Object.fromEntries(found.map((one) => [problemKey(one), one.since]));
+    if (look !== null && known.facts !== null) {
+      const open = Object.fromEntries(found.map((one) => [problemKey(one), one.since]));
+      this.#own?.looked(open, look.facts.failing === null ? look.at : never);
     }
     const { name } = this.#of;
     const of = name === "reports" ? "" : ` --receiver ${name}`;
@@ -234,12 +225,4 @@ export class Lookout {
       url: problemsUrl,
     }));
   }
-}
-
-/** How the service answered: this process, or the one that asked last. */
-function serviceIn(reports: readonly ProcessReport[], own: News | undefined): ServiceStatus {
-  if (own !== undefined && own.service !== "unknown") return own.service;
-  const told = reports.filter(({ news }) => news.service !== "unknown");
-  const [latest] = told.sort((one, other) => other.at - one.at);
-  return latest?.news.service ?? "unknown";
 }

@@ -1,31 +1,27 @@
 import { manualClock } from "@reporthook/testing/internals";
 import { describe, expect, it } from "vitest";
-import type { Inbox } from "../inbox/inbox.ts";
+import type { Inbox, InboxHealth } from "../inbox/inbox.ts";
 import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
 import type { Phase } from "../inbox/receivers.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import { LivedClock } from "../lib/time/lived-clock.ts";
 import { Timekeeper } from "../lib/time/timekeeper.ts";
 import { Lookout } from "./health.ts";
-import type { News } from "./news.ts";
-import { NewsDesk } from "./news-desk.ts";
-import { noteOf } from "./reports.ts";
-import type { ProcessReport } from "./situation.ts";
+import { noteOf, type ProcessReport } from "./process-report.ts";
+import { ProcessState } from "./process-state.ts";
 
 const second = 1_000;
 const start = 1_000_000 * second;
 
-type Given = Partial<Omit<ProcessReport, "news">> & { readonly news?: Partial<News> };
-
 const timeOf = (inbox: Inbox, clock: Clock) => new Timekeeper(inbox, new LivedClock(clock));
 
 /** A tool that looks at an inbox on which these processes have left their reports, as many milliseconds ago as `at` says. */
-async function watched(name: string, ...given: readonly Given[]) {
+async function watched(name: string, ...given: readonly Partial<ProcessReport>[]) {
   const clock = manualClock(start);
   const inbox = memoryInbox();
-  const own = new NewsDesk(new LivedClock(clock), false).report();
-  for (const [index, { at = 0, news, ...rest }] of given.entries()) {
-    const made = { ...own, id: String(index), ...rest, news: { ...own.news, ...news } };
+  const own = new ProcessState(new LivedClock(clock), false).report();
+  for (const [index, { at = 0, ...rest }] of given.entries()) {
+    const made = { ...own, id: String(index), ...rest };
     await inbox.keepNotes(name, noteOf({ ...made, at: clock.now() - at }));
   }
   return { clock, inbox, lookout: new Lookout({ inbox, name, time: timeOf(inbox, clock) }) };
@@ -56,15 +52,15 @@ describe("tools", () => {
     ]);
   });
 
-  it.each<[string, readonly Given[], string]>([
+  it.each<[string, readonly Partial<ProcessReport>[], string]>([
     ["unknown without a process", [], "unknown"],
-    ["that of the only one that knows", [{ news: { service: "ok" } }, {}], "ok"],
+    ["that of the only one that knows", [{ service: "ok" }, {}], "ok"],
     [
       "that of the one that spoke last",
       [
-        { at: 2 * second, news: { service: "ok" } },
-        { at: second, news: { service: "failing" } },
-        { at: 3 * second, news: { service: "ok" } },
+        { at: 2 * second, service: "ok" },
+        { at: second, service: "failing" },
+        { at: 3 * second, service: "ok" },
       ],
       "failing",
     ],
@@ -80,7 +76,7 @@ describe("tools", () => {
     "health() of the receiver %s has commands with its name, unless it is the default: '%s'",
     async (name, of) => {
       const refusedSince = start - second;
-      const { lookout } = await watched(name, { news: { refusedSince, service: "refused" } });
+      const { lookout } = await watched(name, { refusedSince, service: "refused" });
       const [problem] = (await lookout.health()).problems;
       expect(problem).toMatchObject({ code: "key_refused", since: new Date(refusedSince) });
       expect(problem?.command).toBe(`npx reporthook inbox list --state received${of}`);
@@ -91,7 +87,7 @@ describe("tools", () => {
     const { lookout, inbox } = await watched("reports", { host: "a" });
     await inbox.keepNotes("reports", {
       ...{ "now/process/x": "{", "now/process/y": "null", "now/process/z": '{"at":1}' },
-      ...{ "now/process/w": '{"news":{}}', "now/other": '{"news":{},"at":1}' },
+      ...{ "now/process/w": '{"deleted":{}}', "now/other": '{"deleted":{},"at":1}' },
     });
     await lookout.health();
     expect(lookout.reports.map(({ host }) => host)).toEqual(["a"]);
@@ -115,6 +111,23 @@ describe("failures", () => {
     expect(health).toMatchObject({ ready: false, inbox: { ok: false, error } });
     expect(health.problems).toMatchObject([{ code: "inbox_fails", severity: "critical" }]);
     expect(health.problems[0]?.text).toContain(error);
+  });
+
+  it("health() tells since when the inbox fails, from the first time to the last, with its last words", async () => {
+    const clock = manualClock(start);
+    let says: InboxHealth = { ok: false, error: "away" };
+    const inbox = Object.assign(memoryInbox(), { health: async () => says });
+    const lookout = new Lookout({ inbox, name: "reports", time: timeOf(inbox, clock) });
+    const since = async () => (await lookout.health()).problems[0]?.since;
+    const first = await since();
+    clock.advance(second);
+    says = { ok: false, error: "still away" };
+    const [problem] = (await lookout.health()).problems;
+    expect(problem).toMatchObject({ since: first, text: expect.stringContaining("still away") });
+    says = { ok: true };
+    expect(await since()).toBeUndefined();
+    says = { ok: false };
+    expect(await since()).toEqual(new Date(clock.now()));
   });
 
   it("health() of a tool still counts in an inbox that takes nothing more", async () => {

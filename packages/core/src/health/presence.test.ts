@@ -9,10 +9,10 @@ import { LivedClock } from "../lib/time/lived-clock.ts";
 import { realClock } from "../lib/time/real-timers.ts";
 import { Timekeeper } from "../lib/time/timekeeper.ts";
 import { Lookout } from "./health.ts";
-import { NewsDesk } from "./news-desk.ts";
 import { Presence } from "./presence.ts";
-import { noteOf, validKey } from "./reports.ts";
-import type { ProcessReport } from "./situation.ts";
+import { noteOf, type ProcessReport } from "./process-report.ts";
+import { ProcessState } from "./process-state.ts";
+import { validKey } from "./situation.ts";
 
 const second = 1_000;
 const hour = 3_600_000;
@@ -39,9 +39,9 @@ function processWith({
   });
   const clock = new LivedClock(given);
   const of = { inbox, name: "reports", time: new Timekeeper(store, clock) };
-  const desk = new NewsDesk(clock, false);
-  const { counters } = desk;
-  const presence = new Presence(of, desk);
+  const own = new ProcessState(clock, false);
+  const { counters } = own;
+  const presence = new Presence(of, own);
   const reports = (): ProcessReport[] =>
     kept.flatMap((notes) =>
       Object.entries(notes).flatMap(([key, text]) =>
@@ -52,7 +52,7 @@ function processWith({
     given.advance(ms);
     await setImmediate();
   };
-  return { presence, of, desk, counters, kept, store, reports, given, pass };
+  return { presence, of, own, counters, kept, store, reports, given, pass };
 }
 
 async function begun(...given: Parameters<typeof processWith>) {
@@ -102,9 +102,9 @@ describe("signs of life", () => {
     const before = async (): Promise<void> => {
       if (failing) throw full;
     };
-    const { counters, desk, errors, pass, store, given } = await begun({ before });
+    const { counters, own, errors, pass, store, given } = await begun({ before });
     counters.judged(job(), "valid");
-    desk.judged(job(), "valid");
+    own.judged(job(), "valid");
     await pass(5 * second);
     expect(errors).toEqual([full, full]);
     failing = false;
@@ -117,12 +117,12 @@ describe("signs of life", () => {
   });
 
   it("a process keeps once that a signature was valid, and numbers of an hour that have changed", async () => {
-    const { counters, desk, kept, pass } = await begun();
+    const { counters, own, kept, pass } = await begun();
     expect(kept[0]).not.toHaveProperty(validKey);
-    desk.judged(job(), "invalid");
+    own.judged(job(), "invalid");
     await pass(5 * second);
     expect(kept[1]).not.toHaveProperty(validKey);
-    desk.judged(job(), "valid");
+    own.judged(job(), "valid");
     counters.judged(job(), "valid");
     await pass(5 * second);
     expect(kept[2]).toHaveProperty(validKey, "1");
@@ -151,8 +151,8 @@ describe("signs of life", () => {
     const given = { ...manualClock(), ...systemClock };
     const clock = new LivedClock(systemClock);
     expect(clock.isReplaced).toBe(true);
-    const { of, desk, reports } = processWith({ given });
-    const presence = new Presence({ ...of, time: new Timekeeper(of.inbox, clock) }, desk);
+    const { of, own, reports } = processWith({ given });
+    const presence = new Presence({ ...of, time: new Timekeeper(of.inbox, clock) }, own);
     presence.begin(() => {});
     await setImmediate();
     expect(reports()).toEqual([]);
@@ -209,9 +209,9 @@ describe("the end", () => {
 
 describe("looks at the inbox", () => {
   it("a process looks at each sixth sign, not at the last one, and forgets processes that were silent for over an hour", async () => {
-    const { presence, of, desk, kept, pass, given } = processWith();
-    const other = { ...desk.report(false), since: 0 };
-    const lookout = new Lookout(of, undefined, desk);
+    const { presence, of, own, kept, pass, given } = processWith();
+    const other = { ...own.report(false), since: 0 };
+    const lookout = new Lookout(of, undefined, own);
     await of.inbox.keepNotes("reports", {
       ...noteOf({ ...other, id: "old", at: given.now() - hour - 1 }),
       ...noteOf({ ...other, id: "silent", at: given.now() - hour }),

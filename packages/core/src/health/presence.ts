@@ -6,9 +6,9 @@ import { realClock } from "../lib/time/real-timers.ts";
 import { signMs, slowMs, standstillMs } from "../lib/time/standstill.ts";
 import { settlesWithin } from "../lib/time/timeout.ts";
 import type { Lookout } from "./health.ts";
-import type { NewsDesk } from "./news-desk.ts";
-import { noteOf, validKey } from "./reports.ts";
-import { lifeSignMs } from "./situation.ts";
+import { lifeSignMs, noteOf } from "./process-report.ts";
+import type { ProcessState } from "./process-state.ts";
+import { validKey } from "./situation.ts";
 
 const endMs = 1_000;
 /** How many signs there are from one look at the inbox to the next, in an hour and in a day. */
@@ -16,12 +16,12 @@ const looksEach = 6;
 const signsAnHour = 720;
 const signsADay = 17_280;
 
-/** The sign of life that a process gives in its inbox, with its news, so that others tell the same. */
+/** The sign of life that a process gives in its inbox, with its report, so that others tell the same. */
 export class Presence {
   /** Looks at the inbox meanwhile: who is to be forgotten, and when problems began. */
   lookout: Lookout | undefined;
   readonly #of: OfReceiver;
-  readonly #desk: NewsDesk;
+  readonly #own: ProcessState;
   #onError = (_error: unknown): void => {};
   #timer: unknown;
   #isPresent = false;
@@ -31,15 +31,15 @@ export class Presence {
   /** When the next sign was planned, by real time. */
   #plannedAt = realClock.now();
 
-  constructor(of: OfReceiver, desk: NewsDesk) {
+  constructor(of: OfReceiver, own: ProcessState) {
     this.#of = of;
-    this.#desk = desk;
+    this.#own = own;
   }
 
   /** Gives a sign at once, and each 5 seconds; `onError` is called when the inbox can't keep it. Called once its time is joined. */
   begin(onError: (error: unknown) => void): void {
     this.#onError = onError;
-    this.#desk.joined();
+    this.#own.joined();
     this.#isPresent = true;
     this.#plannedAt = realClock.now();
     if (!isTiedToRequests() && !this.#of.time.clock.isReplaced) this.#sign();
@@ -80,14 +80,14 @@ export class Presence {
     const { inbox, name, time } = this.#of;
     // Not in the turn of a virtual clock, which may go on at once.
     await (!hasEnded && this.#signs++ % looksEach === 0 ? this.lookout?.health() : null);
-    const own = this.#desk.report(hasEnded);
-    const others = this.lookout?.reports.filter(({ id }) => id !== own.id) ?? [];
-    const old = others.filter(({ at }) => own.at - at > hourMs);
-    const notes = Object.assign(noteOf(own), ...old.map((report) => noteOf(report, true)));
-    const hours = this.#desk.counters.hourNotes(own.id, time.clock.wallNow());
-    const isNewlyValid = own.news.validAt !== null && !this.#isValidKept;
+    const report = this.#own.report(hasEnded);
+    const others = this.lookout?.reports.filter(({ id }) => id !== report.id) ?? [];
+    const old = others.filter(({ at }) => report.at - at > hourMs);
+    const notes = Object.assign(noteOf(report), ...old.map((one) => noteOf(one, true)));
+    const hours = this.#own.counters.hourNotes(report.id, time.clock.wallNow());
+    const isNewlyValid = report.validAt !== null && !this.#isValidKept;
     await inbox.keepNotes(name, { ...notes, ...hours, ...(isNewlyValid && { [validKey]: "1" }) });
-    this.#desk.counters.kept(hours);
+    this.#own.counters.kept(hours);
     this.#isValidKept ||= isNewlyValid;
     // Not in the first hour: nobody knows the clock.
     if (this.#signs % signsADay === signsAnHour + 1) await this.#forgetHours();

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { Facts } from "../inbox/facts/facts.ts";
 import { zeroCounts } from "../inbox/query.ts";
-import type { News } from "./news.ts";
-import { problemsOf } from "./problems.ts";
-import type { FoundProblem, Knowledge, Overdue, ProcessReport } from "./situation.ts";
+import { type FoundProblem, problemsOf } from "./problems.ts";
+import type { ProcessReport } from "./process-report.ts";
+import type { Knowledge } from "./situation.ts";
 
 const second = 1_000;
 const minute = 60_000;
@@ -12,56 +12,30 @@ const day = 24 * hour;
 const now = 100 * day;
 const ago = (ms: number): number => now - ms;
 
-const quiet: News = {
-  ...{
-    service: "unknown",
-    refusedSince: null,
-    judgedAt: null,
-    validAt: null,
-    judged: 0,
-    newest: null,
-  },
-  ...{
-    vain: null,
-    invalid: null,
-    lost: null,
-    unsigned: null,
-    failingSince: null,
-    fails: null,
-    stoodStill: null,
-  },
-  ...{ deleted: {}, open: null, alerts: false },
+const quiet: ProcessReport = {
+  ...{ id: "own", host: "web-1", pid: 1, version: "1", since: ago(hour), at: now },
+  ...{ hasEnded: false, alerts: false, service: "unknown", refusedSince: null, judgedAt: null },
+  ...{ validAt: null, newest: null, judged: 0, vain: null, invalid: null, lost: null },
+  ...{ unsigned: null, failingSince: null, fails: null, stoodStill: null, deleted: {}, open: null },
 };
 
 interface Case {
   readonly facts?: Partial<Omit<Facts, "counts">> & { readonly received?: number };
-  readonly news?: Partial<News>;
-  readonly others?: readonly (Partial<Omit<ProcessReport, "news">> & {
-    readonly news?: Partial<News>;
-  })[];
+  readonly own?: Partial<ProcessReport>;
+  readonly others?: readonly Partial<ProcessReport>[];
   readonly everValid?: boolean;
-  readonly overdue?: Overdue | null;
-  readonly failure?: string | null;
-}
-
-function report(
-  given: Partial<Omit<ProcessReport, "news">> & { readonly news?: Partial<News> },
-): ProcessReport {
-  return {
-    ...{ id: "own", host: "web-1", pid: 1, version: "1", since: ago(hour), at: now },
-    ...{ hasEnded: false },
-    ...given,
-    news: { ...quiet, ...given.news },
-  };
+  readonly overdue?: Knowledge["overdue"];
+  /** Why the inbox fails, as it says itself. */
+  readonly fails?: string | null;
 }
 
 function known({
   facts = {},
-  news = {},
+  own = {},
   others = [],
   everValid = true,
   overdue = null,
-  failure = null,
+  fails = null,
 }: Case): Knowledge {
   const { received = 0, ...rest } = facts;
   const none = { newest: null, oldestUnverified: null, oldestWaiting: null };
@@ -70,12 +44,12 @@ function known({
     ...{ failing: null, ...rest },
   };
   return {
-    facts: failure === null ? seen : null,
+    facts: fails === null ? seen : null,
     reports: [
-      report({ news }),
-      ...others.map((other, index) => report({ id: `o${index}`, pid: index + 2, ...other })),
+      { ...quiet, ...own },
+      ...others.map((other, index) => ({ ...quiet, id: `o${index}`, pid: index + 2, ...other })),
     ],
-    ...{ everValid, overdue, failure },
+    ...{ everValid, overdue, fails: fails === null ? null : { since: now, error: fails } },
     watchedSince: ago(hour),
   };
 }
@@ -88,7 +62,7 @@ const told = (given: Case): string[] =>
 
 const vain = { since: ago(5 * minute), isSingle: true, ids: ["1", "2"] };
 const waiting = { received: 2, oldestUnverified: ago(minute), oldestWaiting: ago(minute) };
-const run = (count: number, rest: Partial<NonNullable<News["invalid"]>> = {}) => ({
+const run = (count: number, rest: Partial<NonNullable<ProcessReport["invalid"]>> = {}) => ({
   ...{ since: ago(hour), count, hasToken: false },
   ...{ latest: [5, 4, 3, 2, 1].map((seconds) => ago(seconds * second)).slice(-count) },
   ...rest,
@@ -103,117 +77,113 @@ const cases: readonly (readonly [string, Case, readonly string[]])[] = [
   ["nothing", {}, []],
   [
     "the inbox fails",
-    { news: { fails: { since: ago(second), error: "disk full" } } },
+    { own: { fails: { since: ago(second), error: "disk full" } } },
     ["inbox_fails critical"],
   ],
-  ["the inbox fails a tool", { failure: "disk full" }, ["inbox_fails critical"]],
+  ["the inbox fails a tool", { fails: "disk full" }, ["inbox_fails critical"]],
   [
     "the key is refused",
-    { facts: waiting, news: { refusedSince: ago(minute), vain } },
+    { facts: waiting, own: { refusedSince: ago(minute), vain } },
     ["key_refused critical"],
   ],
   [
     "the key was refused to a process that has ended, and none has asked since",
-    { others: [{ hasEnded: true, at: ago(minute), news: { refusedSince: ago(hour) } }] },
+    { others: [{ hasEnded: true, at: ago(minute), refusedSince: ago(hour) }] },
     ["key_refused critical"],
   ],
   [
     "the key was refused to a process that has ended, and there was a verdict since",
     {
-      news: { judgedAt: ago(second) },
-      others: [{ hasEnded: true, at: ago(minute), news: { refusedSince: ago(hour) } }],
+      own: { judgedAt: ago(second) },
+      others: [{ hasEnded: true, at: ago(minute), refusedSince: ago(hour) }],
     },
     [],
   ],
   [
     "the key is refused to one of two processes",
-    { news: { judgedAt: ago(second) }, others: [{ news: { refusedSince: ago(hour) } }] },
+    { own: { judgedAt: ago(second) }, others: [{ refusedSince: ago(hour) }] },
     ["key_refused critical"],
   ],
   [
     "no verdict for a minute",
-    { facts: waiting, news: { vain: { ...vain, isSingle: false } } },
+    { facts: waiting, own: { vain: { ...vain, isSingle: false } } },
     ["no_verdicts critical", "behind warning"],
   ],
   [
     "no verdict for 59 seconds",
-    { facts: { ...waiting, oldestUnverified: ago(minute - 1) }, news: { vain } },
+    { facts: { ...waiting, oldestUnverified: ago(minute - 1) }, own: { vain } },
     [],
   ],
   [
     "no verdict, and the last was a minute ago",
-    { facts: waiting, news: { vain: { ...vain, isSingle: false }, judgedAt: ago(minute) } },
+    { facts: waiting, own: { vain: { ...vain, isSingle: false }, judgedAt: ago(minute) } },
     ["no_verdicts critical", "behind warning"],
   ],
   [
     "a verdict in the last minute",
-    { facts: waiting, news: { vain, judgedAt: ago(minute - 1), judged: 1 } },
+    { facts: waiting, own: { vain, judgedAt: ago(minute - 1), judged: 1 } },
     [],
   ],
   ["nobody has asked", { facts: { ...waiting, received: 0 } }, []],
   [
     "answers that may concern four signatures",
-    { facts: waiting, news: { vain: { ...vain, ids: ["1", "2", "3", "4"] }, judgedAt: ago(hour) } },
+    { facts: waiting, own: { vain: { ...vain, ids: ["1", "2", "3", "4"] }, judgedAt: ago(hour) } },
     ["no_verdicts warning", "behind warning"],
   ],
   [
     "such answers for five",
     {
       facts: waiting,
-      news: { vain: { ...vain, ids: ["1", "2", "3", "4", "5"] }, judgedAt: ago(hour) },
+      own: { vain: { ...vain, ids: ["1", "2", "3", "4", "5"] }, judgedAt: ago(hour) },
     },
     ["no_verdicts critical", "behind warning"],
   ],
   [
     "such answers, and no verdict for a day",
-    { facts: waiting, news: { vain, judgedAt: ago(day) } },
+    { facts: waiting, own: { vain, judgedAt: ago(day) } },
     ["no_verdicts critical", "behind warning"],
   ],
   [
     "five of another account, once one was valid",
-    { news: { invalid: run(5) } },
+    { own: { invalid: run(5) } },
     ["all_rejected warning"],
   ],
   [
     "five, and none was ever valid",
-    { everValid: false, news: { invalid: run(5) } },
+    { everValid: false, own: { invalid: run(5) } },
     ["all_rejected critical"],
   ],
   [
     "five, one with our token",
-    { news: { invalid: run(5, { hasToken: true }) } },
+    { own: { invalid: run(5, { hasToken: true }) } },
     ["all_rejected critical"],
   ],
-  ["four", { news: { invalid: run(4) } }, []],
+  ["four", { own: { invalid: run(4) } }, []],
   [
     "five by two processes",
-    { news: { invalid: run(3) }, others: [{ news: { invalid: run(2) } }] },
+    { own: { invalid: run(3) }, others: [{ invalid: run(2) }] },
     ["all_rejected warning"],
   ],
   [
     "five, and then a valid one in another process",
-    { news: { invalid: run(5) }, others: [{ news: { validAt: now } }] },
+    { own: { invalid: run(5) }, others: [{ validAt: now }] },
     [],
   ],
   [
     "lost just now",
-    { news: { lost: lost(second, [second, 2, 0], [30 * minute, 3, 1]) } },
+    { own: { lost: lost(second, [second, 2, 0], [30 * minute, 3, 1]) } },
     ["lost critical"],
   ],
-  [
-    "lost 5 minutes ago",
-    { news: { lost: lost(5 * minute, [5 * minute, 2, 0]) } },
-    ["lost warning"],
-  ],
+  ["lost 5 minutes ago", { own: { lost: lost(5 * minute, [5 * minute, 2, 0]) } }, ["lost warning"]],
   [
     "turned away, perhaps a stranger's",
-    { news: { lost: lost(Infinity, [second, 0, 4]) } },
+    { own: { lost: lost(Infinity, [second, 0, 4]) } },
     ["lost warning"],
   ],
-  ["lost over an hour ago", { news: { lost: lost(62 * minute, [62 * minute, 2, 0]) } }, []],
+  ["lost over an hour ago", { own: { lost: lost(62 * minute, [62 * minute, 2, 0]) } }, []],
   [
     "lost by a process that is gone",
-    { others: [{ hasEnded: true, at: ago(minute), news: { lost: lost(minute, [minute, 1, 0]) } }] },
+    { others: [{ hasEnded: true, at: ago(minute), lost: lost(minute, [minute, 1, 0]) }] },
     ["lost critical"],
   ],
   [
@@ -225,7 +195,7 @@ const cases: readonly (readonly [string, Case, readonly string[]])[] = [
     "unsigned ones that are refused, and none was ever valid",
     {
       everValid: false,
-      news: { unsigned: { since: ago(hour), at: ago(minute), headers: ["x-sign"] } },
+      own: { unsigned: { since: ago(hour), at: ago(minute), headers: ["x-sign"] } },
     },
     ["no_signature warning"],
   ],
@@ -247,19 +217,19 @@ const cases: readonly (readonly [string, Case, readonly string[]])[] = [
   ],
   [
     "more wait than are judged in 5 minutes",
-    { facts: { ...waiting, received: 51 }, news: { judged: 10 } },
+    { facts: { ...waiting, received: 51 }, own: { judged: 10 } },
     ["behind warning"],
   ],
   [
     "as many wait as are judged in 5 minutes",
-    { facts: { ...waiting, received: 50 }, news: { judged: 10 } },
+    { facts: { ...waiting, received: 50 }, own: { judged: 10 } },
     [],
   ],
   [
     "after 10 seconds, at the pace of these",
     {
       facts: { ...waiting, oldestUnverified: ago(10 * second), received: 301 },
-      news: { judged: 10 },
+      own: { judged: 10 },
     },
     ["behind warning"],
   ],
@@ -288,7 +258,7 @@ const cases: readonly (readonly [string, Case, readonly string[]])[] = [
   ],
   [
     "another process is silent, and the inbox fails a tool",
-    { failure: "disk full", others: [{ at: ago(minute) }] },
+    { fails: "disk full", others: [{ at: ago(minute) }] },
     ["inbox_fails critical"],
   ],
   ["another process spoke 9 seconds ago", { others: [{ at: ago(9 * second) }] }, []],
@@ -301,10 +271,10 @@ const cases: readonly (readonly [string, Case, readonly string[]])[] = [
   ],
   [
     "this process stood still",
-    { news: { stoodStill: { at: ago(9 * minute), ms: 6 * second } } },
+    { own: { stoodStill: { at: ago(9 * minute), ms: 6 * second } } },
     ["process_stalled warning 1 on web-1"],
   ],
-  ["it did 10 minutes ago", { news: { stoodStill: { at: ago(10 * minute), ms: 6 * second } } }, []],
+  ["it did 10 minutes ago", { own: { stoodStill: { at: ago(10 * minute), ms: 6 * second } } }, []],
 ];
 
 const service = { code: "no_verdicts", command: "inbox list --state received" } as const;
@@ -329,8 +299,8 @@ const wholes: readonly (readonly [string, Case, Partial<FoundProblem>])[] = [
   [
     "the inbox fails two processes",
     {
-      news: { fails: { since: ago(second), error: "disk full" } },
-      others: [{ news: { fails: { since: ago(minute), error: `away\u001b${"x".repeat(400)}` } } }],
+      own: { fails: { since: ago(second), error: "disk full" } },
+      others: [{ fails: { since: ago(minute), error: `away\u001b${"x".repeat(400)}` } }],
     },
     {
       ...{ code: "inbox_fails", severity: "critical", since: ago(minute) },
@@ -339,7 +309,7 @@ const wholes: readonly (readonly [string, Case, Partial<FoundProblem>])[] = [
   ],
   [
     "the key is refused, and nothing is known of the inbox",
-    { failure: "away", news: { refusedSince: ago(minute) } },
+    { fails: "away", own: { refusedSince: ago(minute) } },
     {
       ...{ code: "inbox_fails", severity: "critical", since: now },
       text: "The inbox can't store: notifications are answered 503. away.",
@@ -347,7 +317,7 @@ const wholes: readonly (readonly [string, Case, Partial<FoundProblem>])[] = [
   ],
   [
     "no verdicts",
-    { facts: { ...waiting, received: 1 }, news: { vain } },
+    { facts: { ...waiting, received: 1 }, own: { vain } },
     {
       ...{ ...service, severity: "critical", since: ago(5 * minute), count: 1 },
       text: "The service gives no verdict, for 5 min now. 1 delivery waits; what is over 5 minutes old by the verdict is held, and each after an hour. Check baseUrl, and whether the service is reachable.",
@@ -355,7 +325,7 @@ const wholes: readonly (readonly [string, Case, Partial<FoundProblem>])[] = [
   ],
   [
     "all are rejected",
-    { news: { invalid: run(9) } },
+    { own: { invalid: run(9) } },
     {
       ...{ ...rejected, severity: "warning", since: ago(hour), count: 9 },
       text: 'The last 9 verdicts were all "invalid". If genuine notifications are among them, the API key belongs to another account, or baseUrl is wrong: set it right, then ask again with inbox retry --state rejected.',
@@ -363,7 +333,7 @@ const wholes: readonly (readonly [string, Case, Partial<FoundProblem>])[] = [
   ],
   [
     "all are rejected at callback URLs",
-    { news: { invalid: run(9, { hasToken: true }) } },
+    { own: { invalid: run(9, { hasToken: true }) } },
     {
       ...{ ...rejected, severity: "critical", since: ago(hour), count: 9 },
       text: 'The last 9 verdicts were all "invalid", some at callback URLs of ours. If genuine notifications are among them, the API key belongs to another account, or baseUrl is wrong: set it right, then ask again with inbox retry --state rejected.',
@@ -371,7 +341,7 @@ const wholes: readonly (readonly [string, Case, Partial<FoundProblem>])[] = [
   ],
   [
     "lost for certain",
-    { news: { lost: lost(second, [second, 1, 7]) } },
+    { own: { lost: lost(second, [second, 1, 7]) } },
     {
       ...{ code: "lost", severity: "critical", since: ago(hour), count: 1 },
       text: "1 notification was turned away in the last hour: answered 503, or 408 or 413 at a callback URL of ours. The service documents no second try: they may be lost.",
@@ -380,10 +350,10 @@ const wholes: readonly (readonly [string, Case, Partial<FoundProblem>])[] = [
   [
     "lost perhaps, by two processes",
     {
-      news: {
+      own: {
         lost: { ...lost(Infinity, [second, 0, 1], [59 * minute, 0, 2]), since: ago(minute) },
       },
-      others: [{ news: { lost: lost(Infinity, [second, 0, 4]) } }],
+      others: [{ lost: lost(Infinity, [second, 0, 4]) }],
     },
     {
       ...{ code: "lost", severity: "warning", since: ago(hour), count: 7 },
@@ -395,10 +365,10 @@ const wholes: readonly (readonly [string, Case, Partial<FoundProblem>])[] = [
     {
       everValid: false,
       facts: { parked: [{ reason: "unsigned", count: 2, since: ago(minute) }] },
-      news: { unsigned: { since: ago(hour), at: ago(3 * hour), headers: ["x-old"] } },
+      own: { unsigned: { since: ago(hour), at: ago(3 * hour), headers: ["x-old"] } },
       others: [
         {
-          news: { unsigned: { since: ago(day), at: ago(2 * hour), headers: ["x-a", "x-b\u001b"] } },
+          unsigned: { since: ago(day), at: ago(2 * hour), headers: ["x-a", "x-b\u001b"] },
         },
       ],
     },
@@ -417,7 +387,7 @@ const wholes: readonly (readonly [string, Case, Partial<FoundProblem>])[] = [
   ],
   [
     "handlers fail, with an error nobody kept",
-    { facts: { failing: { count: 1, error: null } }, news: { failingSince: ago(minute) } },
+    { facts: { failing: { count: 1, error: null } }, own: { failingSince: ago(minute) } },
     {
       ...{ code: "handlers_failing", severity: "warning", since: ago(minute), count: 1 },
       ...{
@@ -428,7 +398,7 @@ const wholes: readonly (readonly [string, Case, Partial<FoundProblem>])[] = [
   ],
   [
     "verification is behind",
-    { facts: { ...waiting, received: 51 }, news: { judged: 4 }, others: [{ news: { judged: 6 } }] },
+    { facts: { ...waiting, received: 51 }, own: { judged: 4 }, others: [{ judged: 6 }] },
     {
       ...{ ...late, since: now, count: 51 },
       text: "Verification is behind: 51 deliveries wait for a verdict, and 10 were judged in the last minute. Signatures expire after 5 minutes: raise concurrency.verify, or see why the service is slow.",
@@ -498,7 +468,7 @@ const wholes: readonly (readonly [string, Case, Partial<FoundProblem>])[] = [
   ],
   [
     "a process that stood still",
-    { news: { stoodStill: { at: ago(9 * minute), ms: 6 * second } } },
+    { own: { stoodStill: { at: ago(9 * minute), ms: 6 * second } } },
     {
       ...{ ...stalled, since: ago(9 * minute + 6 * second), reason: "1 on web-1" },
       text: "Process 1 on web-1 stood still for 6 s, until 9 min ago. Look for synchronous work in handlers, or a starved machine.",
@@ -517,7 +487,7 @@ describe("problems", () => {
         failing: { count: 1, error: null },
         parked: [{ reason: "expired", count: 1, since: 1 }],
       },
-      news: { lost: lost(second, [second, 1, 0]), invalid: run(5) },
+      own: { lost: lost(second, [second, 1, 0]), invalid: run(5) },
     };
     expect(told(given)).toEqual([
       ...["lost critical", "all_rejected warning", "handlers_failing warning"],
@@ -530,15 +500,15 @@ describe("problems", () => {
     const failing = { facts: { failing: { count: 1, error: null } } };
     const since = (given: Case): number | undefined => found({ ...failing, ...given })[0]?.since;
     expect(since({})).toBe(now);
-    expect(since({ news: { open } })).toBe(ago(hour));
-    expect(since({ others: [{ news: { open } }] })).toBe(ago(hour));
-    expect(since({ others: [{ hasEnded: true, news: { open } }] })).toBe(ago(hour));
+    expect(since({ own: { open } })).toBe(ago(hour));
+    expect(since({ others: [{ open }] })).toBe(ago(hour));
+    expect(since({ others: [{ hasEnded: true, open }] })).toBe(ago(hour));
     // It is over, and has begun again.
-    expect(since({ news: { open: {} }, others: [{ hasEnded: true, news: { open } }] })).toBe(now);
+    expect(since({ own: { open: {} }, others: [{ hasEnded: true, open }] })).toBe(now);
   });
 
   it("problemsOf() knows since when handlers fail from processes that have ended, where none runs", () => {
-    const ended = report({ at: ago(minute), hasEnded: true, news: { failingSince: ago(hour) } });
+    const ended = { ...quiet, at: ago(minute), hasEnded: true, failingSince: ago(hour) };
     const facts = { failing: { count: 1, error: "Error: no" } };
     const [problem] = problemsOf({ ...known({ facts }), reports: [ended] }, now);
     expect(problem).toMatchObject({ code: "handlers_failing", since: ago(hour) });
@@ -552,7 +522,7 @@ describe("problems", () => {
         oldestUnverified: ago(2 * minute),
         failing: { count: 2, error: "Error:\u001b at https://a.example/secret" },
       },
-      news: { refusedSince: ago(2 * minute) },
+      own: { refusedSince: ago(2 * minute) },
     }).map(({ text }) => text);
     expect(texts).toEqual([
       "The service refuses the API key, for 2 min now. 40 deliveries wait, the oldest signature expires in 3 min. Set the right key: it is asked again by itself, and what is over 5 minutes old by then is held.",
@@ -560,7 +530,7 @@ describe("problems", () => {
     ]);
     const [late] = found({
       facts: { ...waiting, oldestUnverified: ago(6 * minute) },
-      news: { refusedSince: ago(6 * minute) },
+      own: { refusedSince: ago(6 * minute) },
     });
     expect(late?.text).toContain("2 deliveries wait, the oldest signature has expired. ");
   });
@@ -575,8 +545,8 @@ describe("problems", () => {
 
   it("problemsOf() says since when all are rejected, though one was valid meanwhile in another process", () => {
     const [problem] = found({
-      news: { invalid: run(9) },
-      others: [{ news: { validAt: ago(5.5 * second) } }],
+      own: { invalid: run(9) },
+      others: [{ validAt: ago(5.5 * second) }],
     });
     expect(problem).toMatchObject({ code: "all_rejected", count: 5, since: ago(5.5 * second) });
   });

@@ -1,49 +1,66 @@
 import type { Facts } from "../inbox/facts/facts.ts";
-import type { News } from "./news.ts";
-import type { Problem } from "./problem.ts";
+import type { Inbox } from "../inbox/inbox.ts";
+import type { RequestCounts } from "../inbox/request-store.ts";
+import { livingOf, type ProcessReport, reportsIn } from "./process-report.ts";
 
-/** Milliseconds between two signs of life, and those without one after which a process is silent. */
-export const lifeSignMs = 5_000;
-const silentMs = 2 * lifeSignMs;
+/** The beginning of the keys of all notes from which problems follow. */
+const now = "now/";
+/** The note that a signed notification was valid. */
+export const validKey: string = `${now}valid`;
+/** The note with the problems that alerts have told. */
+export const toldKey: string = `${now}told`;
+const never = Number.NEGATIVE_INFINITY;
 
-/** A process on the inbox, and its news. Times are lived times in milliseconds. */
-export interface ProcessReport {
-  readonly id: string;
-  readonly host: string;
-  readonly pid: number;
-  /** The version of this package. */
-  readonly version: string;
-  readonly since: number;
-  /** Its last sign of life. */
-  readonly at: number;
-  readonly hasEnded: boolean;
-  readonly news: News;
+/** A look at an inbox. */
+export interface Look {
+  readonly facts: Facts;
+  /** The number of requests by state; null of an inbox that keeps none. */
+  readonly requests: RequestCounts | null;
+  /** The requests that are overdue: how many, and since when the oldest is. */
+  readonly overdue: { readonly count: number; readonly since: number } | null;
+  /** Of all processes that spoke in the last hour, the latest first. */
+  readonly reports: readonly ProcessReport[];
+  /** Whether a signed notification was ever valid here. */
+  readonly everValid: boolean;
+  /** The problems that alerts have told; null if none were. */
+  readonly told: string | null;
 }
 
-/** Requests that are overdue: how many, and since when the oldest is. */
-export interface Overdue {
-  readonly count: number;
-  readonly since: number;
+/** Looks at a receiver's inbox. */
+export async function lookAt(inbox: Inbox, receiver: string): Promise<Look> {
+  const [facts, notes, requests = null] = await Promise.all([
+    inbox.facts(receiver),
+    inbox.notes(receiver, now),
+    inbox.requests?.counts(receiver),
+  ]);
+  const { [toldKey]: told = null } = notes;
+  const overdue = await overdueIn(inbox, receiver, requests?.overdue ?? 0);
+  return {
+    facts,
+    requests,
+    overdue,
+    reports: reportsIn(notes),
+    everValid: validKey in notes,
+    told,
+  };
+}
+
+async function overdueIn(inbox: Inbox, receiver: string, count: number): Promise<Look["overdue"]> {
+  if (count === 0) return null;
+  // One that was asked for later may be due earlier.
+  const oldest = (await inbox.requests?.list({ receiver, state: "overdue", limit: 100 })) ?? [];
+  if (oldest.length === 0) return null;
+  return { count, since: Math.min(...oldest.map(({ dueAt }) => dueAt)) };
 }
 
 /** All that is known of a receiver. */
-export interface Knowledge {
+export interface Knowledge extends Pick<Look, "everValid" | "overdue" | "reports"> {
   /** Null while the inbox gives no answer. */
   readonly facts: Facts | null;
-  readonly overdue: Overdue | null;
-  /** Of this process, and of others. */
-  readonly reports: readonly ProcessReport[];
-  /** Why a tool found that nothing can be stored: it has no report. */
-  readonly failure: string | null;
-  /** Whether a signed notification was ever valid here. */
-  readonly everValid: boolean;
+  /** Since when the inbox says that it fails, to the one that asks. */
+  readonly fails: ProcessReport["fails"];
   /** Since when other processes are watched. */
   readonly watchedSince: number;
-}
-
-/** A problem by lived time; its command is one of the program `reporthook`. */
-export interface FoundProblem extends Omit<Problem, "since" | "url"> {
-  readonly since: number;
 }
 
 /** The knowledge that the judges share. */
@@ -57,34 +74,20 @@ export interface Situation extends Knowledge {
   readonly validAt: number;
 }
 
-const never = Number.NEGATIVE_INFINITY;
-
-/** The processes that speak, of those watched since a moment. */
-export function livingOf(
-  reports: readonly ProcessReport[],
-  now: number,
-  watchedSince: number = never,
-): ProcessReport[] {
-  return reports.filter(
-    ({ hasEnded, at }) => !hasEnded && now - Math.max(at, watchedSince) < silentMs,
-  );
-}
-
 /** The situation at a moment. */
 export function situationAt(now: number, known: Knowledge): Situation {
   const { reports } = known;
   const living = livingOf(reports, now, known.watchedSince);
-  const judgedAt = Math.max(never, ...reports.map(({ news }) => news.judgedAt ?? never));
-  const validAt = Math.max(never, ...reports.map(({ news }) => news.validAt ?? never));
   const isOutdated = (report: ProcessReport): boolean =>
-    reports.some((other) => other !== report && (other.news.judgedAt ?? never) > report.at);
+    reports.some((other) => other !== report && (other.judgedAt ?? never) > report.at);
+  const validAt = Math.max(never, ...reports.map((report) => report.validAt ?? never));
   return {
     ...known,
     everValid: known.everValid || validAt > never,
     now,
     living,
     believed: reports.filter((report) => living.includes(report) || !isOutdated(report)),
-    judgedAt,
+    judgedAt: Math.max(never, ...reports.map((report) => report.judgedAt ?? never)),
     validAt,
   };
 }

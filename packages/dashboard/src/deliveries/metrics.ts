@@ -1,7 +1,7 @@
 import type { Health } from "@reporthook/core";
 import {
   answerBounds,
-  type Inside,
+  type Lookout,
   type Numbers,
   parkedReasons,
   problemKinds,
@@ -64,7 +64,7 @@ export function createSourceMetrics(source: Source): () => Promise<string> {
 }
 
 /** Writes what is known of a source although its inbox may fail. */
-function writeState(judged: Health, seen: Inside | null, write: Write): void {
+function writeState(judged: Health, seen: Lookout | null, write: Write): void {
   const { ready, inbox, service, problems } = judged;
   write("ready", "1 if the receiver accepts notifications, else 0", [[{}, Number(ready)]]);
   write("inbox_up", "1 if the inbox works, else 0", [[{}, Number(inbox.ok)]]);

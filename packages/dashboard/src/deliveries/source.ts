@@ -1,7 +1,6 @@
 import type { Health, Inbox, Receiver } from "@reporthook/core";
 import {
   assertKnownKeys,
-  type Inside,
   inside,
   Lookout,
   receiverInbox,
@@ -38,9 +37,9 @@ function isInbox(inbox: unknown): boolean {
   return typeof (inbox as { readonly list?: unknown } | null | undefined)?.list === "function";
 }
 
-/** The {@link Inside} of a source; null of a receiver that is wrapped. */
-export function insideOf(source: Source): Inside | null {
-  return (source as { readonly [inside]?: Inside })[inside] ?? null;
+/** The {@link Lookout} of a source; null of a receiver that is wrapped. */
+export function insideOf(source: Source): Lookout | null {
+  return (source as { readonly [inside]?: Lookout })[inside] ?? null;
 }
 
 /** Resolves to what reports answer, or to `none` without any: they reject with a TypeError if the inbox keeps none. */

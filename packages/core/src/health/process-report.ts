@@ -1,8 +1,27 @@
+import type { Notes } from "../inbox/facts/facts.ts";
+import { tryGet } from "../lib/safe-get.ts";
+
+/** Milliseconds between two signs of life, and those without one after which a process is silent. */
+export const lifeSignMs = 5_000;
+const silentMs = 2 * lifeSignMs;
+const processes = "now/process/";
+
 /** How the service answered last; `failing`: it answers, with no verdict. */
 export type ServiceStatus = "unknown" | "ok" | "unreachable" | "refused" | "failing";
 
-/** The facts that one process knows alone, as it tells them to others. Times are lived times in milliseconds. */
-export interface News {
+/** A process on the inbox, and what it knows alone, as it tells others. Times are lived times in milliseconds. */
+export interface ProcessReport {
+  readonly id: string;
+  readonly host: string;
+  readonly pid: number;
+  /** The version of this package. */
+  readonly version: string;
+  readonly since: number;
+  /** Its last sign of life. */
+  readonly at: number;
+  readonly hasEnded: boolean;
+  /** Whether this process sends alerts. */
+  readonly alerts: boolean;
   readonly service: ServiceStatus;
   readonly refusedSince: number | null;
   readonly judgedAt: number | null;
@@ -46,6 +65,29 @@ export interface News {
   readonly deleted: Readonly<Record<string, readonly [at: number, count: number]>>;
   /** When each problem began that this process saw last; null before it has looked. */
   readonly open: Readonly<Record<string, number>> | null;
-  /** Whether this process sends alerts. */
-  readonly alerts: boolean;
+}
+
+/** The processes that speak, of those watched since a moment. */
+export function livingOf(
+  reports: readonly ProcessReport[],
+  now: number,
+  watchedSince: number = Number.NEGATIVE_INFINITY,
+): ProcessReport[] {
+  return reports.filter(
+    ({ hasEnded, at }) => !hasEnded && now - Math.max(at, watchedSince) < silentMs,
+  );
+}
+
+/** The note of a report; of one that is to be forgotten, null. */
+export function noteOf(report: ProcessReport, isForgotten = false): Record<string, string | null> {
+  return { [processes + report.id]: isForgotten ? null : JSON.stringify(report) };
+}
+
+/** The reports among notes, the latest first. One of another version may be of another kind. */
+export function reportsIn(notes: Notes): ProcessReport[] {
+  return Object.entries(notes)
+    .filter(([key]) => key.startsWith(processes))
+    .flatMap(([, text]) => tryGet(() => JSON.parse(text) as ProcessReport | null) ?? [])
+    .filter(({ at, deleted }) => Number.isFinite(at) && typeof deleted === "object")
+    .sort((one, other) => other.at - one.at);
 }

@@ -1,0 +1,206 @@
+import { withoutToken } from "../callback-urls/callback-url.ts";
+import type { Outage } from "../client/authorizer.ts";
+import type { Verdict } from "../client/client.ts";
+import type { ReceiveResult } from "../http/answer.ts";
+import type { Job, Outcome } from "../inbox/delivery.ts";
+import { newId, timeOf } from "../inbox/id.ts";
+import type { Pruned } from "../inbox/inbox.ts";
+import { isAskedAgain } from "../inbox/transitions.ts";
+import { thisProcess } from "../lib/platform.ts";
+import { describe } from "../lib/text/describe.ts";
+import type { ReceiverClock } from "../lib/time/lived-clock.ts";
+import { version } from "../lib/version.ts";
+import { EventCounters } from "./counters.ts";
+import type { ProcessReport } from "./process-report.ts";
+
+const minuteMs = 60_000;
+const hourMs = 3_600_000;
+const never = Number.NEGATIVE_INFINITY;
+const headersLength = 200;
+/** Milliseconds after a notification that could not be stored in which the receiver is not ready, unless one was since. */
+const notStoredMs = 30_000;
+/** Milliseconds that belong together when verdicts are counted. */
+const slotMs = 10_000;
+const lostCertainly: readonly string[] = ["inbox_unavailable", "overloaded", "closing"];
+const lostPerhaps: readonly string[] = ["not_handled", "body_timeout", "body_too_large"];
+
+/** Takes note of what this process knows alone, and reports it: an instrument of its receiver. */
+export class ProcessState {
+  /** The numbers of this process. */
+  readonly counters: EventCounters = new EventCounters();
+  /** When this process was last seen awake, or began: others were not watched before. */
+  awakeSince = 0;
+  readonly #noted: { -readonly [Name in keyof ProcessReport]: ProcessReport[Name] };
+  /** By signature, of the calls since the last verdict. */
+  readonly #vainIds = new Map<string, string>();
+  readonly #judged = new Map<number, number>();
+  #notStoredAt = never;
+  readonly #clock: ReceiverClock;
+
+  /** `alerts` is whether this process sends them. */
+  constructor(clock: ReceiverClock, alerts: boolean) {
+    this.#clock = clock;
+    this.#noted = {
+      ...{ id: "", host: "", pid: 0, version, since: 0, at: 0, hasEnded: false, alerts },
+      ...{ service: "unknown", refusedSince: null, judgedAt: null, validAt: null, newest: null },
+      ...{ judged: 0, vain: null, invalid: null, lost: null, unsigned: null, failingSince: null },
+      ...{ fails: null, stoodStill: null, deleted: {}, open: null },
+    };
+    this.joined();
+  }
+
+  /** Called once the time of the inbox is joined. */
+  joined(): void {
+    this.awakeSince = this.#clock.now();
+    this.#noted.since = this.awakeSince;
+  }
+
+  /** The report at this moment. */
+  report(hasEnded = false): ProcessReport {
+    const noted = this.#noted;
+    const at = this.#clock.now();
+    // Not made before it is needed: some hosts allow no randomness where a receiver is created.
+    noted.id ||= newId(this.#clock.wallNow());
+    this.#forgetJudged(at);
+    const judged = [...this.#judged.values()].reduce((sum, number) => sum + number, 0);
+    const fails = at - this.#notStoredAt < notStoredMs ? noted.fails : null;
+    return { ...noted, ...thisProcess(), at, hasEnded, judged, lost: this.#lostAt(at), fails };
+  }
+
+  /** Called with each verdict. */
+  judged(job: Job, verdict: Verdict): void {
+    const noted = this.#noted;
+    const now = this.#clock.now();
+    const slot = Math.floor(now / slotMs);
+    this.#judged.set(slot, (this.#judged.get(slot) ?? 0) + 1);
+    if (this.#judged.size > 12) this.#forgetJudged(now);
+    noted.judgedAt = now;
+    noted.vain = null;
+    this.#vainIds.clear();
+    noted.refusedSince = null;
+    noted.service = "ok";
+    if (verdict === "valid") noted.validAt = now;
+    if (verdict !== "invalid") {
+      noted.invalid = null;
+      return;
+    }
+    if (isAskedAgain(job)) return;
+    const isOurs = job.requestId !== null || (job.context !== null && job.context !== withoutToken);
+    const { since = now, count = 0, latest = [], hasToken = false } = noted.invalid ?? {};
+    noted.invalid = {
+      since,
+      count: count + 1,
+      latest: [...latest, now].slice(-5),
+      hasToken: hasToken || isOurs,
+    };
+  }
+
+  /** Called when a call brought no verdict. */
+  noVerdict({ id, signature }: Job, outage: Outage | null, hasAnswered: boolean): void {
+    const noted = this.#noted;
+    const now = this.#clock.now();
+    const { since = now, isSingle = true } = noted.vain ?? {};
+    const ids = this.#vainIds;
+    if (ids.size < 5 && signature !== null && !ids.has(signature)) ids.set(signature, id);
+    noted.vain = { since, isSingle: isSingle && outage === null, ids: [...ids.values()] };
+    if (outage === "unauthorized") {
+      noted.refusedSince ??= now;
+      noted.service = "refused";
+    } else if (outage === "unavailable") {
+      noted.service = hasAnswered ? "failing" : "unreachable";
+    } else if (now - (noted.judgedAt ?? never) >= minuteMs) {
+      // A stranger can cause such answers: once there were verdicts, a minute without any tells.
+      noted.service = "failing";
+    }
+  }
+
+  /** Called with each result: of the refused ones, some are lost. */
+  answered(result: ReceiveResult, isSigned: () => boolean, _ms: number, id: string): void {
+    const noted = this.#noted;
+    if (!("refused" in result)) {
+      if (result.status === "accepted") noted.newest = Math.max(timeOf(id), noted.newest ?? 0);
+      return;
+    }
+    const { refused: code, isOurs } = result;
+    if (!lostCertainly.includes(code) && !lostPerhaps.includes(code)) return;
+    if (isOurs !== true && !isSigned()) return;
+    const isCertain = isOurs ?? lostCertainly.includes(code);
+    const now = this.#clock.now();
+    const minute = Math.floor(now / minuteMs);
+    const { since = now, certainAt = never, minutes = [] } = this.#lostAt(now) ?? {};
+    const [, certain, doubtful] = minutes.find(([one]) => one === minute) ?? [minute, 0, 0];
+    noted.lost = {
+      since,
+      certainAt: isCertain ? now : certainAt,
+      minutes: [
+        ...minutes.filter(([one]) => one !== minute),
+        isCertain ? [minute, certain + 1, doubtful] : [minute, certain, doubtful + 1],
+      ],
+    };
+  }
+
+  /** Called with the names of the headers of a notification without a signature. */
+  unsigned(headers: readonly string[]): void {
+    const now = this.#clock.now();
+    const { since = now, at = now } = this.#noted.unsigned ?? {};
+    const names = headers.join(" ").slice(0, headersLength).split(" ");
+    this.#noted.unsigned = { since: now - at > hourMs ? now : since, at: now, headers: names };
+  }
+
+  /** Called with each outcome. */
+  settled({ stage }: Job, { to }: Outcome): void {
+    if (stage === "handle" && to === "retry") this.#noted.failingSince ??= this.#clock.now();
+  }
+
+  /** Called when one could not be stored. */
+  notStored(error: unknown): void {
+    const now = this.#clock.now();
+    const isFirst = now - this.#notStoredAt >= notStoredMs;
+    const since = isFirst ? now : (this.#noted.fails?.since ?? now);
+    this.#noted.fails = { since, error: describe(error).slice(0, 300) };
+    this.#notStoredAt = now;
+  }
+
+  /** Called when one was stored. */
+  stored(): void {
+    this.#noted.fails = null;
+  }
+
+  /** Called when this process stood still. */
+  stoodStill(ms: number): void {
+    this.awakeSince = this.#clock.now();
+    this.#noted.stoodStill = { at: this.awakeSince, ms };
+  }
+
+  /** Called with what retention did: it has deleted these parked ones. */
+  pruned({ parked, unsigned, madeRoom }: Pruned): void {
+    const now = this.#clock.now();
+    const before = Object.entries(this.#noted.deleted).filter(([, [at]]) => now - at < hourMs);
+    const deleted = Object.fromEntries(before);
+    for (const each of [parked, unsigned, madeRoom]) {
+      for (const [reason, count] of Object.entries(each)) {
+        deleted[reason] = [now, count + (deleted[reason]?.[1] ?? 0)];
+      }
+    }
+    this.#noted.deleted = deleted;
+  }
+
+  /** Called with the problems that were seen, each with its beginning, and when a look last saw that no delivery had failed. */
+  looked(open: Readonly<Record<string, number>>, noneFailedAt: number): void {
+    this.#noted.open = open;
+    if ((this.#noted.failingSince ?? 0) < noneFailedAt) this.#noted.failingSince = null;
+  }
+
+  /** A minute that began an hour ago is over. */
+  #lostAt(now: number): ProcessReport["lost"] {
+    const { lost } = this.#noted;
+    const minutes = lost?.minutes.filter(([minute]) => minute * minuteMs > now - hourMs) ?? [];
+    return lost === null || minutes.length === 0 ? null : { ...lost, minutes };
+  }
+
+  #forgetJudged(now: number): void {
+    for (const slot of this.#judged.keys()) {
+      if ((slot + 1) * slotMs <= now - minuteMs) this.#judged.delete(slot);
+    }
+  }
+}
