@@ -126,47 +126,45 @@ class AlertWatcher implements Instrumentation {
       this.#told = new Map(Object.entries(kept ?? {}));
     }
     if (isNew && !this.#isFirst()) return;
-    const open = problems.filter(({ code }) => this.#on.includes(code));
-    for (const problem of open) {
-      const told = this.#told.get(problemKey(problem))?.severity;
-      if (told === "critical" || told === problem.severity) continue;
-      await this.#tell(firing(name, problem, this.#redact));
+    const open = new Map(problems.map((problem) => [problemKey(problem), problem]));
+    for (const [key, problem] of open) {
+      const { code, severity, reason, count } = problem;
+      const told = this.#told.get(key)?.severity;
+      if (!this.#on.includes(code) || told === "critical" || told === severity) continue;
+      if (!(await this.#sent(firing(name, problem, this.#redact)))) continue;
+      const since = problem.since.getTime() - lookout.wallOffset;
+      this.#told.set(key, { code, severity, reason, count, since });
+      await this.#keep();
     }
     // Of an inbox that fails it is not known what is over.
-    if (isNew) await this.#tellOfOthers(new Set(open.map(problemKey)));
+    if (isNew) await this.#tellEnds([...this.#told].filter(([key]) => !open.has(key)));
     if (this.#isUnkept) await this.#keep();
   }
 
-  /** Tells that those are over which were told, but for these. */
-  async #tellOfOthers(open: ReadonlySet<string>): Promise<void> {
+  /** Tells of problems that are over; one whose kind is told no more is forgotten. */
+  async #tellEnds(ended: readonly (readonly [key: string, Told])[]): Promise<void> {
     const { inbox, name } = this.#watched;
-    const ended = [...this.#told].filter(([key]) => !open.has(key)).map(([, told]) => told);
     let acts: readonly LoggedAct[] = [];
-    if (ended.some(({ code }) => code.startsWith("parked"))) {
+    if (ended.some(([, { code }]) => code.startsWith("parked"))) {
       const asked = this.#soon(() => inbox.acts({ receiver: name, limit: maxActs }));
       // If the inbox does not tell them, the alert says less.
       acts = await asked.catch(() => []);
     }
-    for (const told of ended) await this.#tell(over(this.#watched, told, acts));
+    for (const [key, told] of ended) {
+      const alert = over(this.#watched, told, acts);
+      if (this.#on.includes(told.code) && !(await this.#sent(alert))) continue;
+      this.#told.delete(key);
+      await this.#keep();
+    }
   }
 
   /** Of several processes that send alerts, the one that began first tells. */
   #isFirst(): boolean {
     const { clock, lookout } = this.#watched;
     const telling = livingOf(lookout.reports, clock.now()).filter(({ alerts }) => alerts);
+    const [own] = telling;
     telling.sort((one, other) => one.since - other.since || (one.id < other.id ? -1 : 1));
-    return telling.length === 0 || telling[0]?.id === lookout.reports[0]?.id;
-  }
-
-  /** Sends an alert, unless its kind is told no more; then the problem is one that was told, or is over. */
-  async #tell(alert: Alert): Promise<void> {
-    const { code, severity, reason, count, since, state } = alert;
-    if (this.#on.includes(code) && !(await this.#sent(alert))) return;
-    const told = { code, severity, reason, count };
-    const livedSince = since.getTime() - this.#watched.lookout.wallOffset;
-    if (state === "firing") this.#told.set(problemKey(alert), { ...told, since: livedSince });
-    else this.#told.delete(problemKey(alert));
-    await this.#keep();
+    return telling[0] === own;
   }
 
   /** Keeps what was told, for other processes and the next one; a failure is made good with the next look. */
