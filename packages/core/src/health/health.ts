@@ -200,21 +200,22 @@ export class Lookout {
 
   #problems(): Problem[] {
     const { look, reports } = this;
-    const known = {
-      reports,
-      facts: this.#inbox.ok ? (look?.facts ?? null) : null,
-      overdue: look?.overdue ?? null,
-      fails: this.#fails,
-      everValid: look?.everValid ?? false,
-      watchedSince: this.#own?.awakeSince ?? never,
-    };
+    const facts = this.#inbox.ok ? (look?.facts ?? null) : null;
     // A tool knows the time from the wall clock and the inbox; those that give signs know it better.
     const now = Math.max(this.#of.time.clock.now(), ...reports.map(({ at }) => at));
-    const found = problemsOf(known, now);
+    const found = problemsOf({
+      now,
+      facts,
+      reports,
+      fails: this.#fails,
+      overdue: look?.overdue ?? null,
+      everValid: look?.everValid || reports.some(({ validAt }) => Number.isFinite(validAt)),
+      living: livingOf(reports, now, this.#own?.awakeSince),
+    });
     // Of an inbox that fails nothing else is known.
-    if (look !== null && known.facts !== null) {
+    if (look !== null && facts !== null) {
       const open = Object.fromEntries(found.map((one) => [problemKey(one), one.since]));
-      this.#own?.looked(open, look.facts.failing === null ? look.at : never);
+      this.#own?.looked(open, facts.failing === null ? look.at : never);
     }
     const { name } = this.#of;
     const of = name === "reports" ? "" : ` --receiver ${name}`;

@@ -36,6 +36,11 @@ export interface Problem {
   readonly url: string;
 }
 
+/** A problem by lived time; its command is one of the program `reporthook`. */
+export interface FoundProblem extends Omit<Problem, "since" | "url"> {
+  readonly since: number;
+}
+
 /** Names a problem among all of a receiver. */
 export function problemKey({ code, reason }: Pick<Problem, "code" | "reason">): string {
   return reason === null ? code : `${code} ${reason}`;

@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { Facts } from "../inbox/facts/facts.ts";
 import { zeroCounts } from "../inbox/query.ts";
-import { type FoundProblem, problemsOf } from "./problems.ts";
-import type { ProcessReport } from "./process-report.ts";
-import type { Knowledge } from "./situation.ts";
+import type { FoundProblem } from "./problem.ts";
+import { problemsOf } from "./problems.ts";
+import { livingOf, type ProcessReport } from "./process-report.ts";
+import type { Situation } from "./situation.ts";
 
 const second = 1_000;
 const minute = 60_000;
@@ -24,37 +25,37 @@ interface Case {
   readonly own?: Partial<ProcessReport>;
   readonly others?: readonly Partial<ProcessReport>[];
   readonly everValid?: boolean;
-  readonly overdue?: Knowledge["overdue"];
+  readonly overdue?: Situation["overdue"];
   /** Why the inbox fails, as it says itself. */
   readonly fails?: string | null;
 }
 
-function known({
+function situationOf({
   facts = {},
   own = {},
   others = [],
   everValid = true,
   overdue = null,
   fails = null,
-}: Case): Knowledge {
+}: Case): Situation {
   const { received = 0, ...rest } = facts;
   const none = { newest: null, oldestUnverified: null, oldestWaiting: null };
   const seen = {
     ...{ counts: { ...zeroCounts(), received }, ...none, parked: [], expiring: null },
     ...{ failing: null, ...rest },
   };
+  const reports = [
+    { ...quiet, ...own },
+    ...others.map((other, index) => ({ ...quiet, id: `o${index}`, pid: index + 2, ...other })),
+  ];
   return {
+    ...{ now, reports, living: livingOf(reports, now), everValid, overdue },
     facts: fails === null ? seen : null,
-    reports: [
-      { ...quiet, ...own },
-      ...others.map((other, index) => ({ ...quiet, id: `o${index}`, pid: index + 2, ...other })),
-    ],
-    ...{ everValid, overdue, fails: fails === null ? null : { since: now, error: fails } },
-    watchedSince: ago(hour),
+    fails: fails === null ? null : { since: now, error: fails },
   };
 }
 
-const found = (given: Case): readonly FoundProblem[] => problemsOf(known(given), now);
+const found = (given: Case): readonly FoundProblem[] => problemsOf(situationOf(given));
 const told = (given: Case): string[] =>
   found(given).map(({ code, severity, reason }) =>
     [code, severity, reason].filter((part) => part !== null).join(" "),
@@ -510,7 +511,7 @@ describe("problems", () => {
   it("problemsOf() knows since when handlers fail from processes that have ended, where none runs", () => {
     const ended = { ...quiet, at: ago(minute), hasEnded: true, failingSince: ago(hour) };
     const facts = { failing: { count: 1, error: "Error: no" } };
-    const [problem] = problemsOf({ ...known({ facts }), reports: [ended] }, now);
+    const [problem] = problemsOf({ ...situationOf({ facts }), reports: [ended], living: [] });
     expect(problem).toMatchObject({ code: "handlers_failing", since: ago(hour) });
   });
 

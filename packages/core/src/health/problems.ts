@@ -2,9 +2,9 @@ import { signatureLifetimeMs } from "../inbox/delivery.ts";
 import { counted, inWords } from "../lib/text/in-words.ts";
 import { printable } from "../lib/text/printable.ts";
 import { redactAddresses } from "../lib/text/redact.ts";
-import { type Problem, problemKey, problemKinds } from "./problem.ts";
+import { type FoundProblem, type ProblemKind, problemKey } from "./problem.ts";
 import type { ProcessReport } from "./process-report.ts";
-import { type Knowledge, type Situation, situationAt } from "./situation.ts";
+import type { Situation } from "./situation.ts";
 
 const minuteMs = 60_000;
 const hourMs = 3_600_000;
@@ -12,39 +12,45 @@ const dayMs = 86_400_000;
 /** Less of a time is too little to tell how many are judged in a minute. */
 const tellingMs = 10_000;
 
-/** A problem by lived time; its command is one of the program `reporthook`. */
-export interface FoundProblem extends Omit<Problem, "since" | "url"> {
-  readonly since: number;
-}
-
-/** The judges, each of one kind of problem. */
+/** The judges, each of one kind of problem, in the order in which equally severe ones are shown. */
 const judges: readonly ((situation: Situation) => readonly FoundProblem[])[] = [
   ...[inboxFails, keyRefused, noVerdicts, allRejected, lost, noSignature, handlersFailing, behind],
   ...[parked, parkedExpiring, overdue, processStalled],
 ];
 
-/** The problems of a receiver at `now`, worst first. */
-export function problemsOf(known: Knowledge, now: number): readonly FoundProblem[] {
-  const situation = situationAt(now, known);
+/** The keys of problems that are not shown beside another one. */
+const hiddenBeside: Partial<Record<ProblemKind, readonly string[]>> = {
+  key_refused: ["no_verdicts", "behind"],
+  no_signature: ["parked unsigned"],
+};
+
+/** The problems of a receiver, worst first. */
+export function problemsOf(situation: Situation): readonly FoundProblem[] {
+  const { living, reports } = situation;
   const found = judges.flatMap((judge) => judge(situation));
-  const isRefused = found.some(({ code }) => code === "key_refused");
-  const hidden = isRefused ? ["no_verdicts", "behind"] : [];
+  const hidden = found.flatMap(({ code }) => hiddenBeside[code] ?? []);
   // A process that begins takes from those that have ended when a problem began.
-  const seen = situation.living.filter(({ open }) => open !== null);
-  const believed = seen.length > 0 ? seen : situation.reports;
-  const openedAt = (key: string): number[] => believed.flatMap(({ open }) => open?.[key] ?? []);
+  const seen = living.filter(({ open }) => open !== null);
+  const knowing = seen.length > 0 ? seen : reports;
+  const openedAt = (key: string): number[] => knowing.flatMap(({ open }) => open?.[key] ?? []);
   return found
-    .filter(({ code }) => !hidden.includes(code))
+    .filter((problem) => !hidden.includes(problemKey(problem)))
     .map((problem) => ({
       ...problem,
       since: Math.min(problem.since, ...openedAt(problemKey(problem))),
       text: problem.text.replace(/\.?$/, "."),
     }))
-    .sort((one, other) => rankOf(one) - rankOf(other));
+    .sort((one, other) => one.severity.localeCompare(other.severity));
 }
 
-function rankOf({ code, severity }: FoundProblem): number {
-  return problemKinds.indexOf(code) + (severity === "critical" ? 0 : problemKinds.length);
+/** The processes that are believed about the service: one that is gone only until another one had a verdict since. */
+function believedIn({ living, reports }: Situation): ProcessReport[] {
+  const judgedAt = latestOf(reports.map((report) => report.judgedAt));
+  return reports.filter((report) => living.includes(report) || judgedAt <= report.at);
+}
+
+function latestOf(times: readonly (number | null)[]): number {
+  return Math.max(...times.map((time) => time ?? Number.NEGATIVE_INFINITY));
 }
 
 /** Makes a problem of its kind and what is to be said of it. */
@@ -64,8 +70,9 @@ function inboxFails({ living, fails: own }: Situation): FoundProblem[] {
   return found("inbox_fails", "critical", { since: first.since, text });
 }
 
-function keyRefused({ facts, now, believed }: Situation): FoundProblem[] {
-  const refused = believed.flatMap(({ refusedSince }) => refusedSince ?? []);
+function keyRefused(situation: Situation): FoundProblem[] {
+  const { facts, now } = situation;
+  const refused = believedIn(situation).flatMap(({ refusedSince }) => refusedSince ?? []);
   if (refused.length === 0) return [];
   const since = Math.min(...refused);
   const count = facts?.counts.received ?? null;
@@ -79,9 +86,11 @@ function keyRefused({ facts, now, believed }: Situation): FoundProblem[] {
   return found("key_refused", "critical", { since, count, text, command });
 }
 
-function noVerdicts({ facts, now, judgedAt, believed }: Situation): FoundProblem[] {
+function noVerdicts(situation: Situation): FoundProblem[] {
+  const { facts, now, reports } = situation;
   const oldest = facts?.oldestUnverified ?? null;
-  const vain = believed.flatMap(({ vain }) => vain ?? []);
+  const judgedAt = latestOf(reports.map((report) => report.judgedAt));
+  const vain = believedIn(situation).flatMap(({ vain }) => vain ?? []);
   if (oldest === null || vain.length === 0 || now - oldest < minuteMs) return [];
   if (now - judgedAt < minuteMs) return [];
   const ids = new Set(vain.flatMap((one) => one.ids));
@@ -94,7 +103,8 @@ function noVerdicts({ facts, now, judgedAt, believed }: Situation): FoundProblem
   return found("no_verdicts", severity, { since, count, text, command });
 }
 
-function allRejected({ reports, validAt, everValid }: Situation): FoundProblem[] {
+function allRejected({ reports, everValid }: Situation): FoundProblem[] {
+  const validAt = latestOf(reports.map((report) => report.validAt));
   const runs = reports.flatMap(({ invalid }) => invalid ?? []);
   const latest = runs.flatMap((run) => run.latest).filter((at) => at >= validAt);
   if (latest.length < 5) return [];
@@ -152,7 +162,8 @@ function noSignature({ facts, reports, everValid, now }: Situation): FoundProble
 function handlersFailing({ facts, living, reports, now }: Situation): FoundProblem[] {
   const { count = 0, error = null } = facts?.failing ?? {};
   if (count === 0) return [];
-  const most = error === null ? "" : ` Most frequent error: ${shown(error)}`;
+  // The paths of addresses may be secrets.
+  const most = error === null ? "" : ` Most frequent error: ${plain(redactAddresses(error))}`;
   const text = `${waits(count)} for another attempt because handlers failed.${most}`;
   const command = "inbox list --state verified";
   // Where no process runs, those that ran last know.
@@ -182,10 +193,8 @@ function behind({ facts, living, now }: Situation): FoundProblem[] {
   return found("behind", "warning", { since, count, text, command });
 }
 
-function parked(situation: Situation): FoundProblem[] {
-  const left = noSignature(situation).length > 0 ? "unsigned" : null;
-  const all = situation.facts?.parked.filter(({ reason }) => reason !== left) ?? [];
-  return all.flatMap(({ reason, count, since }) => {
+function parked({ facts }: Situation): FoundProblem[] {
+  return (facts?.parked ?? []).flatMap(({ reason, count, since }) => {
     const text = `${counted(count, "delivery is", "deliveries are")} parked as ${reason}. ${reason === "erased" ? "Discard" : "Release or discard"} what waits for a person`;
     const command = `inbox list --reason ${reason}`;
     return found("parked", "warning", { since, count, reason, text, command });
@@ -230,15 +239,11 @@ function processStalled({ reports, living, facts, now }: Situation): FoundProble
   });
 }
 
-/** Text of others, as people may see it; an error of the app without the paths of addresses, which may be secrets. */
-function shown(text: string): string {
-  return plain(redactAddresses(text.slice(0, 300)));
-}
-
 function waits(count: number): string {
   return counted(count, "delivery waits", "deliveries wait");
 }
 
+/** Text of others, as people may see it. */
 function plain(text: string): string {
   return printable(text.slice(0, 300));
 }

@@ -1,7 +1,7 @@
 import type { Facts } from "../inbox/facts/facts.ts";
 import type { Inbox } from "../inbox/inbox.ts";
 import type { RequestCounts } from "../inbox/request-store.ts";
-import { livingOf, type ProcessReport, reportsIn } from "./process-report.ts";
+import { type ProcessReport, reportsIn } from "./process-report.ts";
 
 /** The beginning of the keys of all notes from which problems follow. */
 const now = "now/";
@@ -9,7 +9,6 @@ const now = "now/";
 export const validKey: string = `${now}valid`;
 /** The note with the problems that alerts have told. */
 export const toldKey: string = `${now}told`;
-const never = Number.NEGATIVE_INFINITY;
 
 /** A look at an inbox. */
 export interface Look {
@@ -53,41 +52,13 @@ async function overdueIn(inbox: Inbox, receiver: string, count: number): Promise
   return { count, since: Math.min(...oldest.map(({ dueAt }) => dueAt)) };
 }
 
-/** All that is known of a receiver. */
-export interface Knowledge extends Pick<Look, "everValid" | "overdue" | "reports"> {
+/** All that is known of a receiver at a moment. */
+export interface Situation extends Pick<Look, "everValid" | "overdue" | "reports"> {
+  readonly now: number;
   /** Null while the inbox gives no answer. */
   readonly facts: Facts | null;
   /** Since when the inbox says that it fails, to the one that asks. */
   readonly fails: ProcessReport["fails"];
-  /** Since when other processes are watched. */
-  readonly watchedSince: number;
-}
-
-/** The knowledge that the judges share. */
-export interface Situation extends Knowledge {
-  readonly now: number;
   /** The processes that speak. */
   readonly living: readonly ProcessReport[];
-  /** The processes that are believed about the service: one that is gone only until another one had a verdict since. */
-  readonly believed: readonly ProcessReport[];
-  readonly judgedAt: number;
-  readonly validAt: number;
-}
-
-/** The situation at a moment. */
-export function situationAt(now: number, known: Knowledge): Situation {
-  const { reports } = known;
-  const living = livingOf(reports, now, known.watchedSince);
-  const isOutdated = (report: ProcessReport): boolean =>
-    reports.some((other) => other !== report && (other.judgedAt ?? never) > report.at);
-  const validAt = Math.max(never, ...reports.map((report) => report.validAt ?? never));
-  return {
-    ...known,
-    everValid: known.everValid || validAt > never,
-    now,
-    living,
-    believed: reports.filter((report) => living.includes(report) || !isOutdated(report)),
-    judgedAt: Math.max(never, ...reports.map((report) => report.judgedAt ?? never)),
-    validAt,
-  };
 }
