@@ -16,6 +16,7 @@ import { incomingFromRequest, toResponse } from "./http/fetch.ts";
 import { type ReceiverInbox, receiverInbox } from "./inbox/receiver-inbox.ts";
 import {
   type Holder,
+  type Phase,
   type ReservedName,
   referenceCountOf,
   reserveName,
@@ -109,13 +110,14 @@ class OwnReceiver implements Receiver {
     this.#sweep = sweep;
     const alerts = settings.observe[watch] !== undefined;
     const own = new ProcessState(clock, alerts);
-    const presence = new Presence(settings, own);
+    // Both are asked of parts that are made below.
+    const phase = (): Phase => runner.phase;
+    const prune = (): Promise<void> => work.prune(pruneForListsMs);
+    const lookout = new Lookout(settings, phase, own, prune);
+    const presence = new Presence(settings, own, lookout);
     const work = new Work(settings, verify, handle, reporter, sweep, presence);
     const runner = new Runner(settings, work, this.#connections);
     this.#runner = runner;
-    const prune = () => work.prune(pruneForListsMs);
-    const lookout = new Lookout(settings, runner, own, prune);
-    presence.lookout = lookout;
     this.health = lookout.health;
     this[inside] = lookout;
     const waitUntil = new WaitUntil();

@@ -1,7 +1,7 @@
 import type { Counts, InboxHealth } from "../inbox/inbox.ts";
 import { zeroCounts } from "../inbox/query.ts";
 import type { OfReceiver } from "../inbox/receiver-inbox.ts";
-import { type Life, outside } from "../inbox/receivers.ts";
+import type { Phase } from "../inbox/receivers.ts";
 import { describe } from "../lib/text/describe.ts";
 import { realClock } from "../lib/time/real-timers.ts";
 import { settlesWithin } from "../lib/time/timeout.ts";
@@ -66,7 +66,7 @@ export class Lookout {
   /** The last look at the inbox; null before the first. */
   look: (Look & { readonly at: number }) | null = null;
   readonly #of: OfReceiver;
-  readonly #life: Life;
+  readonly #phase: () => Phase;
   /** Null of a tool, which has no receiver. */
   readonly #own: ProcessState | null;
   readonly #prune: () => Promise<void>;
@@ -80,12 +80,12 @@ export class Lookout {
   /** `prune` prunes the inbox before it is looked at. */
   constructor(
     of: OfReceiver,
-    life: Life = outside,
+    phase: () => Phase = () => "working",
     own: ProcessState | null = null,
     prune: () => Promise<void> = async () => {},
   ) {
     this.#of = of;
-    this.#life = life;
+    this.#phase = phase;
     this.#own = own;
     this.#prune = prune;
     const running = (): number => of.time.clock.running();
@@ -104,8 +104,8 @@ export class Lookout {
 
   /** Resolves within 500 ms, also if the inbox gives no answer. Never rejects. */
   readonly health = async (): Promise<Health> => {
-    if (this.#life.phase !== "closed") await settlesWithin(realClock, answerMs, this.looked());
-    if (this.#life.phase !== "closed" && this.#asking.silentMs >= silentMs) {
+    if (this.#phase() !== "closed") await settlesWithin(realClock, answerMs, this.looked());
+    if (this.#phase() !== "closed" && this.#asking.silentMs >= silentMs) {
       this.#failed(`The inbox gave no answer within ${silentMs} ms`);
     }
     return this.#healthNow();
@@ -116,7 +116,7 @@ export class Lookout {
     await this.#asking.answer();
     // A tool can read a file that takes nothing more. A query would open a closed inbox again.
     const mayAnswer = this.#inbox.ok || this.#own === null;
-    if (mayAnswer && this.#life.phase !== "closed") await this.#looking.answer();
+    if (mayAnswer && this.#phase() !== "closed") await this.#looking.answer();
   }
 
   async #ask(): Promise<void> {
@@ -145,7 +145,7 @@ export class Lookout {
   #healthNow(): Health {
     const { clock } = this.#of.time;
     const { look, reports } = this;
-    const { phase } = this.#life;
+    const phase = this.#phase();
     const isClosed = phase === "closed";
     const notStored = this.#own === null || isClosed ? null : reports[0]?.fails;
     const error = this.#inbox.ok ? notStored?.error : undefined;

@@ -28,9 +28,9 @@ async function watched(name: string, ...given: readonly Partial<ProcessReport>[]
 }
 
 /** A tool on an inbox of which these methods are others. */
-function over(parts: Partial<Inbox>, life?: { phase: Phase }): Lookout {
+function over(parts: Partial<Inbox>, phase?: () => Phase): Lookout {
   const inbox = Object.assign(memoryInbox(), parts);
-  return new Lookout({ inbox, name: "reports", time: timeOf(inbox, manualClock()) }, life);
+  return new Lookout({ inbox, name: "reports", time: timeOf(inbox, manualClock()) }, phase);
 }
 
 describe("tools", () => {
@@ -141,13 +141,13 @@ describe("failures", () => {
     ["closing", false],
     ["closed", false],
   ])("health() of a receiver that is %s is ready: %s", async (phase, ready) => {
-    expect(await over({}, { phase }).health()).toMatchObject({ ready, inbox: { ok: true } });
+    expect(await over({}, () => phase).health()).toMatchObject({ ready, inbox: { ok: true } });
   });
 
   it("health() of a closed receiver asks the inbox nothing, and tells the last counts without what changes", async () => {
     let asked = 0;
     const memory = memoryInbox();
-    const life: { phase: Phase } = { phase: "working" };
+    let phase: Phase = "working";
     const health = async () => {
       asked++;
       return { ok: true };
@@ -156,9 +156,9 @@ describe("failures", () => {
       const known = await memory.facts(receiver);
       return { ...known, oldestWaiting: 0, newest: 5, counts: { ...known.counts, handled: 3 } };
     };
-    const lookout = over({ health, facts }, life);
+    const lookout = over({ health, facts }, () => phase);
     expect((await lookout.health()).oldestWaitingMs).toBeGreaterThan(0);
-    life.phase = "closed";
+    phase = "closed";
     expect(await lookout.health()).toMatchObject({
       ...{ oldestWaitingMs: null, newest: new Date(5), counts: { handled: 3 }, problems: [] },
     });

@@ -41,7 +41,8 @@ function processWith({
   const of = { inbox, name: "reports", time: new Timekeeper(store, clock) };
   const own = new ProcessState(clock, false);
   const { counters } = own;
-  const presence = new Presence(of, own);
+  const lookout = new Lookout(of, undefined, own);
+  const presence = new Presence(of, own, lookout);
   const reports = (): ProcessReport[] =>
     kept.flatMap((notes) =>
       Object.entries(notes).flatMap(([key, text]) =>
@@ -52,7 +53,7 @@ function processWith({
     given.advance(ms);
     await setImmediate();
   };
-  return { presence, of, own, counters, kept, store, reports, given, pass };
+  return { presence, lookout, of, own, counters, kept, store, reports, given, pass };
 }
 
 async function begun(...given: Parameters<typeof processWith>) {
@@ -151,8 +152,8 @@ describe("signs of life", () => {
     const given = { ...manualClock(), ...systemClock };
     const clock = new LivedClock(systemClock);
     expect(clock.isReplaced).toBe(true);
-    const { of, own, reports } = processWith({ given });
-    const presence = new Presence({ ...of, time: new Timekeeper(of.inbox, clock) }, own);
+    const { of, own, lookout, reports } = processWith({ given });
+    const presence = new Presence({ ...of, time: new Timekeeper(of.inbox, clock) }, own, lookout);
     presence.begin(() => {});
     await setImmediate();
     expect(reports()).toEqual([]);
@@ -209,16 +210,14 @@ describe("the end", () => {
 
 describe("looks at the inbox", () => {
   it("a process looks at each sixth sign, not at the last one, and forgets processes that were silent for over an hour", async () => {
-    const { presence, of, own, kept, pass, given } = processWith();
+    const { presence, lookout, of, own, kept, pass, given } = processWith();
     const other = { ...own.report(false), since: 0 };
-    const lookout = new Lookout(of, undefined, own);
     await of.inbox.keepNotes("reports", {
       ...noteOf({ ...other, id: "old", at: given.now() - hour - 1 }),
       ...noteOf({ ...other, id: "silent", at: given.now() - hour }),
     });
     kept.length = 0;
     const looks = vi.spyOn(lookout, "health");
-    presence.lookout = lookout;
     presence.begin(() => {});
     for (let sign = 1; sign <= 7; sign++) {
       await setImmediate();

@@ -18,10 +18,9 @@ const signsADay = 17_280;
 
 /** The sign of life that a process gives in its inbox, with its report, so that others tell the same. */
 export class Presence {
-  /** Looks at the inbox meanwhile: who is to be forgotten, and when problems began. */
-  lookout: Lookout | undefined;
   readonly #of: OfReceiver;
   readonly #own: ProcessState;
+  readonly #lookout: Lookout;
   #onError = (_error: unknown): void => {};
   #timer: unknown;
   #isPresent = false;
@@ -31,9 +30,11 @@ export class Presence {
   /** When the next sign was planned, by real time. */
   #plannedAt = realClock.now();
 
-  constructor(of: OfReceiver, own: ProcessState) {
+  /** `lookout` looks at the inbox meanwhile: who is to be forgotten, and when problems began. */
+  constructor(of: OfReceiver, own: ProcessState, lookout: Lookout) {
     this.#of = of;
     this.#own = own;
+    this.#lookout = lookout;
   }
 
   /** Gives a sign at once, and each 5 seconds; `onError` is called when the inbox can't keep it. Called once its time is joined. */
@@ -79,10 +80,9 @@ export class Presence {
   async #keep(hasEnded: boolean): Promise<void> {
     const { inbox, name, time } = this.#of;
     // Not in the turn of a virtual clock, which may go on at once.
-    await (!hasEnded && this.#signs++ % looksEach === 0 ? this.lookout?.health() : null);
+    await (!hasEnded && this.#signs++ % looksEach === 0 ? this.#lookout.health() : null);
     const report = this.#own.report(hasEnded);
-    const others = this.lookout?.reports.filter(({ id }) => id !== report.id) ?? [];
-    const old = others.filter(({ at }) => report.at - at > hourMs);
+    const old = this.#lookout.reports.filter(({ at }) => report.at - at > hourMs);
     const notes = Object.assign(noteOf(report), ...old.map((one) => noteOf(one, true)));
     const hours = this.#own.counters.hourNotes(report.id, time.clock.wallNow());
     const isNewlyValid = report.validAt !== null && !this.#isValidKept;
