@@ -9,6 +9,7 @@ import {
   receiverSettingsOf,
   VerifyStage,
 } from "@reporthook/core/internals";
+import { Lookout } from "@reporthook/core/store";
 import { manualClock } from "@reporthook/testing/internals";
 
 /** Both stages of a receiver whose authorize does as it is told, and the jobs for them. */
@@ -42,16 +43,8 @@ export function testStages(
     }),
     redact: (text: string) => text.replaceAll("canary", "[api key]"),
   };
-  const reporter = new Reporter(settings);
   const own = new ProcessState(settings.clock, false);
-  const lookout = {
-    health: () => Promise.reject(new Error("unused")),
-    look: null,
-    numbers: null,
-    reports: [],
-    wallOffset: 0,
-  };
-  reporter.instrument(lookout, [own]);
+  const reporter = new Reporter(settings, new Lookout(settings), [own]);
   const recognizer = new Recognizer(settings.parse);
   const known = new KnownRequests(settings.inbox, settings.name, settings.clock);
   const job = (given: Partial<Job> = {}): Job => testJob(clock.now(), given);

@@ -98,7 +98,16 @@ class OwnReceiver implements Receiver {
     warnOfSettings(settings, options.inbox !== undefined);
     this.#callbacks = callback ? new Callbacks(callback, settings) : null;
     this.#connections = new Connections(clock);
-    const reporter = new Reporter(settings);
+    const alerts = settings.observe[watch] !== undefined;
+    const own = new ProcessState(clock, alerts);
+    // Both are asked of parts that are made below.
+    const phase = (): Phase => runner.phase;
+    const prune = (): Promise<void> => work.prune(pruneForListsMs);
+    const lookout = new Lookout(settings, phase, own, prune);
+    this.health = lookout.health;
+    this[inside] = lookout;
+    const waitUntil = new WaitUntil();
+    const reporter = new Reporter(settings, lookout, [own, own.counters, waitUntil]);
     this.#reporter = reporter;
     const recognizer = new Recognizer(settings.parse);
     const known = new KnownRequests(inbox, name, clock);
@@ -108,20 +117,10 @@ class OwnReceiver implements Receiver {
     const handle = new HandleStage(settings, recognizer, reporter, known, registrations);
     const sweep = new OverdueSweep(settings, known);
     this.#sweep = sweep;
-    const alerts = settings.observe[watch] !== undefined;
-    const own = new ProcessState(clock, alerts);
-    // Both are asked of parts that are made below.
-    const phase = (): Phase => runner.phase;
-    const prune = (): Promise<void> => work.prune(pruneForListsMs);
-    const lookout = new Lookout(settings, phase, own, prune);
     const presence = new Presence(settings, own, lookout);
     const work = new Work(settings, verify, handle, reporter, sweep, presence);
     const runner = new Runner(settings, work, this.#connections);
     this.#runner = runner;
-    this.health = lookout.health;
-    this[inside] = lookout;
-    const waitUntil = new WaitUntil();
-    reporter.instrument(lookout, [own, own.counters, waitUntil]);
     this.inbox = receiverInbox(settings, prune, runner);
     this.reports = createReports(settings, this.#callbacks, known, reporter, prune);
     const within = new InsideRequest(settings, verify, handle, reporter, runner.signal);

@@ -30,7 +30,7 @@ export interface Watched {
   /** Runs a function in the async context of `createReceiver`, never in a request's. */
   readonly bind: Bind;
   /** Knows how the receiver is. */
-  readonly lookout: Pick<Lookout, "health" | "look" | "numbers" | "reports" | "wallOffset">;
+  readonly lookout: Lookout;
 }
 
 /** The result of `reports.request`. */

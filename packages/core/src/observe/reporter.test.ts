@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { Lookout } from "../health/health.ts";
 import type { Job } from "../inbox/delivery.ts";
 import { receiverSettingsOf } from "../options/receiver-settings.ts";
 import { type Instrumentation, instrumentation, watch } from "./instrumentation.ts";
@@ -12,11 +13,7 @@ function reporterOf(telemetry: Instrumentation, alerts: Instrumentation): Report
     observe: { [watch]: () => alerts },
     [instrumentation]: () => telemetry,
   });
-  const reporter = new Reporter(settings);
-  const unreachable = (): never => expect.unreachable();
-  const lookout = { health: unreachable, look: null, numbers: null, reports: [], wallOffset: 0 };
-  reporter.instrument(lookout, []);
-  return reporter;
+  return new Reporter(settings, new Lookout(settings), []);
 }
 
 describe("Reporter", () => {

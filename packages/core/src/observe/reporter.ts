@@ -1,3 +1,4 @@
+import type { Lookout } from "../health/health.ts";
 import type { Arrival, NewDelivery, Outcome } from "../inbox/delivery.ts";
 import { jobAt } from "../inbox/stored-delivery.ts";
 import { shownFields } from "../lib/thrown.ts";
@@ -18,24 +19,18 @@ type Wrappers = Required<Pick<Instrumentation, "receive" | "verify" | "handle" |
 /** Reports all that happens in a receiver once, to one list of instruments: the log, hooks, its own, and those of the options. */
 export class Reporter implements Wrappers {
   readonly #settings: ReporterSettings;
-  readonly #instruments: Instrumentation[];
-  #telemetry: Instrumentation | undefined;
+  readonly #telemetry: Instrumentation | undefined;
+  readonly #instruments: readonly Instrumentation[];
 
-  constructor(settings: ReporterSettings) {
-    const { ack, clock, observe } = settings;
-    const hooks = hooksOf(observe, clock, this.unexpected, ack === "stored");
+  /** `own` are the receiver's own instruments. */
+  constructor(settings: ReporterSettings, lookout: Lookout, own: readonly Instrumentation[]) {
+    const { ack, clock, instrument, observe } = settings;
+    const watched = { ...settings, lookout };
     this.#settings = settings;
-    this.#instruments = [logOf(settings), hooks];
-  }
-
-  /** Adds the receiver's own instruments, and makes those of the options, which look at it. */
-  instrument(lookout: Watched["lookout"], own: readonly Instrumentation[]): void {
-    const { instrument, observe } = this.#settings;
-    const watched = { ...this.#settings, lookout };
     this.#telemetry = instrument?.(watched);
-    for (const each of [...own, this.#telemetry, observe[watch]?.(watched)]) {
-      if (each !== undefined) this.#instruments.push(each);
-    }
+    const hooks = hooksOf(observe, clock, this.unexpected, ack === "stored");
+    const given = [this.#telemetry, observe[watch]?.(watched)].filter((one) => one !== undefined);
+    this.#instruments = [logOf(settings), hooks, ...own, ...given];
   }
 
   readonly receive: Wrappers["receive"] = (incoming, id, run) =>
