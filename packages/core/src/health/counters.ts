@@ -42,10 +42,10 @@ export function samplesOf({ counts }: Pick<Numbers, "counts">): Sample[] {
 
 /** Counts what happens in this process: an instrument of its receiver. */
 export class EventCounters {
-  readonly #total = new Map<string, number>();
+  readonly #total: Record<string, number> = {};
   readonly #buckets = new Array<number>(answerBounds.length + 1).fill(0);
   #seconds = 0;
-  #hour = new Map<string, number>();
+  #hour: Record<string, number> = {};
   #hourNumber = 0;
   #isNew = false;
   /** Notes of hours that may not be kept yet. */
@@ -78,19 +78,19 @@ export class EventCounters {
   /** The numbers at this moment. */
   get numbers(): Numbers {
     const answers = { buckets: [...this.#buckets], seconds: this.#seconds };
-    return { counts: Object.fromEntries(this.#total), answers };
+    return { counts: { ...this.#total }, answers };
   }
 
   /** The notes of the hours that have changed, for the process `id` at `wallAt`; {@link kept} says that they are kept. */
   hourNotes(id: string, wallAt: number): Notes {
     const number = Math.floor(wallAt / hourMs);
     if (this.#isNew) {
-      const text = JSON.stringify(Object.fromEntries(this.#hour));
-      this.#pending[`${hourKey}${this.#hourNumber || number}/${id}`] = text;
+      const key = `${hourKey}${this.#hourNumber || number}/${id}`;
+      this.#pending[key] = JSON.stringify(this.#hour);
     }
     this.#isNew = false;
     if (number !== this.#hourNumber) {
-      if (this.#hourNumber !== 0) this.#hour = new Map();
+      if (this.#hourNumber !== 0) this.#hour = {};
       this.#hourNumber = number;
     }
     return { ...this.#pending };
@@ -104,8 +104,7 @@ export class EventCounters {
   }
 
   #add(name: string, by = 1): void {
-    this.#total.set(name, (this.#total.get(name) ?? 0) + by);
-    this.#hour.set(name, (this.#hour.get(name) ?? 0) + by);
+    for (const counts of [this.#total, this.#hour]) counts[name] = (counts[name] ?? 0) + by;
     this.#isNew = true;
   }
 }

@@ -91,7 +91,7 @@ export class Lookout {
     const running = (): number => of.time.clock.running();
     const shared = (againMs: number, ask: () => Promise<void>) =>
       new SharedQuestion(running, againMs, () => ask().catch(this.#failed));
-    this.#asking = shared(silentMs, () => this.#ask());
+    this.#asking = shared(silentMs, async () => this.#says(await of.inbox.health()));
     this.#looking = shared(countingMs, () => this.#look());
   }
 
@@ -117,10 +117,6 @@ export class Lookout {
     // A tool can read a file that takes nothing more. A query would open a closed inbox again.
     const mayAnswer = this.#inbox.ok || this.#own === null;
     if (mayAnswer && this.#phase() !== "closed") await this.#looking.answer();
-  }
-
-  async #ask(): Promise<void> {
-    this.#says(await this.#of.inbox.health());
   }
 
   async #look(): Promise<void> {
