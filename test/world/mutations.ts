@@ -208,7 +208,8 @@ export const mutations: readonly Mutation[] = [
     file: `${core}/reports/overdue-sweep.ts`,
     of: "#tell",
     becomes: `
-      await this.#requests.change(request, (read) => told(read, this.#settings.clock.wallNow()));
+      const wallNow = this.#settings.clock.wallNow();
+      await this.#requests.change(request, (read) => dated(read, "overdueAt", wallNow));
       await this.#requests.tell(request, "report.overdue", null);`,
     asksForReports: true,
     seed: 27,

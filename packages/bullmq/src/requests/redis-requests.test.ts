@@ -6,12 +6,14 @@ import { expect, onTestFinished } from "vitest";
 import { bullmqInbox } from "../index.ts";
 
 const later = { confirmedAt: null, processingAt: null, settledAt: null, overdueAt: null };
+const dates = { requestedAt: 0, dueAt: 0, ...later };
+const told = { dates: { ...dates, overdueAt: 1 } };
 
 function made(id: string, parts: Partial<StoredRequest>): StoredRequest {
   return {
     ...{ id, receiver: "a", idempotencyKey: null, state: "open", dueAt: 0, settledAt: null },
-    ...{ isTold: false, version: 0, report: {}, context: null, reportId: null, answer: null },
-    ...{ dates: { requestedAt: 0, dueAt: 0, ...later }, brought: {}, ...parts },
+    ...{ version: 0, report: {}, context: null, reportId: null, answer: null },
+    ...{ dates, brought: {}, ...parts },
   };
 }
 
@@ -35,7 +37,7 @@ testWith(noRedis)(
       made("1", { ...settled, idempotencyKey: "k" }),
       made("2", { ...settled, receiver: "b", state: "internal_error" }),
       open,
-      made("4", { dueAt: now, isTold: true }),
+      made("4", { dueAt: now, ...told }),
       made("5", { dueAt: now, state: "unconfirmed" }),
     ]) {
       expect(await requests.add(one)).toBeNull();
@@ -50,7 +52,7 @@ testWith(noRedis)(
     expect(await left(2 * dayMs)).toBe("045");
     const counts = { unconfirmed: 1, open: 1, complete: 1, internal_error: 0, overdue: 1 };
     expect(await requests.counts()).toEqual(counts);
-    const again = made("6", { idempotencyKey: "k", isTold: true, dueAt: now });
+    const again = made("6", { idempotencyKey: "k", dueAt: now, ...told });
     expect(await requests.add(again)).toBeNull();
     expect(await left(30 * dayMs - 1)).toBe("456");
     expect(await left(30 * dayMs)).toBe("5");

@@ -149,10 +149,10 @@ function setOf(state: RequestQuery["state"]): string {
 }
 
 function argumentsOf(request: StoredRequest): string[] {
-  const { id, idempotencyKey, state, dueAt, settledAt, isTold, version } = request;
+  const { id, idempotencyKey, state, dueAt, settledAt, dates, version } = request;
   const text = `${version} ${JSON.stringify(request)}`;
   const times = [String(dueAt), settledAt === null ? "" : String(settledAt)];
-  return [id, text, idempotencyKey ?? "", state, ...times, isTold ? "1" : "0"];
+  return [id, text, idempotencyKey ?? "", state, ...times, dates.overdueAt === null ? "0" : "1"];
 }
 
 function requestIn(text: unknown): StoredRequest | null {

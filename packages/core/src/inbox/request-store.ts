@@ -26,8 +26,6 @@ export interface StoredRequest {
   readonly dueAt: number;
   /** When it became complete or internal_error; null before. */
   readonly settledAt: number | null;
-  /** Whether it was told as overdue. */
-  readonly isTold: boolean;
   /** The number of its changes. */
   readonly version: number;
   readonly report: RequestedReport;
@@ -44,6 +42,7 @@ export interface StoredRequest {
     readonly confirmedAt: number | null;
     readonly processingAt: number | null;
     readonly settledAt: number | null;
+    /** When it was told as overdue. */
     readonly overdueAt: number | null;
   };
   /** The delivery that first brought an event, and whether its handlers have succeeded. */
@@ -81,9 +80,9 @@ export interface RequestStore {
 
 /** Whether a request is one that a list asks for by its state. */
 export function isAsked(
-  { state, isTold, settledAt }: StoredRequest,
+  { state, settledAt, dates }: StoredRequest,
   asked: RequestQuery["state"],
 ): boolean {
-  if (asked === "overdue") return isTold && settledAt === null;
+  if (asked === "overdue") return dates.overdueAt !== null && settledAt === null;
   return asked === undefined || asked === state;
 }

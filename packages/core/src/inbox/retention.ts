@@ -77,12 +77,12 @@ export const unsettledKeptMs: number = 30 * 86_400_000;
 
 /** Whether the retention of a request is over at a lived time: it is then deleted, once no delivery of it is kept. */
 export function isRequestOver(
-  { dueAt, isTold, settledAt }: StoredRequest,
+  { dueAt, settledAt, dates }: StoredRequest,
   { handledMs }: Retention,
   now: number,
 ): boolean {
   if (settledAt !== null) return now - settledAt > handledMs;
-  return isTold && now - dueAt > unsettledKeptMs;
+  return dates.overdueAt !== null && now - dueAt > unsettledKeptMs;
 }
 
 /** The parts of a delivery by which it is counted. */

@@ -27,7 +27,6 @@ export function newRequest(
     state: "unconfirmed",
     dueAt: clock.now() + overdueMs,
     settledAt: null,
-    isTold: false,
     version: 0,
     reportId: null,
     answer: null,

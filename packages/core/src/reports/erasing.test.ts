@@ -56,7 +56,7 @@ function makeStored(parts: Partial<Inbox> = {}) {
   const remember = async (id: string, more: Partial<StoredRequest> = {}): Promise<void> => {
     await inbox.requests?.add({
       ...{ id, receiver: "a", idempotencyKey: null, state: "open", dueAt: 1, version: 0 },
-      ...{ settledAt: null, isTold: false, context: "1", reportId: null, answer: null },
+      ...{ settledAt: null, context: "1", reportId: null, answer: null },
       ...{ report, dates: { requestedAt: 1, dueAt: 1, ...later }, brought: {}, ...more },
     });
   };

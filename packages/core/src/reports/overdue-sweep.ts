@@ -2,7 +2,7 @@ import type { StoredRequest } from "../inbox/request-store.ts";
 import { setUnrefTimeout } from "../lib/time/clock.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import type { KnownRequests } from "./known-requests.ts";
-import { told } from "./request.ts";
+import { dated } from "./request.ts";
 
 const pauseMs = 1_000;
 const atOnce = 100;
@@ -58,6 +58,7 @@ export class OverdueSweep {
   /** Another process may tell it too: its event is stored once. */
   async #tell(request: StoredRequest): Promise<void> {
     await this.#requests.tell(request, "report.overdue", null);
-    await this.#requests.change(request, (read) => told(read, this.#settings.clock.wallNow()));
+    const wallNow = this.#settings.clock.wallNow();
+    await this.#requests.change(request, (read) => dated(read, "overdueAt", wallNow));
   }
 }

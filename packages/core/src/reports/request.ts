@@ -70,20 +70,20 @@ export function overdueEvent(
   };
 }
 
-/** The request once the service is known to have it, at a time of the wall clock. */
-export function confirmed(request: StoredRequest, wallNow: number): StoredRequest {
-  const { state, dates } = request;
-  return {
-    ...request,
-    state: state === "unconfirmed" ? "open" : state,
-    dates: { ...dates, confirmedAt: dates.confirmedAt ?? wallNow },
-  };
+/** The request with a date of the wall clock; as it is, if it has that already. */
+export function dated(
+  request: StoredRequest,
+  name: keyof StoredRequest["dates"],
+  wallNow: number,
+): StoredRequest {
+  const { dates } = request;
+  return dates[name] === null ? { ...request, dates: { ...dates, [name]: wallNow } } : request;
 }
 
-/** The request once it was told as overdue, at a time of the wall clock. */
-export function told(request: StoredRequest, wallNow: number): StoredRequest {
-  if (request.isTold) return request;
-  return { ...request, isTold: true, dates: { ...request.dates, overdueAt: wallNow } };
+/** The request once the service is known to have it, at a time of the wall clock. */
+export function confirmed(request: StoredRequest, wallNow: number): StoredRequest {
+  const state = request.state === "unconfirmed" ? "open" : request.state;
+  return dated({ ...request, state }, "confirmedAt", wallNow);
 }
 
 /** The request once a delivery has brought an event of it: a status changes its state, unless that is final. */
@@ -99,16 +99,12 @@ export function brought(
   const events = isStatus ? { ...request.brought, [type]: { by, done: false } } : request.brought;
   const noted = { ...request, brought: events };
   const wallNow = clock.wallNow();
-  if (type === "report.overdue") return told(noted, wallNow);
+  if (type === "report.overdue") return dated(noted, "overdueAt", wallNow);
   const identified = { ...noted, reportId: request.reportId ?? reportId };
   // A person may know that the service never had it.
   const known = verification === "settled" ? identified : confirmed(identified, wallNow);
-  const { dates } = known;
-  if (type === "report.processing") {
-    const processingAt = dates.processingAt ?? wallNow;
-    return { ...known, dates: { ...dates, processingAt } };
-  }
+  if (type === "report.processing") return dated(known, "processingAt", wallNow);
   const state = ends[type];
   if (state === undefined || known.settledAt !== null) return known;
-  return { ...known, state, settledAt: clock.now(), dates: { ...dates, settledAt: wallNow } };
+  return dated({ ...known, state, settledAt: clock.now() }, "settledAt", wallNow);
 }

@@ -5,7 +5,7 @@ import { requestKinds } from "../protocol/counts.ts";
 import type { RequestCall } from "../protocol/protocol.ts";
 import type { Tables } from "./deliveries.ts";
 
-const isOverdue = "settled_at IS NULL AND is_told = 1";
+const overdue = "settled_at IS NULL AND is_told = 1";
 
 /** The methods of {@link RequestStore} that the main thread calls, without its promises. */
 type Called = {
@@ -79,7 +79,7 @@ export class RequestTable implements Called {
       "NOT EXISTS (SELECT 1 FROM delivery WHERE receiver = request.receiver AND request = request.id)";
     const isOver = `settled_at < ? AND ${unused} ORDER BY settled_at LIMIT ?`;
     const settled = this.#where(isOver, now - handledMs, most);
-    const isGivenUp = `${isOverdue} AND due_at < ? AND ${unused} LIMIT ?`;
+    const isGivenUp = `${overdue} AND due_at < ? AND ${unused} LIMIT ?`;
     const given = this.#where(isGivenUp, now - unsettledKeptMs, most - settled.length);
     for (const row of [...settled, ...given]) this.#delete(row);
     return settled.length + given.length;
@@ -93,12 +93,12 @@ export class RequestTable implements Called {
 
   #insert(receiver: number, request: StoredRequest): void {
     const { receiver: _, id, idempotencyKey: key, state, dueAt, settledAt, ...more } = request;
-    const { isTold, version, ...data } = more;
+    const { version, ...data } = more;
     const insert = this.#tables.statement(
       `INSERT INTO request (receiver, id, key, state, due_at, settled_at, is_told, version, data)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
-    const [stored, told] = [requestStates.indexOf(state), isTold ? 1 : 0];
+    const [stored, told] = [requestStates.indexOf(state), data.dates.overdueAt === null ? 0 : 1];
     insert.run(receiver, id, key, stored, dueAt, settledAt, told, version, JSON.stringify(data));
     this.#count(receiver, request, 1);
   }
@@ -109,10 +109,11 @@ export class RequestTable implements Called {
     this.#count(receiver, this.#requestOf(row), -1);
   }
 
-  #count(receiver: number, { state, isTold, settledAt }: StoredRequest, by: 1 | -1): void {
+  #count(receiver: number, { state, settledAt, dates }: StoredRequest, by: 1 | -1): void {
     const { counters } = this.#tables;
     counters.add(receiver, requestKinds[state], by);
-    if (isTold && settledAt === null) counters.add(receiver, requestKinds.overdue, by);
+    const isOverdue = settledAt === null && dates.overdueAt !== null;
+    if (isOverdue) counters.add(receiver, requestKinds.overdue, by);
   }
 
   #requestOf(row: Row): StoredRequest {
@@ -124,7 +125,6 @@ export class RequestTable implements Called {
       state: requestStates[Number(row["state"])] ?? "unconfirmed",
       dueAt: Number(row["due_at"]),
       settledAt: settledAt === null ? null : Number(settledAt),
-      isTold: row["is_told"] === 1,
       version: Number(row["version"]),
       ...JSON.parse(String(row["data"])),
     };
@@ -137,5 +137,5 @@ export class RequestTable implements Called {
 
 function conditionOf(state: RequestQuery["state"]): string {
   if (state === undefined) return "TRUE";
-  return state === "overdue" ? isOverdue : `state = ${requestStates.indexOf(state)}`;
+  return state === "overdue" ? overdue : `state = ${requestStates.indexOf(state)}`;
 }

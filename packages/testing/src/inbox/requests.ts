@@ -5,6 +5,7 @@ import { handled, type InboxCase, valid } from "./fixture.ts";
 const day = 86_400_000;
 const later = { confirmedAt: null, processingAt: null, settledAt: null, overdueAt: null };
 const dates = { requestedAt: 1, dueAt: 1_000, ...later };
+const told = { dates: { ...dates, overdueAt: 1 } };
 
 function storeOf({ requests }: Inbox): RequestStore {
   if (requests === undefined) throw new Error("The inbox keeps no requests");
@@ -16,7 +17,6 @@ function made(id: string, parts: Partial<StoredRequest> = {}): StoredRequest {
     ...{ id, receiver: "a", idempotencyKey: null, state: "unconfirmed", dueAt: 1_000 },
     ...{
       settledAt: null,
-      isTold: false,
       version: 0,
       report: { domains: ["é"] },
       context: '{"c":"é"}',
@@ -99,14 +99,14 @@ export const requests: readonly InboxCase[] = [
     needs: ["requests"],
     async run({ inbox }) {
       const store = storeOf(inbox);
-      const settled = { settledAt: 5, isTold: true } as const;
+      const settled = { settledAt: 5, ...told };
       for (const one of [
-        made("4", { state: "open", isTold: true }),
+        made("4", { state: "open", ...told }),
         made("2", { state: "open" }),
         made("3", { state: "complete", ...settled }),
-        made("1", { isTold: true }),
+        made("1", told),
         made("5", { state: "internal_error", settledAt: 6 }),
-        made("6", { receiver: "b", state: "open", isTold: true }),
+        made("6", { receiver: "b", state: "open", ...told }),
       ]) {
         await store.add(one);
       }
@@ -140,7 +140,7 @@ export const requests: readonly InboxCase[] = [
         made("1", { dueAt: 300 }),
         made("2", { dueAt: 100 }),
         made("3", { dueAt: 200, state: "open" }),
-        made("4", { dueAt: 50, isTold: true }),
+        made("4", { dueAt: 50, ...told }),
         made("5", { dueAt: 50, state: "complete", settledAt: 1 }),
         made("6", { dueAt: 50, receiver: "b" }),
         made("7", { dueAt: 400 }),
@@ -153,7 +153,7 @@ export const requests: readonly InboxCase[] = [
       same(await due(300, 2), "23", "The first two");
       same(await due(99), "", "Before the first");
       const first = await store.get("2");
-      if (first !== null) await store.replace(first, next(first, { isTold: true }));
+      if (first !== null) await store.replace(first, next(first, told));
       same(await due(300), "31", "Without the one that was told");
     },
   },
@@ -168,7 +168,7 @@ export const requests: readonly InboxCase[] = [
       for (const one of [
         made(requestId, settled),
         made("1", { ...settled, idempotencyKey: "k" }),
-        made("2", { dueAt: now, isTold: true }),
+        made("2", { dueAt: now, ...told }),
         made("3", { dueAt: now }),
       ]) {
         await store.add(one);
@@ -181,7 +181,7 @@ export const requests: readonly InboxCase[] = [
       await put({ requestId });
       same(await left(now + 7 * day), "0123", "After 7 days");
       same(await left(now + 7 * day + 1), "023", "After more: one has a delivery");
-      same(await store.add(made("9", { idempotencyKey: "k", isTold: true })), null, "Its key");
+      same(await store.add(made("9", { idempotencyKey: "k", ...told })), null, "Its key");
       await work("verify", valid);
       await work("handle", handled);
       clock.advance(30 * day);

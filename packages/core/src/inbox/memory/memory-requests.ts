@@ -55,8 +55,8 @@ export class MemoryRequests implements RequestStore {
 
   readonly due: RequestStore["due"] = async (receiver, until, limit) =>
     [...this.#all.values()]
-      .filter((one) => one.receiver === receiver && one.settledAt === null && !one.isTold)
-      .filter(({ dueAt }) => dueAt <= until)
+      .filter((one) => one.receiver === receiver && one.settledAt === null && one.dueAt <= until)
+      .filter(({ dates }) => dates.overdueAt === null)
       .sort((one, other) => one.dueAt - other.dueAt)
       .slice(0, limit)
       .map(copyOf);
