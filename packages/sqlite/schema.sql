@@ -120,9 +120,7 @@ CREATE TABLE request (
     settled_at INTEGER,
     -- 1 once it was told as overdue.
     is_told INTEGER NOT NULL,
-    -- How often it has changed.
-    version INTEGER NOT NULL,
-    -- JSON text of the rest.
+    -- JSON text of all of it.
     data TEXT NOT NULL,
     PRIMARY KEY (receiver, id)
   ) WITHOUT ROWID;

@@ -3,7 +3,7 @@ import { type Database, inboxFailed, rollBack } from "./driver.ts";
 import { applicationId, marks, schemaIn, userVersionOf } from "./header.ts";
 
 /** The version of the schema: a file of any other one is refused. */
-const schemaVersion = 13;
+const schemaVersion = 14;
 
 /**
  * The rows in the index of states. It has those that wait or are parked, which are few: most are leased as they come, and then
@@ -92,9 +92,7 @@ const schema = `
     settled_at INTEGER,
     -- 1 once it was told as overdue.
     is_told INTEGER NOT NULL,
-    -- How often it has changed.
-    version INTEGER NOT NULL,
-    -- JSON text of the rest.
+    -- JSON text of all of it.
     data TEXT NOT NULL,
     PRIMARY KEY (receiver, id)
   ) WITHOUT ROWID;

@@ -1,6 +1,6 @@
 import type { RequestQuery, RequestStore, StoredRequest } from "@reporthook/core";
 import { type Retention, requestStates, unsettledKeptMs } from "@reporthook/core/store";
-import type { Row, Value } from "../database/driver.ts";
+import type { Value } from "../database/driver.ts";
 import { requestKinds } from "../protocol/counts.ts";
 import type { RequestCall } from "../protocol/protocol.ts";
 import type { Tables } from "./deliveries.ts";
@@ -29,23 +29,20 @@ export class RequestTable implements Called {
 
   add(request: StoredRequest): StoredRequest | null {
     const { receiver, idempotencyKey: key } = request;
-    const number = this.#tables.receivers.idOf(receiver);
-    const [earlier] = key === null ? [] : this.#where("receiver = ? AND key = ?", number, key);
-    if (earlier !== undefined) return this.#requestOf(earlier);
-    this.#insert(number, request);
-    return null;
+    const [earlier] = key === null ? [] : this.#of(receiver, "key = ?", key);
+    if (earlier === undefined) this.#insert(request);
+    return earlier ?? null;
   }
 
   get(id: string, receiver?: string): StoredRequest | null {
-    const row = this.#find(id, receiver);
-    return row === undefined ? null : this.#requestOf(row);
+    return this.#of(receiver, "id = ?", id)[0] ?? null;
   }
 
-  replace(read: StoredRequest, next: StoredRequest | null): boolean {
-    const row = this.#find(read.id, read.receiver);
-    if (row === undefined || row["version"] !== read.version) return false;
-    this.#delete(row);
-    if (next !== null) this.#insert(Number(row["receiver"]), next);
+  replace({ id, receiver, version }: StoredRequest, next: StoredRequest | null): boolean {
+    const stored = this.get(id, receiver);
+    if (stored?.version !== version) return false;
+    this.#delete(stored);
+    if (next !== null) this.#insert(next);
     return true;
   }
 
@@ -54,23 +51,17 @@ export class RequestTable implements Called {
     // Sorts after every id.
     const { after = newestFirst ? "~" : "" } = query;
     const most = Math.min(limit, Number.MAX_SAFE_INTEGER);
-    const rows = this.#tables.receivers.select(receiver).flatMap((number) => {
-      const condition = `receiver = ? AND id ${newestFirst ? "<" : ">"} ? AND ${conditionOf(state)}
-        ORDER BY id ${newestFirst ? "DESC" : "ASC"} LIMIT ?`;
-      return this.#where(condition, number, after, most);
-    });
+    const condition = `id ${newestFirst ? "<" : ">"} ? AND ${conditionOf(state)}
+      ORDER BY id ${newestFirst ? "DESC" : "ASC"} LIMIT ?`;
     const sign = newestFirst ? -1 : 1;
-    rows.sort((one, other) => (String(one["id"]) < String(other["id"]) ? -sign : sign));
-    return rows.slice(0, most).map((row) => this.#requestOf(row));
+    return this.#of(receiver, condition, after, most)
+      .sort((one, other) => (one.id < other.id ? -sign : sign))
+      .slice(0, most);
   }
 
   due(receiver: string, until: number, limit: number): StoredRequest[] {
-    const due =
-      "receiver = ? AND settled_at IS NULL AND is_told = 0 AND due_at <= ? ORDER BY due_at LIMIT ?";
-    return this.#tables.receivers
-      .select(receiver)
-      .flatMap((number) => this.#where(due, number, until, limit))
-      .map((row) => this.#requestOf(row));
+    const due = "settled_at IS NULL AND is_told = 0 AND due_at <= ? ORDER BY due_at LIMIT ?";
+    return this.#of(receiver, due, until, limit);
   }
 
   /** Deletes requests whose retention is over and of which no delivery is kept, at most so many; returns how many. */
@@ -81,32 +72,29 @@ export class RequestTable implements Called {
     const settled = this.#where(isOver, now - handledMs, most);
     const isGivenUp = `${overdue} AND due_at < ? AND ${unused} LIMIT ?`;
     const given = this.#where(isGivenUp, now - unsettledKeptMs, most - settled.length);
-    for (const row of [...settled, ...given]) this.#delete(row);
+    for (const request of [...settled, ...given]) this.#delete(request);
     return settled.length + given.length;
   }
 
-  #find(id: string, receiver: string | undefined): Row | undefined {
-    return this.#tables.receivers
-      .select(receiver)
-      .flatMap((number) => this.#where("receiver = ? AND id = ?", number, id))[0];
-  }
-
-  #insert(receiver: number, request: StoredRequest): void {
-    const { receiver: _, id, idempotencyKey: key, state, dueAt, settledAt, ...more } = request;
-    const { version, ...data } = more;
-    const insert = this.#tables.statement(
-      `INSERT INTO request (receiver, id, key, state, due_at, settled_at, is_told, version, data)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  #insert(request: StoredRequest): void {
+    const { id, idempotencyKey, state, dueAt, settledAt, dates } = request;
+    const number = this.#tables.receivers.idOf(request.receiver);
+    const statement = this.#tables.statement(
+      `INSERT INTO request (receiver, id, key, state, due_at, settled_at, is_told, data)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
     );
-    const [stored, told] = [requestStates.indexOf(state), data.dates.overdueAt === null ? 0 : 1];
-    insert.run(receiver, id, key, stored, dueAt, settledAt, told, version, JSON.stringify(data));
-    this.#count(receiver, request, 1);
+    const stored = requestStates.indexOf(state);
+    const isTold = dates.overdueAt === null ? 0 : 1;
+    const data = JSON.stringify(request);
+    statement.run(number, id, idempotencyKey, stored, dueAt, settledAt, isTold, data);
+    this.#count(number, request, 1);
   }
 
-  #delete(row: Row): void {
-    const [receiver, id] = [Number(row["receiver"]), String(row["id"])];
-    this.#tables.statement("DELETE FROM request WHERE receiver = ? AND id = ?").run(receiver, id);
-    this.#count(receiver, this.#requestOf(row), -1);
+  #delete(request: StoredRequest): void {
+    const number = this.#tables.receivers.idOf(request.receiver);
+    const statement = this.#tables.statement("DELETE FROM request WHERE receiver = ? AND id = ?");
+    statement.run(number, request.id);
+    this.#count(number, request, -1);
   }
 
   #count(receiver: number, { state, settledAt, dates }: StoredRequest, by: 1 | -1): void {
@@ -116,22 +104,16 @@ export class RequestTable implements Called {
     if (isOverdue) counters.add(receiver, requestKinds.overdue, by);
   }
 
-  #requestOf(row: Row): StoredRequest {
-    const settledAt = row["settled_at"] ?? null;
-    return {
-      id: String(row["id"]),
-      receiver: this.#tables.receivers.nameOf(Number(row["receiver"])),
-      idempotencyKey: (row["key"] ?? null) as string | null,
-      state: requestStates[Number(row["state"])] ?? "unconfirmed",
-      dueAt: Number(row["due_at"]),
-      settledAt: settledAt === null ? null : Number(settledAt),
-      version: Number(row["version"]),
-      ...JSON.parse(String(row["data"])),
-    };
+  /** Finds requests of a receiver, or of each. */
+  #of(receiver: string | undefined, condition: string, ...values: Value[]): StoredRequest[] {
+    return this.#tables.receivers
+      .select(receiver)
+      .flatMap((number) => this.#where(`receiver = ? AND ${condition}`, number, ...values));
   }
 
-  #where(condition: string, ...values: readonly Value[]): Row[] {
-    return this.#tables.statement(`SELECT * FROM request WHERE ${condition}`).all(...values);
+  #where(condition: string, ...values: Value[]): StoredRequest[] {
+    const select = this.#tables.statement(`SELECT data FROM request WHERE ${condition}`);
+    return select.all(...values).map(({ data }) => JSON.parse(String(data)));
   }
 }
 
