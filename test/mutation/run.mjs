@@ -107,7 +107,7 @@ const others = {
   ),
   ...of(
     "reports/reports,reports/erasing,handle/handle-stage",
-    ...["reports/asking", "reports/known-requests", "reports/looking", "reports/overdue-sweep"],
+    ...["reports/asking", "reports/known-requests", "reports/overdue-sweep"],
     ...["reports/request"],
   ),
   ...of(

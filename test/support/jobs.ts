@@ -46,7 +46,7 @@ export function testStages(
   const own = new ProcessState(settings.clock, false);
   const reporter = new Reporter(settings, new Lookout(settings), [own]);
   const recognizer = new Recognizer(settings.parse);
-  const known = new KnownRequests(settings.inbox, settings.name, settings.clock);
+  const known = new KnownRequests(settings);
   const job = (given: Partial<Job> = {}): Job => testJob(clock.now(), given);
   return {
     verify: new VerifyStage(settings, recognizer, reporter, known),

@@ -169,7 +169,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: "has each delivery of a status handled",
     file: `${core}/reports/known-requests.ts`,
-    of: "#whyNot",
+    of: "whyNot",
     becomes: "return null;",
     asksForReports: true,
   },
@@ -177,28 +177,29 @@ export const mutations: readonly Mutation[] = [
     name: "handles a report without looking for its request",
     file: `${core}/handle/handle-stage.ts`,
     of: "#ofRequest",
-    becomes: "return this.#attempt(job, await this.#known.find(requestId), signal);",
+    becomes:
+      "const { request } = await this.#known.withRequest(job); return this.#attempt({ ...job, request }, signal);",
     asksForReports: true,
   },
   {
     name: "takes a request that is not confirmed for one that was never sent",
-    file: `${core}/reports/known-requests.ts`,
+    file: `${core}/reports/asking.ts`,
     of: "add",
     becomes: `
-      const earlier = await this.store.add(request);
+      const earlier = await store.add(request);
       return earlier?.state === "unconfirmed" ? null : earlier;`,
     asksForReports: true,
   },
   {
     name: "stores a request while it is being sent",
-    file: `${core}/reports/known-requests.ts`,
+    file: `${core}/reports/asking.ts`,
     of: "add",
     becomes: `
-      const all = await this.store.list({ receiver: this.#receiver, limit: 1e9 });
-      const { idempotencyKey: key } = request;
+      const { idempotencyKey: key, receiver } = request;
+      const all = await store.list({ receiver, limit: 1e9 });
       const earlier = all.find((one) => key !== null && one.idempotencyKey === key);
       if (earlier !== undefined) return earlier;
-      this.store.add(request).catch(() => {});
+      store.add(request).catch(() => {});
       return null;`,
     asksForReports: true,
     seed: 30,
@@ -209,7 +210,7 @@ export const mutations: readonly Mutation[] = [
     of: "#tell",
     becomes: `
       const wallNow = this.#settings.clock.wallNow();
-      await this.#requests.change(request, (read) => dated(read, "overdueAt", wallNow));
+      await changeRequest(this.#requests.store, request, (read) => dated(read, "overdueAt", wallNow));
       await this.#requests.tell(request, "report.overdue", null);`,
     asksForReports: true,
     seed: 27,
@@ -217,15 +218,15 @@ export const mutations: readonly Mutation[] = [
   {
     name: "confirms a request by any notification to its address",
     file: `${core}/reports/known-requests.ts`,
-    of: "withContext",
+    of: "withRequest",
     becomes: `
       const found = await this.find(job.requestId);
-      const request = found && (await this.change(found, (read) =>
+      const request = found && (await changeRequest(this.store, found, (read) =>
         read.dates.confirmedAt === null
-          ? { ...read, state: "open", dates: { ...read.dates, confirmedAt: this.#clock.wallNow() } }
+          ? { ...read, state: "open", dates: { ...read.dates, confirmedAt: this.#of.time.clock.wallNow() } }
           : read,
       ));
-      return { ...job, context: request === null ? withoutToken : request.context };`,
+      return { ...job, request, context: request === null ? withoutToken : request.context };`,
     asksForReports: true,
   },
 ];

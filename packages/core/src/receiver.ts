@@ -110,7 +110,7 @@ class OwnReceiver implements Receiver {
     const reporter = new Reporter(settings, lookout, [own, own.counters, waitUntil]);
     this.#reporter = reporter;
     const recognizer = new Recognizer(settings.parse);
-    const known = new KnownRequests(inbox, name, clock);
+    const known = new KnownRequests(settings);
     this.#known = known;
     const verify = new VerifyStage(settings, recognizer, reporter, known);
     const registrations = this.#registrations;

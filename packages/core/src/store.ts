@@ -94,6 +94,6 @@ export { laterMark, noMark, Timekeeper } from "./lib/time/timekeeper.ts";
 export { settlesWithin } from "./lib/time/timeout.ts";
 export { assertKnownKeys } from "./lib/validate.ts";
 export { type Erased, eraseReport } from "./reports/erasing.ts";
-export { storedReports } from "./reports/looking.ts";
+export { storedReports } from "./reports/reports.ts";
 export type { StoredReports } from "./reports/reports-type.ts";
 export { requestRecordOf } from "./reports/request.ts";

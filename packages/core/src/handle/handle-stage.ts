@@ -10,7 +10,6 @@ import {
   retryIn,
 } from "../inbox/delivery.ts";
 import type { Lease } from "../inbox/inbox.ts";
-import type { StoredRequest } from "../inbox/request-store.ts";
 import type { StopSignal } from "../lib/abort.ts";
 import { isPromise } from "../lib/is-promise.ts";
 import { Semaphore } from "../lib/semaphore.ts";
@@ -21,7 +20,7 @@ import { withTimeout } from "../lib/time/timeout.ts";
 import { messages } from "../log-messages.ts";
 import type { Reporter } from "../observe/reporter.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
-import type { Brought, KnownRequests } from "../reports/known-requests.ts";
+import type { Brought, KnownJob, KnownRequests } from "../reports/known-requests.ts";
 import { overdueEvent } from "../reports/request.ts";
 import { afterFailure } from "./after-failure.ts";
 import { dispatch, handlersFor, type Registration } from "./handlers.ts";
@@ -101,8 +100,8 @@ export class HandleStage {
       // After a wait, for this process may have stood still and lost the job.
       const mayBegin = hasSlot && (!waits || (!this.#stopped && (await lease.isHeld())));
       if (!mayBegin) return cutOff;
-      if (job.requestId === null) return await this.#attempt(job, null, signal);
-      return await this.#ofRequest(job, job.requestId, signal);
+      if (job.requestId === null) return await this.#attempt(job, signal);
+      return await this.#ofRequest(job, signal);
     } catch (error) {
       return signal.aborted ? cutOff : afterFailure(job, [error], this.#settings);
     } finally {
@@ -115,25 +114,22 @@ export class HandleStage {
   }
 
   /** Handles a delivery of a request: with its context, and each of its events by one delivery. */
-  async #ofRequest(job: Job, requestId: string, signal: StopSignal): Promise<Outcome> {
-    let request: StoredRequest | null;
+  async #ofRequest(job: Job, signal: StopSignal): Promise<Outcome> {
+    let known: KnownJob;
     try {
-      request = await this.#known.find(requestId);
+      known = await this.#known.withRequest(job);
     } catch (error) {
       return this.#inboxAway(error);
     }
-    return this.#attempt({ ...job, context: request?.context ?? null }, request, signal);
+    return this.#attempt(known, signal);
   }
 
-  #attempt(
-    job: Job,
-    request: StoredRequest | null,
-    signal: StopSignal,
-  ): Outcome | Promise<Outcome> {
+  #attempt(job: KnownJob, signal: StopSignal): Outcome | Promise<Outcome> {
     let making: ReturnType<typeof toEvent>;
     try {
       if (job.type === "report.overdue") {
-        return request === null ? forgotten : this.#once(job, overdueEvent(job, request), signal);
+        const { request } = job;
+        return request ? this.#once(job, overdueEvent(job, request), signal) : forgotten;
       }
       making = toEvent(job, this.#recognizer, this.#settings.schemas);
     } catch (error) {
@@ -146,7 +142,7 @@ export class HandleStage {
     );
   }
 
-  #handle(job: Job, event: EventOf | null, signal: StopSignal): Outcome | Promise<Outcome> {
+  #handle(job: KnownJob, event: EventOf | null, signal: StopSignal): Outcome | Promise<Outcome> {
     if (event === null) return notAnObject;
     const isReused = job.sameSignatureAs !== null && !job.released;
     if (isReused && this.#settings.reusedSignature === "hold") {
@@ -160,7 +156,7 @@ export class HandleStage {
   }
 
   /** Handles an event of a request, unless another delivery brought it. */
-  async #once(job: Job, event: EventOf, signal: StopSignal): Promise<Outcome> {
+  async #once(job: KnownJob, event: EventOf, signal: StopSignal): Promise<Outcome> {
     const { logger } = this.#settings;
     const { type } = event;
     const recognized = recognizedOf(event);

@@ -3,14 +3,14 @@ import type { ServiceAnswer } from "../client/client.ts";
 import { responseIn } from "../client/service-response.ts";
 import { InvalidReportRequestError, ReporthookError } from "../errors.ts";
 import { newId } from "../inbox/id.ts";
-import type { StoredRequest } from "../inbox/request-store.ts";
+import type { RequestStore, StoredRequest } from "../inbox/request-store.ts";
 import { onAbort } from "../lib/abort.ts";
 import { safeGet, safeText } from "../lib/safe-get.ts";
 import { describe } from "../lib/text/describe.ts";
 import type { ReceiverClock } from "../lib/time/lived-clock.ts";
 import type { Requested } from "../observe/instrumentation.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
-import type { KnownRequests } from "./known-requests.ts";
+import { changeRequest, type KnownRequests } from "./known-requests.ts";
 import type { RequestOptions } from "./reports-type.ts";
 import { confirmed } from "./request.ts";
 
@@ -50,19 +50,19 @@ export async function askOnce(
   requests: KnownRequests,
   urlOf: (id: string) => Promise<string>,
 ): Promise<Requested> {
-  const earlier = await requests.store.add(made);
-  if (earlier !== null && contentOf(earlier) !== contentOf(made)) {
-    const message = `The idempotencyKey is that of request ${earlier.id}, for another report or context: give each request a key of its own`;
-    throw new ReporthookError("idempotency_key_reused", message);
-  }
+  const earlier = await add(made, requests.store);
   if (earlier !== null && !(resend && earlier.state === "unconfirmed")) {
     return { id: earlier.id, answer: earlier.answer };
   }
   const request = earlier ?? made;
   const { id, report } = request;
   const webhookUrl = await urlOf(id);
-  const unrecorded = (error: unknown): never => {
-    throw unsure(error, id, true);
+  const record = async (next: (read: StoredRequest) => StoredRequest | null): Promise<void> => {
+    try {
+      await changeRequest(requests.store, request, next);
+    } catch (error) {
+      throw unsure(error, id, true);
+    }
   };
   let sent = false;
   const own = new AbortController();
@@ -82,15 +82,21 @@ export async function askOnce(
     answer = withoutToken(given, split(webhookUrl).token);
   } catch (error) {
     if (earlier !== null || !isRefusal(error)) throw unsure(error, id);
-    const deleted = (read: StoredRequest) => (read.state === "unconfirmed" ? null : read);
-    await requests.change(request, deleted).catch(unrecorded);
+    await record((read) => (read.state === "unconfirmed" ? null : read));
     throw signal?.aborted ? signal.reason : error;
   } finally {
     listening?.delete(ending);
   }
-  const answered = (read: StoredRequest) => ({ ...confirmed(read, clock.wallNow()), answer });
-  await requests.change(request, answered).catch(unrecorded);
+  await record((read) => ({ ...confirmed(read, clock.wallNow()), answer }));
   return { id, answer };
+}
+
+/** Stores a request and resolves to null; to the one that has its key, if there is one. */
+async function add(request: StoredRequest, store: RequestStore): Promise<StoredRequest | null> {
+  const earlier = await store.add(request);
+  if (earlier === null || contentOf(earlier) === contentOf(request)) return earlier;
+  const message = `The idempotencyKey is that of request ${earlier.id}, for another report or context: give each request a key of its own`;
+  throw new ReporthookError("idempotency_key_reused", message);
 }
 
 /** The reason of a signal, for one request: it may be that of other ones too. */

@@ -4,12 +4,18 @@ import type { EventType, Verification } from "../events/events.ts";
 import { dedupeKey } from "../inbox/dedupe-key.ts";
 import type { Job } from "../inbox/delivery.ts";
 import { newId } from "../inbox/id.ts";
-import type { AddResult, Inbox } from "../inbox/inbox.ts";
+import type { AddResult } from "../inbox/inbox.ts";
+import type { OfReceiver } from "../inbox/receiver-inbox.ts";
 import type { RequestStore, StoredRequest } from "../inbox/request-store.ts";
-import type { ReceiverClock } from "../lib/time/lived-clock.ts";
 import { realClock } from "../lib/time/real-timers.ts";
 import { withTimeout } from "../lib/time/timeout.ts";
+import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import { brought, ends, erasedRequest } from "./request.ts";
+
+/** A job of a request, which is null if it is not known. */
+export interface KnownJob extends Job {
+  readonly request?: StoredRequest | null;
+}
 
 /** The answer to {@link KnownRequests.bring}: whether the handlers of the delivery may run. */
 export interface Brought {
@@ -22,28 +28,32 @@ export interface Brought {
 
 /** The requests of one receiver in its inbox, and the deliveries that it stores about them itself. */
 export class KnownRequests {
-  readonly #inbox: Inbox;
-  readonly #receiver: string;
-  readonly #clock: Pick<ReceiverClock, "now" | "wallNow">;
+  readonly #of: OfReceiver;
+  readonly #store: RequestStore | undefined;
   readonly #asking = new Map<string | symbol, Promise<unknown>>();
   readonly #waiting = new Set<() => void>();
   #isClosed = false;
 
-  constructor(inbox: Inbox, receiver: string, clock: Pick<ReceiverClock, "now" | "wallNow">) {
-    this.#inbox = inbox;
-    this.#receiver = receiver;
-    this.#clock = clock;
+  constructor(of: OfReceiver & Partial<Pick<ReceiverSettings, "ack">>) {
+    this.#of = of;
+    this.#store = of.ack === "handled" ? undefined : of.inbox.requests;
   }
 
   /**
-   * @throws TypeError if the inbox keeps no requests
+   * @throws TypeError if no requests are kept
    * @throws ReporthookError `closed` once the receiver is: the inbox would be opened again
    */
   get store(): RequestStore {
-    const { requests } = this.#inbox;
-    if (requests === undefined) throw new TypeError(keepsNone);
+    if (this.#store === undefined) throw new TypeError(keepsNone);
     this.#assertOpen();
-    return requests;
+    return this.#store;
+  }
+
+  /** Resolves to the store once the time of the inbox is joined. Rejects with what {@link store} throws. */
+  async ready(): Promise<RequestStore> {
+    const { store } = this;
+    await this.#of.time.join();
+    return store;
   }
 
   /**
@@ -94,8 +104,8 @@ export class KnownRequests {
   }
 
   async find(id: string | null): Promise<StoredRequest | null> {
-    if (id === null || this.#inbox.requests === undefined) return null;
-    return this.store.get(id, this.#receiver);
+    if (id === null || this.#store === undefined) return null;
+    return this.store.get(id, this.#of.name);
   }
 
   /** @throws ReporthookError `not_found` */
@@ -105,53 +115,58 @@ export class KnownRequests {
     throw new ReporthookError("not_found", `No request with the id ${id}`);
   }
 
-  /** As {@link changeRequest} does. */
-  async change(
-    request: StoredRequest,
-    next: Parameters<typeof changeRequest>[2],
-  ): Promise<StoredRequest | null> {
-    return changeRequest(this.store, request, next);
-  }
-
-  /** A job with the context of its request; without the token that is required, if the request is not known. */
-  async withContext(job: Job): Promise<Job> {
+  /** A job with its request and the context of that; without the token that is required, if the request is not known. */
+  async withRequest(job: Job): Promise<KnownJob> {
     const request = await this.find(job.requestId);
-    return { ...job, context: request === null ? withoutToken : request.context };
+    return { ...job, request, context: request === null ? withoutToken : request.context };
   }
 
-  /** Has a delivery bring an event of its request, unless another one did, or a person tells it after the end; null if the request is not known. */
+  /** Has a delivery bring an event of its request, unless another one did or it comes too late; null if the request is not known. */
   async bring(
-    delivery: Pick<Job, "id" | "requestId" | "verification">,
+    delivery: Pick<KnownJob, "id" | "request" | "verification">,
     type: EventType,
     reportId: string | null,
   ): Promise<Brought | null> {
-    const found = await this.find(delivery.requestId);
-    if (found === null) return null;
+    if (!delivery.request) return null;
     let repeats: string | null = null;
     let isNew = false;
-    const request = await this.change(found, async (read) => {
-      repeats = await this.#whyNot(read, type, delivery);
+    const request = await changeRequest(this.store, delivery.request, async (read) => {
+      repeats = await this.whyNot(read, type, delivery);
       isNew = repeats === null && read.brought[type]?.by !== delivery.id;
-      return isNew ? brought(read, type, delivery, reportId, this.#clock) : read;
+      return isNew ? brought(read, type, delivery, reportId, this.#of.time.clock) : read;
     });
     if (request === null) return null;
     if (request.settledAt !== null) this.#wake();
     if (request.isErased === true) repeats ??= "no handler ran: the request was erased";
-    const end = ends[type];
-    const isAnotherEnd = isNew && end !== undefined && end !== request.state;
+    const isAnotherEnd = isNew && (ends[type] ?? request.state) !== request.state;
     return { request, repeats, isAnotherEnd };
   }
 
-  /** Whether a delivery has brought an event: one that was discarded before its handlers succeeded leaves it to others. */
-  async isTaken({ brought: by }: StoredRequest, type: EventType): Promise<boolean> {
-    const earlier = by[type];
-    if (earlier === undefined || earlier.done) return earlier !== undefined;
-    return (await this.#inbox.get(earlier.by, this.#receiver)) !== null;
+  /** Why no handler may run for an event that a delivery brings; null if they may. */
+  async whyNot(
+    request: StoredRequest,
+    type: EventType,
+    { id, verification }: Pick<Job, "id" | "verification">,
+  ): Promise<string | null> {
+    const { inbox, name } = this.#of;
+    const earlier = request.brought[type];
+    const isFirst = earlier?.by === id;
+    // One that was discarded before its handlers succeeded leaves the event to others.
+    if (earlier !== undefined && !isFirst) {
+      const isTaken = earlier.done || (await inbox.get(earlier.by, name)) !== null;
+      if (isTaken) return `no handler ran: it repeats ${earlier.by}`;
+    }
+    const isLate =
+      type === "report.overdue" ||
+      (type === "report.processing" && !isFirst) ||
+      (verification === "settled" && earlier === undefined);
+    const isOver = isLate && request.settledAt !== null;
+    return isOver ? `no handler ran: the request was ${request.state}` : null;
   }
 
   /** Notes that the handlers of the delivery that brought an event have succeeded. */
   async done(request: StoredRequest, type: EventType, by: string): Promise<void> {
-    await this.change(request, (read) => {
+    await changeRequest(this.store, request, (read) => {
       const known = read.brought[type];
       if (known?.by !== by || known.done) return read;
       return { ...read, brought: { ...read.brought, [type]: { by, done: true } } };
@@ -165,8 +180,8 @@ export class KnownRequests {
     verification: Verification | null,
     body: Uint8Array = nothing,
   ): Promise<AddResult> {
-    const receiver = this.#receiver;
-    const receivedAt = this.#clock.wallNow();
+    const { inbox, name: receiver, time } = this.#of;
+    const receivedAt = time.clock.wallNow();
     // No header can carry a line feed: no notification has such a signature.
     const source = { receiver, signature: `${type}\n${requestId}`, url: "", body: nothing };
     const key = await dedupeKey(source);
@@ -175,7 +190,7 @@ export class KnownRequests {
       id: newId(receivedAt),
       receiver,
       receivedAt,
-      arrivedAt: this.#clock.now(),
+      arrivedAt: time.clock.now(),
       key,
       signature: null,
       url: "",
@@ -184,29 +199,15 @@ export class KnownRequests {
       headers: {},
       body,
     };
-    return this.#inbox.add(delivery, { to: "verified", verification, type, reportId });
+    return inbox.add(delivery, { to: "verified", verification, type, reportId });
   }
 
   #assertOpen(): void {
     if (!this.#isClosed) return;
-    throw new ReporthookError("closed", `Receiver ${this.#receiver} is closed`);
+    throw new ReporthookError("closed", `Receiver ${this.#of.name} is closed`);
   }
 
-  async #whyNot(
-    request: StoredRequest,
-    type: EventType,
-    { id, verification }: Pick<Job, "id" | "verification">,
-  ): Promise<string | null> {
-    const earlier = request.brought[type];
-    const repeats = earlier?.by !== id && (await this.isTaken(request, type));
-    const isLate =
-      type === "report.overdue" ||
-      (type === "report.processing" && earlier?.by !== id && !repeats) ||
-      (verification === "settled" && earlier === undefined);
-    const isOver = isLate && request.settledAt !== null;
-    if (isOver) return `no handler ran: the request was ${request.state}`;
-    return repeats ? `no handler ran: it repeats ${earlier?.by}` : null;
-  }
+  /** Why no handler may run for the event that a delivery brings; null if they may. */
 }
 
 /**
@@ -240,4 +241,4 @@ async function firstOf(work: Promise<unknown>, ms: number, signal?: AbortSignal)
 const nothing = /* @__PURE__ */ new Uint8Array();
 
 const keepsNone =
-  "receiver.reports: this inbox keeps no requests. Give createReceiver another one as inbox, such as sqliteInbox(path), or bullmqInbox on Redis";
+  'receiver.reports: with ack: "handled", or on this inbox, a receiver keeps no requests. Give createReceiver ack: "stored", the default, and an inbox such as sqliteInbox(path), or bullmqInbox on Redis';

@@ -1,7 +1,7 @@
 import type { StoredRequest } from "../inbox/request-store.ts";
 import { setUnrefTimeout } from "../lib/time/clock.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
-import type { KnownRequests } from "./known-requests.ts";
+import { changeRequest, type KnownRequests } from "./known-requests.ts";
 import { dated } from "./request.ts";
 
 const pauseMs = 1_000;
@@ -47,9 +47,10 @@ export class OverdueSweep {
   readonly tell = async (): Promise<void> => {
     const { clock, inbox, name, time } = this.#settings;
     await time.join();
-    if (inbox.requests === undefined) return;
+    const { requests: store } = inbox;
+    if (store === undefined) return;
     while (!this.#isStopped) {
-      const due = await this.#requests.store.due(name, clock.now(), atOnce);
+      const due = await store.due(name, clock.now(), atOnce);
       for (const one of due) if (!this.#isStopped) await this.#tell(one);
       if (due.length < atOnce) return;
     }
@@ -59,6 +60,6 @@ export class OverdueSweep {
   async #tell(request: StoredRequest): Promise<void> {
     await this.#requests.tell(request, "report.overdue", null);
     const wallNow = this.#settings.clock.wallNow();
-    await this.#requests.change(request, (read) => dated(read, "overdueAt", wallNow));
+    await changeRequest(this.#requests.store, request, (read) => dated(read, "overdueAt", wallNow));
   }
 }

@@ -74,4 +74,4 @@ export interface ReportRequests<Context = unknown, Required extends boolean = fa
 }
 
 /** The part of {@link ReportRequests} for which no receiver has to run. */
-export type StoredReports = Omit<ReportRequests, "request" | "wait">;
+export type StoredReports = Omit<ReportRequests, "request">;

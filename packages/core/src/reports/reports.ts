@@ -2,22 +2,26 @@ import { type Callbacks, contextText } from "../callback-urls/callback-url.ts";
 import type { RequestedReport } from "../client/client.ts";
 import { reportBody } from "../client/report-request.ts";
 import { InvalidReportRequestError, ReporthookError } from "../errors.ts";
-import { checkChoice, checkText } from "../inbox/receiver-inbox.ts";
-import type { RequestStore } from "../inbox/request-store.ts";
+import { type JsonObject, reportIdIn } from "../events/recognize.ts";
+import { checkChoice, checkLimit, checkText, type OfReceiver } from "../inbox/receiver-inbox.ts";
+import { type RequestStore, requestStates, type StoredRequest } from "../inbox/request-store.ts";
+import type { Clock } from "../lib/time/clock.ts";
 import { realClock } from "../lib/time/real-timers.ts";
 import { assertKnownKeys, assertMs, assertOption, assertSpan } from "../lib/validate.ts";
 import type { Reporter } from "../observe/reporter.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import { askOnce, newRequest } from "./asking.ts";
-import type { KnownRequests } from "./known-requests.ts";
-import { storedReports } from "./looking.ts";
-import type { ReportRequests, RequestOptions } from "./reports-type.ts";
-import { requestRecordOf } from "./request.ts";
+import { KnownRequests } from "./known-requests.ts";
+import type { ReportRequests, RequestOptions, StoredReports } from "./reports-type.ts";
+import { ends, requestRecordOf } from "./request.ts";
 
 const known = ["context", "idempotencyKey", "overdueMs", "signal", "resend"];
+const states: readonly string[] = ["overdue", ...requestStates];
+const expected = `overdue or one of ${requestStates.join(", ")}`;
+const statuses = /* @__PURE__ */ Object.values(ends);
 const [firstMs, lastMs] = [250, 5_000];
 
-/** Makes the reports of a receiver: it asks for them, and waits for their end. */
+/** Makes the reports of a receiver, which asks for them. */
 export function createReports(
   settings: ReceiverSettings,
   callbacks: Callbacks | null,
@@ -25,20 +29,9 @@ export function createReports(
   reporter: Pick<Reporter, "request">,
   prune: () => Promise<void>,
 ): ReportRequests {
-  const { ack, callback, client, clock, name, time } = settings;
-  const kept = (): RequestStore => {
-    if (ack === "handled") throw new TypeError(nothingKept);
-    return requests.store;
-  };
-  const ready = async (): Promise<RequestStore> => {
-    const store = kept();
-    await time.join();
-    await prune();
-    return store;
-  };
+  const { callback, client, clock, name, time } = settings;
 
   const request: ReportRequests["request"] = async (report, options = {}) => {
-    kept();
     if (callbacks === null || callback?.url === undefined) throw new TypeError(noAddress);
     const { url } = callback;
     if (typeof client.requestReport !== "function") throw new TypeError(cannotAsk);
@@ -54,42 +47,104 @@ export function createReports(
       const urlOf = (id: string) => callbacks.urlOfRequest(url, id);
       return askOnce(made, { resend, signal }, settings, requests, urlOf);
     };
+    await requests.ready();
     return requests.ask(idempotencyKey, signal, () => reporter.request(ask));
   };
 
-  const wait: ReportRequests["wait"] = async (id, options = {}) => {
-    checkText("reports.wait: id", id);
-    assertKnownKeys("reports.wait", options, ["timeoutMs", "signal"]);
-    const { timeoutMs = Number.POSITIVE_INFINITY, signal } = options;
-    assertMs("reports.wait: timeoutMs", timeoutMs);
-    checkSignal("reports.wait: signal", signal);
-    kept();
-    await time.join();
-    // A virtual clock may stand still, or leap.
-    const [since, realSince] = [clock.now(), realClock.now()];
-    const left = (): number =>
-      timeoutMs - Math.max(clock.now() - since, realClock.now() - realSince);
-    for (let ms = firstMs; ; ms = Math.min(1.5 * ms, lastMs)) {
-      signal?.throwIfAborted();
-      const request = await requests.get(id);
-      if (request.settledAt !== null) return requestRecordOf(request);
-      if (left() <= 0) {
-        const message = `Request ${id} is ${request.state} after ${timeoutMs} ms`;
-        throw new ReporthookError("wait_timeout", message);
-      }
-      await requests.pause(Math.min(ms, left()), signal);
-    }
-  };
+  return Object.freeze({ ...storedReports(settings, requests, prune), request });
+}
 
-  return Object.freeze({ ...storedReports(settings, requests, ready), request, wait });
+/** Makes the part of reports for which no receiver has to run; `prune` comes before each question. */
+export function storedReports(
+  of: OfReceiver,
+  requests: KnownRequests = new KnownRequests(of),
+  prune: () => Promise<void> = async () => {},
+): StoredReports {
+  const ready = async (): Promise<RequestStore> => {
+    const store = await requests.ready();
+    await prune();
+    return store;
+  };
+  return {
+    get: async (id) => {
+      checkText("reports.get: id", id);
+      await ready();
+      const request = await requests.find(id);
+      return request === null ? null : requestRecordOf(request);
+    },
+    list: async (query = {}) => {
+      assertKnownKeys("reports.list", query, ["state", "newestFirst", "limit", "after"]);
+      const { state, newestFirst = false, limit = 100, after } = query;
+      const isState = state === undefined || states.includes(state);
+      assertOption("reports.list: state", expected, state, isState);
+      checkChoice("reports.list: newestFirst", newestFirst);
+      checkLimit("reports.list", limit);
+      if (after !== undefined) checkText("reports.list: after", after);
+      const store = await ready();
+      const found = await store.list({ receiver: of.name, state, newestFirst, limit, after });
+      return found.map(requestRecordOf);
+    },
+    counts: async () => (await ready()).counts(of.name),
+    wait: async (id, options = {}) => {
+      checkText("reports.wait: id", id);
+      assertKnownKeys("reports.wait", options, ["timeoutMs", "signal"]);
+      const { timeoutMs = Number.POSITIVE_INFINITY, signal } = options;
+      assertMs("reports.wait: timeoutMs", timeoutMs);
+      checkSignal("reports.wait: signal", signal);
+      await ready();
+      return requestRecordOf(await settled(id, timeoutMs, signal, of.time.clock, requests));
+    },
+    settle: async (id, status, options = {}) => {
+      checkText("reports.settle: id", id);
+      const isEnd = statuses.includes(status);
+      assertOption("reports.settle: status", statuses.join(" or "), status, isEnd);
+      assertKnownKeys("reports.settle", options, ["body"]);
+      const { body = {} } = options;
+      const isObject = typeof body === "object" && body !== null && !Array.isArray(body);
+      assertOption("reports.settle: body", "an object", body, isObject);
+      const bytes = new TextEncoder().encode(JSON.stringify(body));
+      await ready();
+      const request = await requests.get(id);
+      const type = `report.${status}` as const;
+      const verification = "settled";
+      const whyNot = await requests.whyNot(request, type, { id: "", verification });
+      if (whyNot !== null) return false;
+      const reportId = request.reportId ?? reportIdIn(body as JsonObject);
+      const added = await requests.tell({ ...request, reportId }, type, verification, bytes);
+      // The handle stage may have been first to bring it.
+      const first = await requests.bring({ ...added, request, verification }, type, reportId);
+      return added.status === "added" && first?.request.brought[type]?.by === added.id;
+    },
+  };
+}
+
+/** Resolves to a request once it has come to its end. */
+async function settled(
+  id: string,
+  timeoutMs: number,
+  signal: AbortSignal | undefined,
+  clock: Clock,
+  requests: KnownRequests,
+): Promise<StoredRequest> {
+  // A virtual clock may stand still, or leap.
+  const [since, realSince] = [clock.now(), realClock.now()];
+  const left = (): number => timeoutMs - Math.max(clock.now() - since, realClock.now() - realSince);
+  for (let ms = firstMs; ; ms = Math.min(1.5 * ms, lastMs)) {
+    signal?.throwIfAborted();
+    const request = await requests.get(id);
+    if (request.settledAt !== null) return request;
+    if (left() <= 0) {
+      const message = `Request ${id} is ${request.state} after ${timeoutMs} ms`;
+      throw new ReporthookError("wait_timeout", message);
+    }
+    await requests.pause(Math.min(ms, left()), signal);
+  }
 }
 
 const noAddress =
   'receiver.reports.request needs the option callback with secrets and url, the public address of this receiver, like "https://app.example/webhooks/reports"';
 const cannotAsk =
   "receiver.reports.request needs a client with requestReport, such as createClient(…) makes";
-const nothingKept =
-  'receiver.reports needs ack: "stored", the default: with ack: "handled" nothing is kept of a request';
 const ownAddress = {
   field: "webhook_url",
   message: "must be left out: the receiver sets it, with a token of its own",

@@ -78,7 +78,7 @@ export class VerifyStage {
     const { client, clock, redact } = this.#settings;
     let job = given;
     try {
-      if (job.requestId !== null) job = await this.#known.withContext(job);
+      if (job.requestId !== null) job = await this.#known.withRequest(job);
     } catch (error) {
       return retryIn(1_000, describe(error, redact), { countsAsAttempt: false });
     }
