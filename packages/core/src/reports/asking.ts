@@ -66,10 +66,7 @@ export async function askOnce(
   };
   let sent = false;
   const own = new AbortController();
-  const ending = {
-    place: -1,
-    abort: () => own.abort(Object.assign(copyOf(signal?.reason), { sent })),
-  };
+  const ending = { place: -1, abort: () => own.abort(copyOf(signal?.reason, sent)) };
   const listening = signal && onAbort(signal, ending);
   let answer: ServiceAnswer;
   try {
@@ -99,11 +96,11 @@ async function add(request: StoredRequest, store: RequestStore): Promise<StoredR
   throw new ReporthookError("idempotency_key_reused", message);
 }
 
-/** The reason of a signal, for one request: it may be that of other ones too. */
-function copyOf(reason: unknown): Error {
+/** The reason of a signal, for one request: it may be that of other ones too. The client reads whether it was sent. */
+function copyOf(reason: unknown, sent: boolean): Error {
   const message = safeText(reason, "message") ?? describe(reason);
   const copy = new DOMException(message, safeText(reason, "name") ?? "AbortError");
-  return Object.assign(copy, { cause: reason });
+  return Object.assign(copy, { cause: reason, sent });
 }
 
 /** The report and the context of a request as text: the same for equal ones. */

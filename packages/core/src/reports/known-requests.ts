@@ -182,16 +182,11 @@ export class KnownRequests {
   ): Promise<AddResult> {
     const { inbox, name: receiver, time } = this.#of;
     const receivedAt = time.clock.wallNow();
-    // No header can carry a line feed: no notification has such a signature.
-    const source = { receiver, signature: `${type}\n${requestId}`, url: "", body: nothing };
-    const key = await dedupeKey(source);
-    this.#assertOpen();
     const delivery = {
       id: newId(receivedAt),
       receiver,
       receivedAt,
       arrivedAt: time.clock.now(),
-      key,
       signature: null,
       url: "",
       context: null,
@@ -199,15 +194,17 @@ export class KnownRequests {
       headers: {},
       body,
     };
-    return inbox.add(delivery, { to: "verified", verification, type, reportId });
+    // No header can carry a line feed: no notification has such a signature.
+    const signature = `${type}\n${requestId}`;
+    const key = await dedupeKey({ ...delivery, signature, body: nothing });
+    this.#assertOpen();
+    return inbox.add({ ...delivery, key }, { to: "verified", verification, type, reportId });
   }
 
   #assertOpen(): void {
     if (!this.#isClosed) return;
     throw new ReporthookError("closed", `Receiver ${this.#of.name} is closed`);
   }
-
-  /** Why no handler may run for the event that a delivery brings; null if they may. */
 }
 
 /**

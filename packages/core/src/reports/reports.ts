@@ -51,14 +51,19 @@ export function createReports(
     return requests.ask(idempotencyKey, signal, () => reporter.request(ask));
   };
 
-  return Object.freeze({ ...storedReports(settings, requests, prune), request });
+  return Object.freeze({ ...reportsIn(settings, requests, prune), request });
 }
 
-/** Makes the part of reports for which no receiver has to run; `prune` comes before each question. */
-export function storedReports(
+/** Makes the part of reports for which no receiver has to run. */
+export function storedReports(of: OfReceiver): StoredReports {
+  return reportsIn(of, new KnownRequests(of), async () => {});
+}
+
+/** The same; `prune` comes before each question. */
+function reportsIn(
   of: OfReceiver,
-  requests: KnownRequests = new KnownRequests(of),
-  prune: () => Promise<void> = async () => {},
+  requests: KnownRequests,
+  prune: () => Promise<void>,
 ): StoredReports {
   const ready = async (): Promise<RequestStore> => {
     const store = await requests.ready();
