@@ -20,7 +20,7 @@ import { withTimeout } from "../lib/time/timeout.ts";
 import { messages } from "../log-messages.ts";
 import type { Reporter } from "../observe/reporter.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
-import type { Brought, KnownJob, KnownRequests } from "../reports/known-requests.ts";
+import type { KnownJob, KnownRequests } from "../reports/known-requests.ts";
 import { overdueEvent } from "../reports/request.ts";
 import { afterFailure } from "./after-failure.ts";
 import { dispatch, handlersFor, type Registration } from "./handlers.ts";
@@ -115,13 +115,8 @@ export class HandleStage {
 
   /** Handles a delivery of a request: with its context, and each of its events by one delivery. */
   async #ofRequest(job: Job, signal: StopSignal): Promise<Outcome> {
-    let known: KnownJob;
-    try {
-      known = await this.#known.withRequest(job);
-    } catch (error) {
-      return this.#inboxAway(error);
-    }
-    return this.#attempt(known, signal);
+    const known = await this.#known.withRequest(job).catch(this.#inboxAway);
+    return "to" in known ? known : this.#attempt(known, signal);
   }
 
   #attempt(job: KnownJob, signal: StopSignal): Outcome | Promise<Outcome> {
@@ -158,16 +153,13 @@ export class HandleStage {
   /** Handles an event of a request, unless another delivery brought it. */
   async #once(job: KnownJob, event: EventOf, signal: StopSignal): Promise<Outcome> {
     const { logger } = this.#settings;
+    const { id, requestId } = job;
     const { type } = event;
     const recognized = recognizedOf(event);
-    const { id, requestId } = job;
-    let brought: Brought | null;
-    try {
-      brought = await this.#known.bring(job, type, recognized.reportId);
-    } catch (error) {
-      return this.#inboxAway(error);
-    }
+    const { reportId } = recognized;
+    const brought = await this.#known.bring(job, type, reportId).catch(this.#inboxAway);
     if (brought === null) return this.#dispatch(job, event, signal);
+    if ("to" in brought) return brought;
     const { request, repeats, isAnotherEnd } = brought;
     if (repeats !== null) {
       logger.info?.({ id, requestId, why: repeats }, messages.repeated);
@@ -218,9 +210,8 @@ export class HandleStage {
   }
 
   /** The outcome while the inbox gives no answer about a request. */
-  #inboxAway(error: unknown): Outcome {
-    return retryIn(1_000, describe(error, this.#settings.redact), { countsAsAttempt: false });
-  }
+  readonly #inboxAway = (error: unknown): Outcome =>
+    retryIn(1_000, describe(error, this.#settings.redact), { countsAsAttempt: false });
 
   /** An unknown event is held; a test or a report is handled, and shown as `no handler ran`. */
   #withoutHandler(job: Job, recognized: Recognized): Outcome {

@@ -17,8 +17,8 @@ export interface KnownJob extends Job {
   readonly request?: StoredRequest | null;
 }
 
-/** The answer to {@link KnownRequests.bring}: whether the handlers of the delivery may run. */
-export interface Brought {
+/** Whether the handlers of a delivery may run. */
+interface Brought {
   readonly request: StoredRequest;
   /** Why they may not; null if they may. */
   readonly repeats: string | null;
@@ -100,7 +100,7 @@ export class KnownRequests {
   }
 
   #wake(): void {
-    for (const end of [...this.#waiting]) end();
+    for (const end of this.#waiting) end();
   }
 
   async find(id: string | null): Promise<StoredRequest | null> {
