@@ -37,9 +37,10 @@ import { Endpoint } from "./receive/endpoint.ts";
 import { InsideRequest } from "./receive/inside-request.ts";
 import { Pipeline } from "./receive/pipeline.ts";
 import type { Receiver } from "./receiver-type.ts";
+import { createAsking } from "./reports/asking.ts";
 import { KnownRequests } from "./reports/known-requests.ts";
 import { OverdueSweep } from "./reports/overdue-sweep.ts";
-import { createReports } from "./reports/reports.ts";
+import { reportsIn } from "./reports/reports.ts";
 import { untilIdle } from "./run/idle.ts";
 import { Runner } from "./run/runner.ts";
 import { WaitUntil } from "./run/wait-until.ts";
@@ -122,7 +123,8 @@ class OwnReceiver implements Receiver {
     const runner = new Runner(settings, work, this.#connections);
     this.#runner = runner;
     this.inbox = receiverInbox(settings, prune, runner);
-    this.reports = createReports(settings, this.#callbacks, known, reporter, prune);
+    const request = createAsking(settings, this.#callbacks, known, reporter);
+    this.reports = Object.freeze({ ...reportsIn(settings, known, prune), request });
     const within = new InsideRequest(settings, verify, handle, reporter, runner.signal);
     const pipeline = new Pipeline(settings, this.#callbacks, within, runner, reporter);
     this.#endpoint = new Endpoint(

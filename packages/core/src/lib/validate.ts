@@ -44,6 +44,12 @@ export function assertPositive(name: string, unit: string, given: unknown): void
   assertOption(name, `a positive number${unit}`, given, fits);
 }
 
+/** Throws a `TypeError` unless it is a signal, or left out. */
+export function assertSignal(name: string, given: AbortSignal | undefined): void {
+  const fits = given === undefined || typeof given?.throwIfAborted === "function";
+  assertOption(name, "an AbortSignal", given, fits);
+}
+
 /** Shows a value in few words. */
 export function inspect(value: unknown): string {
   return typeof value === "string" ? JSON.stringify(value) : quotable(value);

@@ -1,21 +1,55 @@
-import { contextOf, split } from "../callback-urls/callback-url.ts";
-import type { ServiceAnswer } from "../client/client.ts";
+import { type Callbacks, contextOf, contextText, split } from "../callback-urls/callback-url.ts";
+import type { RequestedReport, ServiceAnswer } from "../client/client.ts";
+import { reportBody } from "../client/report-request.ts";
 import { responseIn } from "../client/service-response.ts";
 import { InvalidReportRequestError, ReporthookError } from "../errors.ts";
 import { newId } from "../inbox/id.ts";
+import { checkChoice } from "../inbox/receiver-inbox.ts";
 import type { RequestStore, StoredRequest } from "../inbox/request-store.ts";
 import { onAbort } from "../lib/abort.ts";
 import { safeGet, safeText } from "../lib/safe-get.ts";
 import { describe } from "../lib/text/describe.ts";
 import type { ReceiverClock } from "../lib/time/lived-clock.ts";
+import { assertKnownKeys, assertOption, assertSignal, assertSpan } from "../lib/validate.ts";
 import type { Requested } from "../observe/instrumentation.ts";
+import type { Reporter } from "../observe/reporter.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import { changeRequest, type KnownRequests } from "./known-requests.ts";
-import type { RequestOptions } from "./reports-type.ts";
+import type { ReportRequests, RequestOptions } from "./reports-type.ts";
 import { confirmed } from "./request.ts";
 
-/** Makes a request, not sent yet. */
-export function newRequest(
+const known = ["context", "idempotencyKey", "overdueMs", "signal", "resend"];
+
+/** Makes the method that asks for reports. */
+export function createAsking(
+  settings: ReceiverSettings,
+  callbacks: Callbacks | null,
+  requests: KnownRequests,
+  reporter: Pick<Reporter, "request">,
+): ReportRequests["request"] {
+  const { callback, client, clock, name, time } = settings;
+  return async (report, options = {}) => {
+    if (callbacks === null || callback?.url === undefined) throw new TypeError(noAddress);
+    const { url } = callback;
+    if (typeof client.requestReport !== "function") throw new TypeError(cannotAsk);
+    checkOptions(options);
+    const { idempotencyKey = null, overdueMs = callback.overdueMs } = options;
+    const { context: given, resend, signal } = options;
+    const context = given === undefined ? null : contextText("reports.request", given);
+    const asked = checkedReport(report);
+    const ask = async (traceparent: string | undefined) => {
+      await time.joinAndKeep();
+      const content = { receiver: name, idempotencyKey, report: asked, context, traceparent };
+      const made = newRequest(content, overdueMs, clock);
+      const urlOf = (id: string) => callbacks.urlOfRequest(url, id);
+      return askOnce(made, { resend, signal }, settings, requests, urlOf);
+    };
+    await requests.ready();
+    return requests.ask(idempotencyKey, signal, () => reporter.request(ask));
+  };
+}
+
+function newRequest(
   asked: Pick<StoredRequest, "receiver" | "idempotencyKey" | "report" | "context" | "traceparent">,
   overdueMs: number,
   clock: Pick<ReceiverClock, "now" | "wallNow">,
@@ -39,11 +73,8 @@ export function newRequest(
   };
 }
 
-/**
- * Stores a request, sends it with the callback URL of its id and records the answer, unless another one with its key is known.
- * Rejects as `ReportRequests.request` does.
- */
-export async function askOnce(
+/** Stores a request, sends it with the callback URL of its id and records the answer, unless another one with its key is known. */
+async function askOnce(
   made: StoredRequest,
   { resend, signal }: Pick<RequestOptions, "resend" | "signal">,
   { client, clock }: ReceiverSettings,
@@ -139,4 +170,38 @@ function withoutToken(
   const { status = 200, body = null } = answer ?? {};
   const text = JSON.stringify({ status, body });
   return JSON.parse(token === null ? text : text.replaceAll(token, "[callback token]"));
+}
+
+const noAddress =
+  'receiver.reports.request needs the option callback with secrets and url, the public address of this receiver, like "https://app.example/webhooks/reports"';
+const cannotAsk =
+  "receiver.reports.request needs a client with requestReport, such as createClient(…) makes";
+const ownAddress = {
+  field: "webhook_url",
+  message: "must be left out: the receiver sets it, with a token of its own",
+};
+
+/** The report as it is sent, but for its address. */
+function checkedReport(report: RequestedReport): RequestedReport {
+  if (report?.webhook_url !== undefined) throw new InvalidReportRequestError([ownAddress]);
+  return JSON.parse(reportBody(report));
+}
+
+function checkOptions(options: RequestOptions): void {
+  assertKnownKeys("reports.request", options, known);
+  const { idempotencyKey: key, overdueMs = 1, signal, resend = false } = options;
+  checkChoice("reports.request: resend", resend);
+  // Others look alike to some stores.
+  const isText = typeof key === "string" && key.isWellFormed() && !key.includes("\0");
+  const isKey = isText && key.length >= 1 && key.length <= 200;
+  const whose = `reports.request: idempotencyKey${resend ? ", with resend," : ""}`;
+  const isLeftOut = key === undefined && !resend;
+  assertOption(
+    whose,
+    "a string of 1 to 200 characters, well-formed and without NUL",
+    key,
+    isKey || isLeftOut,
+  );
+  assertSpan("reports.request: overdueMs", overdueMs);
+  assertSignal("reports.request: signal", signal);
 }

@@ -1,66 +1,26 @@
-import { type Callbacks, contextText } from "../callback-urls/callback-url.ts";
-import type { RequestedReport } from "../client/client.ts";
-import { reportBody } from "../client/report-request.ts";
-import { InvalidReportRequestError, ReporthookError } from "../errors.ts";
+import { ReporthookError } from "../errors.ts";
 import { type JsonObject, reportIdIn } from "../events/recognize.ts";
 import { checkChoice, checkLimit, checkText, type OfReceiver } from "../inbox/receiver-inbox.ts";
 import { type RequestStore, requestStates, type StoredRequest } from "../inbox/request-store.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import { realClock } from "../lib/time/real-timers.ts";
-import { assertKnownKeys, assertMs, assertOption, assertSpan } from "../lib/validate.ts";
-import type { Reporter } from "../observe/reporter.ts";
-import type { ReceiverSettings } from "../options/receiver-settings.ts";
-import { askOnce, newRequest } from "./asking.ts";
+import { assertKnownKeys, assertMs, assertOption, assertSignal } from "../lib/validate.ts";
 import { KnownRequests } from "./known-requests.ts";
-import type { ReportRequests, RequestOptions, StoredReports } from "./reports-type.ts";
+import type { StoredReports } from "./reports-type.ts";
 import { ends, requestRecordOf } from "./request.ts";
 
-const known = ["context", "idempotencyKey", "overdueMs", "signal", "resend"];
 const states: readonly string[] = ["overdue", ...requestStates];
 const expected = `overdue or one of ${requestStates.join(", ")}`;
 const statuses = /* @__PURE__ */ Object.values(ends);
 const [firstMs, lastMs] = [250, 5_000];
-
-/** Makes the reports of a receiver, which asks for them. */
-export function createReports(
-  settings: ReceiverSettings,
-  callbacks: Callbacks | null,
-  requests: KnownRequests,
-  reporter: Pick<Reporter, "request">,
-  prune: () => Promise<void>,
-): ReportRequests {
-  const { callback, client, clock, name, time } = settings;
-
-  const request: ReportRequests["request"] = async (report, options = {}) => {
-    if (callbacks === null || callback?.url === undefined) throw new TypeError(noAddress);
-    const { url } = callback;
-    if (typeof client.requestReport !== "function") throw new TypeError(cannotAsk);
-    checkOptions(options);
-    const { idempotencyKey = null, overdueMs = callback.overdueMs } = options;
-    const { context: given, resend, signal } = options;
-    const context = given === undefined ? null : contextText("reports.request", given);
-    const asked = checkedReport(report);
-    const ask = async (traceparent: string | undefined) => {
-      await time.joinAndKeep();
-      const content = { receiver: name, idempotencyKey, report: asked, context, traceparent };
-      const made = newRequest(content, overdueMs, clock);
-      const urlOf = (id: string) => callbacks.urlOfRequest(url, id);
-      return askOnce(made, { resend, signal }, settings, requests, urlOf);
-    };
-    await requests.ready();
-    return requests.ask(idempotencyKey, signal, () => reporter.request(ask));
-  };
-
-  return Object.freeze({ ...reportsIn(settings, requests, prune), request });
-}
 
 /** Makes the part of reports for which no receiver has to run. */
 export function storedReports(of: OfReceiver): StoredReports {
   return reportsIn(of, new KnownRequests(of), async () => {});
 }
 
-/** The same; `prune` comes before each question. */
-function reportsIn(
+/** The same for a receiver; `prune` comes before each question. */
+export function reportsIn(
   of: OfReceiver,
   requests: KnownRequests,
   prune: () => Promise<void>,
@@ -95,7 +55,7 @@ function reportsIn(
       assertKnownKeys("reports.wait", options, ["timeoutMs", "signal"]);
       const { timeoutMs = Number.POSITIVE_INFINITY, signal } = options;
       assertMs("reports.wait: timeoutMs", timeoutMs);
-      checkSignal("reports.wait: signal", signal);
+      assertSignal("reports.wait: signal", signal);
       await ready();
       return requestRecordOf(await settled(id, timeoutMs, signal, of.time.clock, requests));
     },
@@ -144,43 +104,4 @@ async function settled(
     }
     await requests.pause(Math.min(ms, left()), signal);
   }
-}
-
-const noAddress =
-  'receiver.reports.request needs the option callback with secrets and url, the public address of this receiver, like "https://app.example/webhooks/reports"';
-const cannotAsk =
-  "receiver.reports.request needs a client with requestReport, such as createClient(…) makes";
-const ownAddress = {
-  field: "webhook_url",
-  message: "must be left out: the receiver sets it, with a token of its own",
-};
-
-/** The report as it is sent, but for its address. */
-function checkedReport(report: RequestedReport): RequestedReport {
-  if (report?.webhook_url !== undefined) throw new InvalidReportRequestError([ownAddress]);
-  return JSON.parse(reportBody(report));
-}
-
-function checkOptions(options: RequestOptions): void {
-  assertKnownKeys("reports.request", options, known);
-  const { idempotencyKey: key, overdueMs = 1, signal, resend = false } = options;
-  checkChoice("reports.request: resend", resend);
-  // Others look alike to some stores.
-  const isText = typeof key === "string" && key.isWellFormed() && !key.includes("\0");
-  const isKey = isText && key.length >= 1 && key.length <= 200;
-  const whose = `reports.request: idempotencyKey${resend ? ", with resend," : ""}`;
-  const isLeftOut = key === undefined && !resend;
-  assertOption(
-    whose,
-    "a string of 1 to 200 characters, well-formed and without NUL",
-    key,
-    isKey || isLeftOut,
-  );
-  assertSpan("reports.request: overdueMs", overdueMs);
-  checkSignal("reports.request: signal", signal);
-}
-
-function checkSignal(name: string, given: AbortSignal | undefined): void {
-  const fits = given === undefined || typeof given?.throwIfAborted === "function";
-  assertOption(name, "an AbortSignal", given, fits);
 }
