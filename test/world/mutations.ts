@@ -213,7 +213,7 @@ export const mutations: readonly Mutation[] = [
       await changeRequest(this.#requests.store, request, (read) => dated(read, "overdueAt", wallNow));
       await this.#requests.tell(request, "report.overdue", null);`,
     asksForReports: true,
-    seed: 27,
+    seed: 69,
   },
   {
     name: "confirms a request by any notification to its address",

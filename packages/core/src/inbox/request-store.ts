@@ -13,7 +13,7 @@ export const requestStates: readonly RequestState[] = [
   "internal_error",
 ];
 
-/** A request, as an inbox stores it, and gives copies of: all of it is JSON. By the parts up to `version` it is found and kept. */
+/** A request, as an inbox stores it, and gives copies of: JSON, which is found by the parts up to `version`, and by `overdueAt`. */
 export interface StoredRequest {
   /** Like the id of a delivery: it sorts by time. */
   readonly id: string;
