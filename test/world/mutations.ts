@@ -161,7 +161,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "trusts a lease that it was told of before it stood still",
-    file: `${sqlite}/main-thread/thread-client.ts`,
+    file: `${sqlite}/main-thread/thread-connection.ts`,
     of: "holdsLeases",
     becomes: "return true;",
     seed: 1096,

@@ -7,8 +7,7 @@ import type {
 } from "@reporthook/core";
 import type { ConsumerState, Reply } from "../protocol/protocol.ts";
 import { SqliteConsumer } from "./consumer.ts";
-import type { Leased } from "./prefetch.ts";
-import type { ConsumerSource } from "./recording.ts";
+import type { ConsumerSource, Leased } from "./recording.ts";
 
 /** The consumers of one inbox, by number. */
 export class ConsumerGroup {

@@ -3,10 +3,9 @@ import { newStoredDelivery, ShownChanges } from "@reporthook/core/store";
 import { handled, manualClock, valid } from "@reporthook/testing/internals";
 import { expect, it, vi } from "vitest";
 import { SqliteConsumer } from "./consumer.ts";
-import type { Leased } from "./prefetch.ts";
-import type { Recording } from "./recording.ts";
+import type { Leased, LeaseSource, Recording } from "./recording.ts";
 
-function leased(seq: number): Leased {
+function leased(seq: number, source: LeaseSource): Leased {
   const delivery = {
     ...{
       id: `id-${seq}`,
@@ -20,30 +19,29 @@ function leased(seq: number): Leased {
     ...{ context: null, headers: {}, body: new Uint8Array(), requestId: null },
   };
   const stored = newStoredDelivery(delivery, { to: "received" }, null);
-  return { seq, workerId: 1, stored, isFirstStart: true };
+  return { source, seq, workerId: 1, stored, isFirstStart: true };
 }
 
 it("a verdict that can't be recorded, because the lease is lost, is sent once while its handler runs", async () => {
   const sent: Recording[] = [];
   const reported: [id: string, to: string][] = [];
   const ends = new Map<string, () => void>();
-  const source = {
-    shown: new ShownChanges(),
+  const source = { shown: new ShownChanges(), flush: () => {} };
+  const leases = {
     holdsLeases: () => true,
     complete: (recording: Recording) => void sent.push(recording),
-    flush: () => {},
   };
   const consumer = new SqliteConsumer(1, "verify", source, async () => valid, {
     ...{ receiver: "a", concurrency: 1, clock: manualClock(), onError: () => {} },
     onRecorded: ({ id }, { to }) => void reported.push([id, to]),
     handleAtOnce: ({ id }: Job) => new Promise((end) => ends.set(id, () => end(handled))),
   });
-  consumer.lease(leased(1), 1);
+  consumer.lease(leased(1, leases), 1);
   await vi.waitUntil(() => sent.length === 1, 60_000);
   sent[0]?.resolve(false);
   // The verdicts of later ones are sent after at least two more looks at the first.
   for (const seq of [2, 3]) {
-    consumer.lease(leased(seq), 1);
+    consumer.lease(leased(seq, leases), 1);
     await vi.waitUntil(() => sent.some(({ completion }) => completion.seq === seq), 60_000);
     sent.at(-1)?.resolve(true);
   }

@@ -8,8 +8,8 @@ import {
   setUnrefTimeout,
 } from "@reporthook/core/store";
 import type { ConsumerState } from "../protocol/protocol.ts";
-import { type Leased, PrefetchBuffer } from "./prefetch.ts";
-import type { ConsumerSource } from "./recording.ts";
+import { PrefetchBuffer } from "./prefetch.ts";
+import type { ConsumerSource, Leased } from "./recording.ts";
 import { Run, type RunHost } from "./run.ts";
 import { SlowHandling } from "./slow-handling.ts";
 

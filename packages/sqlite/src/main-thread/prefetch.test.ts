@@ -1,7 +1,8 @@
 import { newStoredDelivery } from "@reporthook/core/store";
 import { manualClock } from "@reporthook/testing/internals";
 import { describe, expect, it, vi } from "vitest";
-import { type Leased, PrefetchBuffer } from "./prefetch.ts";
+import { PrefetchBuffer } from "./prefetch.ts";
+import type { Leased } from "./recording.ts";
 
 const onOverdue = vi.fn();
 
@@ -29,6 +30,7 @@ function leased(bytes = 10): Leased {
     ...{ context: null, headers: {}, body: new Uint8Array(bytes), requestId: null },
   };
   return {
+    source: { holdsLeases: () => true, complete: () => {} },
     seq,
     isFirstStart: true,
     workerId: 1,

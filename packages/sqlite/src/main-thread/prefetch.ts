@@ -1,13 +1,7 @@
 import { clearTimeout, setTimeout } from "node:timers";
 import type { Clock } from "@reporthook/core";
-import { Pace, type StoredDelivery, setUnrefTimeout } from "@reporthook/core/store";
-import type { Claimed } from "../protocol/protocol.ts";
-
-/** A delivery in memory that is leased to a consumer of this process. */
-export interface Leased extends Pick<Claimed, "seq" | "isFirstStart"> {
-  readonly workerId: number;
-  readonly stored: StoredDelivery;
-}
+import { Pace, setUnrefTimeout } from "@reporthook/core/store";
+import type { Leased } from "./recording.ts";
 
 interface Waiting {
   readonly leased: Leased;

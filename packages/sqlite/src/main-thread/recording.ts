@@ -1,6 +1,7 @@
 import { setImmediate, setTimeout } from "node:timers";
 import type { ShownChanges, StoredDelivery } from "@reporthook/core/store";
 import {
+  type Claimed,
   type Completion,
   type CompletionResult,
   errorOfFailure,
@@ -12,17 +13,27 @@ const retryMs = 1_000;
 /** The part of the inbox that a consumer needs. */
 export interface ConsumerSource {
   readonly shown: ShownChanges;
-  /** Whether this process still holds its leases. */
-  holdsLeases(): boolean | Promise<boolean>;
-  /** Sends a completion, and resolves it with the result; its delivery may be leased again by then. */
-  complete(recording: Recording): void;
   /** Sends the state of all consumers to the thread. */
   flush(): void;
 }
 
+/** The connection with the thread that leased a delivery: a lease ends with its thread. */
+export interface LeaseSource {
+  /** Whether this process still holds its leases. */
+  holdsLeases(): boolean | Promise<boolean>;
+  /** Sends a completion, and resolves it with the result; its delivery may be leased again by then. */
+  complete(recording: Recording): void;
+}
+
+/** A delivery in memory that is leased to a consumer of this process. */
+export interface Leased extends Pick<Claimed, "seq" | "isFirstStart"> {
+  readonly source: LeaseSource;
+  readonly workerId: number;
+  readonly stored: StoredDelivery;
+}
+
 /** The consumer that a completion is recorded for. */
 export interface Recorder {
-  readonly source: ConsumerSource;
   /** Whether to wait for no retries: the leases are requeued once the file can be written again. */
   readonly isAborted: boolean;
   failed(error: unknown): void;
@@ -30,32 +41,27 @@ export interface Recorder {
 
 /** One completion, which is sent until it is recorded or the lease is lost; then `done` is told which. */
 export class Recording {
+  readonly leased: Leased;
   readonly completion: Completion;
-  readonly stored: StoredDelivery;
   readonly #recorder: Recorder;
   #done: ((isRecorded: boolean) => void) | null;
 
   constructor(
     recorder: Recorder,
+    leased: Leased,
     completion: Completion,
-    stored: StoredDelivery,
     done: (isRecorded: boolean) => void,
   ) {
     this.#recorder = recorder;
+    this.leased = leased;
     this.completion = completion;
-    this.stored = stored;
     this.#done = done;
-  }
-
-  /** Whether nobody waits for it. */
-  get isOver(): boolean {
-    return this.#done === null;
   }
 
   send(): void {
     // After the verdict the result is recorded, too: it says both.
     if (this.#recorder.isAborted && this.completion.keepsLease) this.#end(false);
-    else this.#recorder.source.complete(this);
+    else this.leased.source.complete(this);
   }
 
   /** The thread has answered. */

@@ -18,11 +18,11 @@ import {
 import { kindOf } from "../protocol/counts.ts";
 import type { Completion } from "../protocol/protocol.ts";
 import { changesOf } from "../protocol/row.ts";
-import type { Leased } from "./prefetch.ts";
-import { type Recorder, Recording } from "./recording.ts";
+import { type ConsumerSource, type Leased, type Recorder, Recording } from "./recording.ts";
 
 /** The consumer that a run belongs to. */
 export interface RunHost extends Recorder {
+  readonly source: ConsumerSource;
   readonly processor: Processor;
   readonly options: ConsumeOptions;
   /** Aborted when the work is to end, and when the leases are lost. */
@@ -122,13 +122,7 @@ export class Run implements InFlightItem, Lease {
   }
 
   isHeld(): boolean | Promise<boolean> {
-    // Where it can't be asked, the thread has ended, and with it the lease.
-    try {
-      const isHeld = this.#host.source.holdsLeases();
-      return typeof isHeld === "boolean" ? isHeld : isHeld.catch(() => false);
-    } catch {
-      return false;
-    }
+    return this.#leased.source.holdsLeases();
   }
 
   #handleAtOnce(verdict: Settled): boolean {
@@ -182,7 +176,7 @@ export class Run implements InFlightItem, Lease {
     then: (isRecorded: boolean) => void,
   ): void {
     const { options } = this.#host;
-    new Recording(this.#host, completion, this.#leased.stored, (isRecorded) => {
+    new Recording(this.#host, this.#leased, completion, (isRecorded) => {
       try {
         if (!isRecorded) return;
         for (const { job, outcome } of settled) options.onRecorded?.(job, outcome);

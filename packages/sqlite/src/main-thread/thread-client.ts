@@ -4,7 +4,7 @@ import { ShownChanges } from "@reporthook/core/store";
 import { backlogOf } from "../protocol/counts.ts";
 import type { StoreOptions } from "../protocol/protocol.ts";
 import { ConsumerGroup } from "./consumer-group.ts";
-import type { ConsumerSource, Recording } from "./recording.ts";
+import type { ConsumerSource } from "./recording.ts";
 import { threadNotStarted } from "./spawn.ts";
 import { ThreadConnection } from "./thread-connection.ts";
 
@@ -49,20 +49,6 @@ export class ThreadClient implements ConsumerSource {
 
   backlog(receiver: string): Backlog {
     return backlogOf(this.counts.get(receiver), this.#connection?.pending.countsOf(receiver));
-  }
-
-  holdsLeases(): boolean | Promise<boolean> {
-    return this.connect().holdsLeases();
-  }
-
-  complete(recording: Recording): void {
-    try {
-      // Nobody waits for it any more: a closed file is not opened again for it.
-      if (recording.isOver) this.#connection?.complete(recording);
-      else this.connect().complete(recording);
-    } catch (error) {
-      recording.reject(error);
-    }
   }
 
   flush(): void {

@@ -22,7 +22,7 @@ import type { ConsumerGroup } from "./consumer-group.ts";
 import { HeldFile } from "./held-file.ts";
 import { Pending, type PendingDelivery } from "./pending.ts";
 import { Pulse } from "./pulse.ts";
-import type { ConsumerSource, Recording } from "./recording.ts";
+import type { ConsumerSource, LeaseSource, Recording } from "./recording.ts";
 import { startThread, threadFailed } from "./spawn.ts";
 import { Waiters } from "./waiters.ts";
 
@@ -45,7 +45,7 @@ const addsPerMessage = 16;
 const sureMs = leaseLostAfterMs - heartbeatMs;
 
 /** The connection with one writer's thread, as long as that runs: sends all that is asked for in one tick as one message. */
-export class ThreadConnection {
+export class ThreadConnection implements LeaseSource {
   /** Resolves when the file can be written. */
   readonly opened: Promise<void>;
   readonly pending: Pending = new Pending();
@@ -102,7 +102,7 @@ export class ThreadConnection {
 
   complete(recording: Recording): void {
     if (this.#over) {
-      recording.reject(this.#whyOver());
+      recording.resolve(false);
       return;
     }
     this.#message.complete(recording.completion);
@@ -118,11 +118,8 @@ export class ThreadConnection {
 
   /** Whether leases are still held; asks the thread if this process may have been blocked. */
   holdsLeases(): boolean | Promise<boolean> {
-    return this.#isSure() || this.call({ ask: "counts" }).then(() => this.#isSure());
-  }
-
-  #isSure(): boolean {
-    return performance.now() - this.#ownedAsOf < sureMs;
+    const isSure = (): boolean => !this.#over && performance.now() - this.#ownedAsOf < sureMs;
+    return isSure() || this.call({ ask: "counts" }).then(isSure, () => false);
   }
 
   /** Sends the message, with the states of consumers, at the end of this tick. */
@@ -216,7 +213,7 @@ export class ThreadConnection {
       return added;
     });
     for (const [index, recording] of this.#recordings.splice(0, completions.length).entries()) {
-      sent.set(recording.completion.seq, () => recording.stored);
+      sent.set(recording.completion.seq, () => recording.leased.stored);
       recording.resolve(completions[index] as CompletionResult);
     }
     this.#calling.settle(calls, (result) => unlessFailed(result).value);
@@ -224,7 +221,7 @@ export class ThreadConnection {
     for (const { consumer, seq, stored, isFirstStart, cost } of claimed) {
       const delivery = stored ?? sent.get(seq)?.();
       if (delivery === undefined) throw new Error(`The thread leased ${seq}, which is not here`);
-      const leased = { seq, workerId: workerId ?? 0, stored: delivery, isFirstStart };
+      const leased = { source: this, seq, workerId: workerId ?? 0, stored: delivery, isFirstStart };
       consumers.lease(consumer, leased, cost);
     }
     consumers.answered(reply);
