@@ -1,7 +1,6 @@
 import type {
   ActQuery,
   ActStep,
-  ActsQuery,
   AddResult,
   Arrival,
   Backlog,
@@ -13,36 +12,23 @@ import type {
   EraseQuery,
   ErrorGroup,
   ErrorsQuery,
-  Facts,
   Inbox,
   InboxHealth,
   InboxQuery,
-  LoggedAct,
   NewDelivery,
-  Notes,
   Processor,
   Pruned,
   RequestStore,
   Stage,
-  Summary,
-  SummaryQuery,
-  TimeMark,
 } from "@reporthook/core";
-import { describe, ErrorGroups, PruneCount, type SomeOfGroup } from "@reporthook/core/store";
+import { describe, ErrorGroups, PruneCount } from "@reporthook/core/store";
 import { copyDatabase } from "./database/backup.ts";
 import { loadFound } from "./database/driver.ts";
 import { type SqliteInboxOptions, storeOptionsOf } from "./main-thread/options.ts";
 import { ThreadClient } from "./main-thread/thread-client.ts";
 import { type CountsByKind, countsByState, requestCounts, sumOfCounts } from "./protocol/counts.ts";
-import type { StoreOptions, ThreadCall } from "./protocol/protocol.ts";
-import type {
-  ActPosition,
-  CallStep,
-  ErasePosition,
-  ErrorsPosition,
-  KeptNotes,
-  PruneStep,
-} from "./protocol/steps.ts";
+import type { Operations } from "./protocol/operations.ts";
+import type { RequestCall, StoreOptions } from "./protocol/protocol.ts";
 
 /**
  * An inbox in one SQLite file: acknowledged deliveries are on the disk. It writes in a separate thread, so that requests do not
@@ -67,13 +53,20 @@ class SqliteInbox implements Inbox {
   };
   readonly #store: StoreOptions;
   readonly requests: RequestStore = {
-    add: (...given) => this.#ask({ ask: "requests", method: "add", given }),
-    get: (...given) => this.#ask({ ask: "requests", method: "get", given }),
-    replace: (...given) => this.#ask({ ask: "requests", method: "replace", given }),
-    list: (...given) => this.#ask({ ask: "requests", method: "list", given }),
-    due: (...given) => this.#ask({ ask: "requests", method: "due", given }),
+    add: (...given) => this.#request("add", given),
+    get: (...given) => this.#request("get", given),
+    replace: (...given) => this.#request("replace", given),
+    list: (...given) => this.#request("list", given),
+    due: (...given) => this.#request("due", given),
     counts: async (receiver) => requestCounts(await this.#countsOf(receiver)),
   };
+  readonly receivers = (): Promise<readonly string[]> => this.#ask("receivers");
+  readonly summary: Inbox["summary"] = (query) => this.#ask("summary", query);
+  readonly facts: Inbox["facts"] = (receiver) => this.#ask("facts", receiver);
+  readonly notes: Inbox["notes"] = (...given) => this.#ask("notes", ...given);
+  readonly keepNotes: Inbox["keepNotes"] = (...given) => this.#ask("keepNotes", ...given);
+  readonly acts: Inbox["acts"] = (query) => this.#ask("acts", query);
+  readonly keepTime: NonNullable<Inbox["keepTime"]> = (mark) => this.#ask("keepTime", mark);
   readonly #client: ThreadClient;
 
   constructor(path: string, options: SqliteInboxOptions) {
@@ -100,66 +93,38 @@ class SqliteInbox implements Inbox {
   }
 
   async get(id: string, receiver?: string): Promise<EntryDetails | null> {
-    const found = await this.#ask<EntryDetails | null>({ ask: "get", id, receiver });
-    return this.#client.shown.show(found);
+    return this.#client.shown.show(await this.#ask("get", id, receiver));
   }
 
   async list(query: InboxQuery = {}): Promise<Entry[]> {
+    const connection = this.#client.connect();
     const all: Entry[] = [];
     let left = Math.min(Math.max(0, Math.floor(query.limit ?? 100) || 0), Number.MAX_SAFE_INTEGER);
-    const steps = this.#steps<{ entries: Entry[] }, string>((from) => ({
-      ...{ ask: "list", most: left },
-      query: from === null ? query : { ...query, after: from },
-    }));
-    for await (const { entries } of steps) {
+    for (let asked = query; ; ) {
+      const { entries, next } = await connection.ask("list", asked, left);
       for (const entry of entries) all.push(this.#client.shown.show(entry));
       left -= entries.length;
-      if (left === 0) break;
+      if (next === null || left === 0) return all;
+      asked = { ...query, after: next };
     }
-    return all;
-  }
-
-  summary(query: SummaryQuery): Promise<Summary> {
-    return this.#ask({ ask: "summary", query });
   }
 
   async counts(receiver?: string): Promise<Counts> {
     return countsByState(await this.#countsOf(receiver));
   }
 
-  receivers(): Promise<string[]> {
-    return this.#ask({ ask: "receivers" });
-  }
-
   backlog(receiver: string): Backlog {
     return this.#client.backlog(receiver);
   }
 
-  facts(receiver: string): Promise<Facts> {
-    return this.#ask({ ask: "facts", receiver });
-  }
-
-  notes(receiver: string, prefix: string): Promise<Notes> {
-    return this.#ask({ ask: "notes", receiver, prefix });
-  }
-
-  keepNotes(receiver: string, notes: KeptNotes): Promise<void> {
-    return this.#ask({ ask: "keepNotes", receiver, notes });
-  }
-
   act(given: ActQuery): AsyncGenerator<ActStep> {
     const query = { ...given, now: this.#client.shown.after(given.now) };
-    return this.#steps<ActStep, ActPosition>((from) => ({ ask: "act", query, from }));
+    return this.#steps("act", query);
   }
 
   async errors(query: ErrorsQuery = {}): Promise<ErrorGroup[]> {
     const all = new ErrorGroups();
-    const steps = this.#steps<{ groups: SomeOfGroup[] }, ErrorsPosition>((from) => ({
-      ask: "errors",
-      query,
-      from,
-    }));
-    for await (const { groups, next } of steps) {
+    for await (const { groups, next } of this.#steps("errors", query)) {
       for (const some of groups) all.add(some);
       all.bound(next?.error ?? "");
     }
@@ -168,13 +133,8 @@ class SqliteInbox implements Inbox {
 
   async erase(given: EraseQuery): Promise<number> {
     const query = { ...given, now: this.#client.shown.after(given.now) };
-    const steps = this.#steps<{ count: number }, ErasePosition>((from) => ({
-      ask: "erase",
-      query,
-      from,
-    }));
     let all = 0;
-    for await (const { count } of steps) all += count;
+    for await (const { count } of this.#steps("erase", query)) all += count;
     return all;
   }
 
@@ -182,29 +142,21 @@ class SqliteInbox implements Inbox {
     copyDatabase(loadFound(this.#store.driver), this.#store.path, file, overwrite);
   }
 
-  acts(query: ActsQuery = {}): Promise<LoggedAct[]> {
-    return this.#ask({ ask: "acts", query });
-  }
-
   async prune(date: Date, { dryRun = false }: { readonly dryRun?: boolean } = {}): Promise<Pruned> {
     const now = date.getTime();
     const connection = this.#client.connect();
-    if (dryRun) return connection.call({ ask: "foresee", now });
+    if (dryRun) return connection.ask("foresee", now);
     const all = new PruneCount(this.#store.retention);
     for (;;) {
-      const { pruned, more } = await connection.call<PruneStep>({ ask: "prune", now });
+      const { pruned, more } = await connection.ask("prune", now);
       all.addStep(pruned);
       if (!more) return all;
     }
   }
 
-  keepTime(mark: TimeMark): Promise<TimeMark> {
-    return this.#ask({ ask: "keepTime", mark });
-  }
-
   async health(): Promise<InboxHealth> {
     try {
-      await this.#ask({ ask: "health" });
+      await this.#ask("health");
       return { ok: true };
     } catch (error) {
       return { ok: false, error: describe(error) };
@@ -215,27 +167,39 @@ class SqliteInbox implements Inbox {
     return this.#client.close();
   }
 
-  /** The steps of a call, each from where the last one ended. */
-  async *#steps<Result, Position>(
-    callFrom: (from: Position | null) => ThreadCall,
-  ): AsyncGenerator<CallStep<Result, Position>> {
+  /** The steps of an operation, each from where the last one ended. */
+  async *#steps<Name extends "act" | "errors" | "erase">(
+    ask: Name,
+    query: Parameters<Operations[Name]>[0],
+  ): AsyncGenerator<ReturnType<Operations[Name]>> {
     // A connection that is closed meanwhile is not opened again for the rest.
     const connection = this.#client.connect();
-    let from: Position | null = null;
+    let from: unknown = null;
     do {
-      const step: CallStep<Result, Position> = await connection.call(callFrom(from));
+      const step = await connection.ask(ask, ...([query, from] as Parameters<Operations[Name]>));
       yield step;
       from = step.next;
     } while (from !== null);
   }
 
-  async #ask<Answer>(call: ThreadCall): Promise<Answer> {
-    return this.#client.connect().call(call);
+  async #ask<Name extends keyof Operations>(
+    ask: Name,
+    ...given: Parameters<Operations[Name]>
+  ): Promise<ReturnType<Operations[Name]>> {
+    return this.#client.connect().ask(ask, ...given);
+  }
+
+  #request<Name extends RequestCall["method"]>(
+    method: Name,
+    given: Parameters<RequestStore[Name]>,
+  ): ReturnType<RequestStore[Name]> {
+    const call = { method, given } as RequestCall;
+    return this.#ask("requests", call) as ReturnType<RequestStore[Name]>;
   }
 
   async #countsOf(receiver: string | undefined): Promise<CountsByKind | undefined> {
     // The answer includes changes of other processes.
-    await this.#ask({ ask: "counts" });
+    await this.#ask("counts");
     const { counts } = this.#client;
     return receiver === undefined ? sumOfCounts(counts.values()) : counts.get(receiver);
   }

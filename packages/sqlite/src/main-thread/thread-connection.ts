@@ -5,6 +5,7 @@ import { describe, newStoredDelivery, type StoredDelivery } from "@reporthook/co
 import { inboxFailed } from "../database/driver.ts";
 import { isUsual, kindOf, updateCounts } from "../protocol/counts.ts";
 import { MessageBuilder } from "../protocol/message.ts";
+import type { Operations, ThreadCall } from "../protocol/operations.ts";
 import {
   addResultOf,
   type CompletionResult,
@@ -15,7 +16,6 @@ import {
   type Reply,
   type StoreOptions,
   seqOf,
-  type ThreadCall,
   unlessFailed,
 } from "../protocol/protocol.ts";
 import type { ConsumerGroup } from "./consumer-group.ts";
@@ -110,16 +110,19 @@ export class ThreadConnection implements LeaseSource {
     this.flush();
   }
 
-  /** Makes a call. Rejects with the error of the thread. */
-  async call<Answer>(call: ThreadCall): Promise<Answer> {
-    this.#message.call(call);
-    return this.#promise(this.#calling, null) as Promise<Answer>;
+  /** Has the thread carry out an operation. Rejects with its error. */
+  async ask<Name extends keyof Operations>(
+    ask: Name,
+    ...given: Parameters<Operations[Name]>
+  ): Promise<ReturnType<Operations[Name]>> {
+    this.#message.call({ ask, given } as ThreadCall);
+    return this.#promise(this.#calling, null) as Promise<ReturnType<Operations[Name]>>;
   }
 
   /** Whether leases are still held; asks the thread if this process may have been blocked. */
   holdsLeases(): boolean | Promise<boolean> {
     const isSure = (): boolean => !this.#over && performance.now() - this.#ownedAsOf < sureMs;
-    return isSure() || this.call({ ask: "counts" }).then(isSure, () => false);
+    return isSure() || this.ask("counts").then(isSure, () => false);
   }
 
   /** Sends the message, with the states of consumers, at the end of this tick. */
@@ -131,7 +134,7 @@ export class ThreadConnection implements LeaseSource {
   async close(): Promise<void> {
     if (this.#over) return this.#ended;
     this.#closing = true;
-    await this.call({ ask: "close" }).catch(() => {});
+    await this.ask("close").catch(() => {});
     this.#thread.ref();
     await this.#ended;
     // A file that was never opened has no leases to requeue.
@@ -170,7 +173,7 @@ export class ThreadConnection implements LeaseSource {
     this.#over = true;
     this.#thread.ref();
     const last = new MessageBuilder();
-    last.call({ ask: "close" });
+    last.call({ ask: "close", given: [] });
     this.#thread.postMessage(last.encode([]));
   }
 

@@ -1,13 +1,7 @@
 import type { KeptHeaders, NewDelivery } from "@reporthook/core";
 import { isNotification, type StoredDelivery } from "@reporthook/core/store";
-import type {
-  Additions,
-  Completion,
-  ConsumerState,
-  Message,
-  Origin,
-  ThreadCall,
-} from "./protocol.ts";
+import type { ThreadCall } from "./operations.ts";
+import type { Additions, Completion, ConsumerState, Message, Origin } from "./protocol.ts";
 import { changesOf, headersText } from "./row.ts";
 
 /** The parts of a delivery beside its {@link Origin}. */

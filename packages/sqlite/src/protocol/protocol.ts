@@ -1,21 +1,15 @@
 import {
-  type ActQuery,
-  type ActsQuery,
   type AddResult,
-  type EraseQuery,
   type ErrorCode,
-  type ErrorsQuery,
-  type InboxQuery,
+  type InboxNotice,
   ReporthookError,
   type RequestStore,
   type Stage,
-  type SummaryQuery,
-  type TimeMark,
 } from "@reporthook/core";
 import type { LivedMoment, Retention, StoredDelivery } from "@reporthook/core/store";
 import type { ChangedCounts } from "./counts.ts";
+import type { ThreadCall } from "./operations.ts";
 import type { Changes } from "./row.ts";
-import type { ActPosition, ErasePosition, ErrorsPosition, KeptNotes, Takeover } from "./steps.ts";
 
 /** Milliseconds of real time without a heartbeat after which a worker has lost its leases. */
 export const leaseLostAfterMs: number = 5_000;
@@ -100,35 +94,9 @@ export interface ConsumerState extends LivedMoment {
   readonly hasEnded: boolean;
 }
 
-/** A query, or an action that runs once. */
-export type ThreadCall =
-  | { readonly ask: "health" }
-  | { readonly ask: "close" }
-  /** They come with the reply. */
-  | { readonly ask: "counts" }
-  | { readonly ask: "receivers" }
-  | { readonly ask: "get"; readonly id: string; readonly receiver: string | undefined }
-  /** One step, with at most so many entries. */
-  | { readonly ask: "list"; readonly query: InboxQuery; readonly most: number }
-  | { readonly ask: "summary"; readonly query: SummaryQuery }
-  | { readonly ask: "facts"; readonly receiver: string }
-  | { readonly ask: "notes"; readonly receiver: string; readonly prefix: string }
-  | { readonly ask: "keepNotes"; readonly receiver: string; readonly notes: KeptNotes }
-  /** One step, from a position on; null at first. */
-  | { readonly ask: "act"; readonly query: ActQuery; readonly from: ActPosition | null }
-  | { readonly ask: "errors"; readonly query: ErrorsQuery; readonly from: ErrorsPosition | null }
-  | { readonly ask: "erase"; readonly query: EraseQuery; readonly from: ErasePosition | null }
-  | { readonly ask: "prune"; readonly now: number }
-  /** Counts all that pruning would do. */
-  | { readonly ask: "foresee"; readonly now: number }
-  | { readonly ask: "acts"; readonly query: ActsQuery }
-  | { readonly ask: "keepTime"; readonly mark: TimeMark }
-  | RequestCall;
-
 /** A call of the part of the inbox that keeps requests; counts come with each reply. */
 export type RequestCall = {
   [Name in Exclude<keyof RequestStore, "counts">]: {
-    readonly ask: "requests";
     readonly method: Name;
     readonly given: Parameters<RequestStore[Name]>;
   };
@@ -175,6 +143,9 @@ export interface Claimed {
   /** The credit that it uses up. */
   readonly cost: number;
 }
+
+/** Leases that were taken over from another process. */
+export type Takeover = Omit<Extract<InboxNotice, { readonly what: "took_over" }>, "what">;
 
 /** A message from the thread after each commit, with results in the order of what was asked. */
 export interface Reply {

@@ -1,5 +1,4 @@
 import type { Notes } from "@reporthook/core";
-import type { KeptNotes } from "../protocol/steps.ts";
 import type { Tables } from "./deliveries.ts";
 
 /** The notes of a receiver whose keys begin with a prefix. */
@@ -11,7 +10,11 @@ export function findNotes({ statement }: Tables, receiver: string, prefix: strin
 }
 
 /** Keeps the notes of a receiver. */
-export function keepNotes(tables: Tables, receiver: string, notes: KeptNotes): void {
+export function keepNotes(
+  tables: Tables,
+  receiver: string,
+  notes: Readonly<Record<string, string | null>>,
+): void {
   const { statement, receivers } = tables;
   receivers.idOf(receiver);
   const keep = statement("INSERT OR REPLACE INTO note (receiver, key, text) VALUES (?, ?, ?)");

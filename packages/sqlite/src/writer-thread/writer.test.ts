@@ -326,7 +326,7 @@ describe("batches", () => {
 
     // Released, it has five starts again.
     const query = { act: "release", receiver: "a", id: "1", now, by: null } as const;
-    const release = { ask: "act", query, from: null } as const;
+    const release = { ask: "act", given: [query, null] } as const;
     expect(idsOf(commit({ calls: [release], consumers: [consumer(1)] }))).toEqual(["1"]);
     const later = { ms: 0 };
     const next = open(path, later);
@@ -358,7 +358,7 @@ describe("batches", () => {
       });
       expect(hasStored).toBe(true);
       expect(countsOf(writer.takeCounts()).get("a")?.[0]).toBe(1);
-      const [found] = commit({ calls: [{ ask: "get", id: "1", receiver: "a" }] }).calls;
+      const [found] = commit({ calls: [{ ask: "get", given: ["1", "a"] }] }).calls;
       expect(found).toMatchObject({ value: { id: "1" } });
       expect(commit(addsOf(["copy"], { key })).adds).toEqual([{ duplicateOf: "1" }]);
       expect(commit(adds("2")).adds).toEqual([2]);
@@ -471,7 +471,7 @@ describe("batches", () => {
     const again = open(path);
     const counts = countsOf(again.writer.takeCounts());
     const list = (receiver: string): unknown =>
-      again.commit({ calls: [{ ask: "list", query: { receiver }, most: 9 }] }).calls[0];
+      again.commit({ calls: [{ ask: "list", given: [{ receiver }, 9] }] }).calls[0];
     for (const [receiver, id] of [
       ["a", "1"],
       ["b", "2"],

@@ -8,8 +8,8 @@ import {
   selectorOf,
 } from "@reporthook/core/store";
 import type { Row, Statement } from "../../database/driver.ts";
+import type { ActPosition, CallStep } from "../../protocol/operations.ts";
 import { isLeased } from "../../protocol/position.ts";
-import type { ActPosition, CallStep } from "../../protocol/steps.ts";
 import type { Deliveries, Tables } from "../deliveries.ts";
 import type { Query } from "./query.ts";
 
@@ -72,7 +72,7 @@ export function logAct(
 /** The last acts, newest first. */
 export function listActs(
   { statement, receivers }: Tables,
-  { receiver, limit = 100 }: ActsQuery,
+  { receiver, limit = 100 }: ActsQuery = {},
 ): LoggedAct[] {
   const most = Math.min(limit, maxActs);
   const select = (where: string): Statement =>

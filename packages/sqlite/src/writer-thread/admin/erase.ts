@@ -9,8 +9,8 @@ import {
   type StoredDelivery,
   states,
 } from "@reporthook/core/store";
+import type { CallStep, ErasePosition } from "../../protocol/operations.ts";
 import { retentionClass } from "../../protocol/row.ts";
-import type { CallStep, ErasePosition } from "../../protocol/steps.ts";
 import type { Deliveries, Tables } from "../deliveries.ts";
 import { logAct } from "./acts.ts";
 import { findRows, type Part } from "./rows.ts";

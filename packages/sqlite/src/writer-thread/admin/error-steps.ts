@@ -1,7 +1,7 @@
 import type { ErrorsQuery } from "@reporthook/core";
 import { isChosen, type SomeOfGroup, timeOf } from "@reporthook/core/store";
+import type { CallStep, ErrorsPosition } from "../../protocol/operations.ts";
 import { reasonOf, stateOf } from "../../protocol/row.ts";
-import type { CallStep, ErrorsPosition } from "../../protocol/steps.ts";
 import type { Tables } from "../deliveries.ts";
 
 /** Few enough for some milliseconds: the thread stores between two steps. */

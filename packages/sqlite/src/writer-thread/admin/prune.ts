@@ -1,9 +1,9 @@
 import type { Pruned } from "@reporthook/core";
 import { dayMs, noticeMsOf, PruneCount, type Retention } from "@reporthook/core/store";
 import type { Row } from "../../database/driver.ts";
+import type { Operations } from "../../protocol/operations.ts";
 import { rowsPerStep } from "../../protocol/protocol.ts";
 import { reasonOf, retentionClass, stateOf } from "../../protocol/row.ts";
-import type { PruneStep } from "../../protocol/steps.ts";
 import { type Deliveries, removedColumns, type Tables } from "../deliveries.ts";
 import type { RequestTable } from "../request-table.ts";
 
@@ -15,7 +15,7 @@ export function pruneStep(
   requests: RequestTable,
   retention: Retention,
   now: number,
-): PruneStep {
+): ReturnType<Operations["prune"]> {
   const { statement } = deliveries.tables;
   const pruned = new PruneCount(retention);
   const moments = momentsOf(retention, now);

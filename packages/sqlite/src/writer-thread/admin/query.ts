@@ -20,9 +20,9 @@ import {
   zeroCounts,
 } from "@reporthook/core/store";
 import { parkedFor } from "../../protocol/counts.ts";
+import type { CallStep } from "../../protocol/operations.ts";
 import { rowsPerStep } from "../../protocol/protocol.ts";
 import { retentionClass } from "../../protocol/row.ts";
-import type { CallStep } from "../../protocol/steps.ts";
 import type { Deliveries } from "../deliveries.ts";
 import type { Lived } from "../lived.ts";
 import { countRows, findRows, type Part } from "./rows.ts";

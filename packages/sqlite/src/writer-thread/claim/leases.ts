@@ -1,8 +1,7 @@
 import { randomInt } from "node:crypto";
 import { hostname } from "node:os";
 import type { Database, Statement } from "../../database/driver.ts";
-import { heartbeatMs, leaseLostAfterMs } from "../../protocol/protocol.ts";
-import type { Takeover } from "../../protocol/steps.ts";
+import { heartbeatMs, leaseLostAfterMs, type Takeover } from "../../protocol/protocol.ts";
 import type { MainThreadPulse } from "./main-thread-pulse.ts";
 
 /** The part of {@link Leases} that a failed transaction restores. */

@@ -1,0 +1,76 @@
+import type {
+  ActQuery,
+  ActStep,
+  Entry,
+  EraseQuery,
+  ErrorsQuery,
+  Inbox,
+  InboxQuery,
+  Pruned,
+} from "@reporthook/core";
+import type { SomeOfGroup } from "@reporthook/core/store";
+
+/** The methods of an inbox that the thread carries out as they are, without their promises. */
+type Answered<Name extends keyof Inbox> = {
+  [One in Name]: NonNullable<Inbox[One]> extends (...given: infer Given) => Promise<infer Answer>
+    ? (...given: Given) => Answer
+    : never;
+};
+
+/** The queries and actions that the thread carries out, each once. */
+export interface Operations
+  extends Answered<
+    "receivers" | "get" | "summary" | "facts" | "notes" | "keepNotes" | "acts" | "keepTime"
+  > {
+  health(): void;
+  close(): void;
+  /** They come with the reply. */
+  counts(): void;
+  /** One step, with at most so many entries. */
+  list(query: InboxQuery, most: number): CallStep<{ readonly entries: Entry[] }, string>;
+  /** One step, from a position on; null at first. */
+  act(query: ActQuery, from: ActPosition | null): CallStep<ActStep, ActPosition>;
+  errors(
+    query: ErrorsQuery,
+    from: ErrorsPosition | null,
+  ): CallStep<{ readonly groups: SomeOfGroup[] }, ErrorsPosition>;
+  erase(
+    query: EraseQuery,
+    from: ErasePosition | null,
+  ): CallStep<{ readonly count: number }, ErasePosition>;
+  prune(now: number): { readonly pruned: Pruned; readonly more: boolean };
+  /** Counts all that pruning would do. */
+  foresee(now: number): Pruned;
+  /** One of {@link RequestCall}. */
+  requests(call: { readonly method: string; readonly given: readonly unknown[] }): unknown;
+}
+
+/** A query, or an action that runs once. */
+export type ThreadCall = {
+  [Name in keyof Operations]: {
+    readonly ask: Name;
+    readonly given: Readonly<Parameters<Operations[Name]>>;
+  };
+}[keyof Operations];
+
+/** The result of one step of a call that takes several, and where the next one begins; null at the end. */
+export type CallStep<Result, Position> = Result & { readonly next: Position | null };
+
+/** A position among the deliveries that an act may concern: the last id, and the number of the act in the log. */
+export interface ActPosition {
+  readonly id: string;
+  /** Null until it has changed something. */
+  readonly number: number | null;
+}
+
+/** A position among the deliveries with an error. */
+export interface ErrorsPosition {
+  readonly receiver: number;
+  readonly error: string;
+  readonly id: string;
+}
+
+/** A position among the deliveries that may be erased: the range that is looked at, the last id, and the number in the log. */
+export interface ErasePosition extends ActPosition {
+  readonly range: number;
+}
