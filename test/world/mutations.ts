@@ -101,7 +101,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "takes a process that ended once for poisoned",
-    file: `${sqlite}/writer-thread/admin/maintenance.ts`,
+    file: `${sqlite}/writer-thread/claim/rescue.ts`,
     of: "maxStarts",
     becomes: "1",
   },

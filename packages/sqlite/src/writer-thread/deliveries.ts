@@ -191,7 +191,11 @@ export class Deliveries {
   }
 
   storedDeliveryOf(row: Row): StoredDelivery {
-    return storedDeliveryOf(row, this.tables.receivers.nameOf(Number(row["receiver"])));
+    return storedDeliveryOf(row, this.receiverOf(row));
+  }
+
+  receiverOf(row: Row): string {
+    return this.tables.receivers.nameOf(Number(row["receiver"]));
   }
 
   #recount(receiver: number, kindBefore: number, kindAfter: number): void {

@@ -16,13 +16,13 @@ import {
   type ThreadOptions,
 } from "../protocol/protocol.ts";
 import { queuedAfter, retentionClassAfter } from "../protocol/row.ts";
-import { Maintenance } from "./admin/maintenance.ts";
+import { Bounds } from "./admin/bounds.ts";
 import { Calls } from "./calls.ts";
 import { Claimer } from "./claim/claimer.ts";
 import { Leases } from "./claim/leases.ts";
 import { MainThreadPulse } from "./claim/main-thread-pulse.ts";
 import { Queue } from "./claim/queue.ts";
-import { nothingRescued, rescue } from "./claim/rescue.ts";
+import { nothingRescued, requeue, rescue } from "./claim/rescue.ts";
 import { Deliveries } from "./deliveries.ts";
 import { assertRoom, failureOf, failureOfAll } from "./failures.ts";
 import { Transactions } from "./transactions.ts";
@@ -46,7 +46,7 @@ export class Writer {
   readonly #pulse: MainThreadPulse;
   readonly #leases: Leases;
   readonly #claimer: Claimer;
-  readonly #maintenance: Maintenance;
+  readonly #bounds: Bounds;
   readonly #calls: Calls;
   readonly #transactions: Transactions;
   #failing = false;
@@ -66,7 +66,7 @@ export class Writer {
     this.#leases = new Leases(database, this.#pulse, monotonic);
     const { tables } = this.#deliveries;
     this.#claimer = new Claimer(new Queue(database), this.#leases, tables.receivers);
-    this.#maintenance = new Maintenance(this.#deliveries);
+    this.#bounds = new Bounds(this.#deliveries);
     const probe = (): void => {
       if (this.#failing) this.#leases.probe();
       // A tool writes nothing to find that out.
@@ -144,12 +144,9 @@ export class Writer {
   close(): void {
     try {
       if (!this.#file.isSound() && this.#file.damage !== null) return;
-      this.#transactions.run(() => {
-        const { workerId } = this.#leases;
-        if (workerId === null) return;
-        this.#maintenance.requeue(workerId, this.#claimer.consumers);
-        this.#leases.unregister(workerId);
-      });
+      this.#transactions.run(() =>
+        requeue(this.#leases, this.#claimer.consumers, this.#deliveries),
+      );
     } finally {
       this.#database.close();
       this.#file.close();
@@ -164,7 +161,7 @@ export class Writer {
     const rescued =
       messages.length > 0
         ? nothingRescued
-        : rescue(this.#leases, this.#claimer.consumers, this.#maintenance);
+        : rescue(this.#leases, this.#claimer.consumers, this.#deliveries);
     const claimed = this.#claimer.finish();
     const { workerId } = this.#leases;
     return { ...results, ...rescued, claimed, workerId, due: this.#claimer.consumers.takeDue() };
@@ -227,7 +224,7 @@ export class Writer {
     if (!this.#deliveries.record(completion, consumer?.state.stage ?? null)) return false;
     this.#leases.held--;
     this.#claimer.passOn({ seq, receiver, queued, consumer, bytes: 0 });
-    this.#maintenance.bound(seq, retentionClassAfter(changes));
+    this.#bounds.keep(seq, retentionClassAfter(changes));
     return true;
   }
 }

@@ -7,7 +7,8 @@ import { reasonOf, retentionClass, stateOf } from "../../protocol/row.ts";
 import { type Deliveries, removedColumns, type Tables } from "../deliveries.ts";
 import type { RequestTable } from "../request-table.ts";
 
-const select = `SELECT ${removedColumns}, arrived_at FROM delivery WHERE kept_as`;
+const { announced, handled, parked } = retentionClass;
+const isOver = "kept_as = ? AND changed_at < ? AND ifnull(announced_at, 0) <= ?";
 
 /** One step of pruning: deletes deliveries whose retention is over, and announces the end of parked ones. */
 export function pruneStep(
@@ -18,35 +19,24 @@ export function pruneStep(
 ): ReturnType<Operations["prune"]> {
   const { statement } = deliveries.tables;
   const pruned = new PruneCount(retention);
-  const moments = momentsOf(retention, now);
   let left = rowsPerStep;
-  const each = (rows: readonly Row[], change: (row: Row) => void): void => {
-    for (const row of rows) change(row);
-    left -= rows.length;
-  };
-  const over = statement(`${select} = ? AND changed_at < ? ORDER BY changed_at LIMIT ?`);
-  for (const [stored, before] of moments.endedBefore) {
-    each(over.all(stored, before, left), (row) => {
-      // Copies of it may still come, as duplicates.
-      const keepsKey = stored === retentionClass.handled && now - Number(row["arrived_at"]) < dayMs;
-      deliveries.remove(row, keepsKey);
-      pruned.delete(countedOf(row), false);
-    });
-  }
-  const overAnnounced = statement(
-    `${select} = ${retentionClass.announced} AND changed_at < ? AND announced_at <= ? ORDER BY changed_at LIMIT ?`,
+  const over = statement(
+    `SELECT ${removedColumns}, arrived_at FROM delivery WHERE ${isOver} ORDER BY changed_at LIMIT ?`,
   );
-  each(overAnnounced.all(moments.parkedBefore, moments.announcedBefore, left), (row) => {
-    deliveries.remove(row);
-    pruned.delete(countedOf(row), true);
-  });
   const announce = statement(
-    `UPDATE delivery SET kept_as = ${retentionClass.announced}, announced_at = ? WHERE seq = ?`,
+    `UPDATE delivery SET kept_as = ${announced}, announced_at = ? WHERE seq = ?`,
   );
-  each(over.all(retentionClass.parked, moments.announceBefore, left), (row) => {
-    announce.run(now, Number(row["seq"]));
-    pruned.announce(countedOf(row));
-  });
+  for (const [stored, ...before] of endsOf(retention, now)) {
+    const rows = over.all(stored, ...before, left);
+    for (const row of rows) {
+      count(pruned, stored, row, 1);
+      // Copies of it may still come, as duplicates.
+      const keepsKey = stored === handled && now - Number(row["arrived_at"]) < dayMs;
+      if (stored === parked) announce.run(now, Number(row["seq"]));
+      else deliveries.remove(row, keepsKey);
+    }
+    left -= rows.length;
+  }
   left -= requests.prune(retention, now, Math.max(0, left));
   const deleteKeys = statement(
     `DELETE FROM delivery WHERE seq IN (SELECT seq FROM delivery
@@ -59,47 +49,35 @@ export function pruneStep(
 /** Counts what all steps of pruning would do. */
 export function foreseePruning({ statement }: Tables, retention: Retention, now: number): Pruned {
   const countByReason = statement(
-    "SELECT state, reason, count(*) AS number FROM delivery WHERE kept_as = ? AND changed_at < ? AND ifnull(announced_at, 0) <= ? GROUP BY state, reason",
+    `SELECT state, reason, count(*) AS number FROM delivery WHERE ${isOver} GROUP BY state, reason`,
   );
   const pruned = new PruneCount(retention);
-  const moments = momentsOf(retention, now);
-  for (const row of moments.endedBefore.flatMap((moment) => countByReason.all(...moment, now))) {
-    pruned.delete(countedOf(row), false, Number(row["number"]));
-  }
-  const { announced, parked } = retentionClass;
-  for (const row of countByReason.all(announced, moments.parkedBefore, moments.announcedBefore)) {
-    pruned.delete(countedOf(row), true, Number(row["number"]));
-  }
-  for (const row of countByReason.all(parked, moments.announceBefore, now)) {
-    pruned.announce(countedOf(row), Number(row["number"]));
+  for (const end of endsOf(retention, now)) {
+    for (const row of countByReason.all(...end)) count(pruned, end[0], row, Number(row["number"]));
   }
   return pruned;
 }
 
-/** The moments before which deliveries must have changed, or been announced, for the next step of retention. */
-function momentsOf(retention: Retention, now: number) {
+/** The next steps of retention: the class, and the moments before which its deliveries have changed and were announced. */
+function endsOf(
+  retention: Retention,
+  now: number,
+): (readonly [stored: number, changed: number, announced: number])[] {
+  const { rejected, wholeRejected, unsigned, unsignedHandled, unsignedDead } = retentionClass;
   const { handledMs, parkedMs } = retention;
-  const { rejected, wholeRejected, unsigned, handled, unsignedHandled, unsignedDead } =
-    retentionClass;
   const noticeMs = noticeMsOf(retention);
-  const yesterday = now - dayMs;
-  return {
-    /** Deleted without an announcement: class, moment. */
-    endedBefore: [
-      [rejected, yesterday],
-      [wholeRejected, yesterday],
-      [unsigned, yesterday],
-      [handled, now - handledMs],
-      [unsignedHandled, yesterday],
-      [unsignedDead, yesterday],
-    ] as const,
-    parkedBefore: now - parkedMs,
-    announceBefore: now - parkedMs + noticeMs,
-    announcedBefore: now - noticeMs,
-  };
+  const ofADay = [rejected, wholeRejected, unsigned, unsignedHandled, unsignedDead];
+  return [
+    ...ofADay.map((stored) => [stored, now - dayMs, now] as const),
+    [handled, now - handledMs, now],
+    [announced, now - parkedMs, now - noticeMs],
+    [parked, now - parkedMs + noticeMs, now],
+  ];
 }
 
-/** The parts of a row by which it is counted. */
-function countedOf(row: Row): Parameters<PruneCount["announce"]>[0] {
-  return { state: stateOf(row), reason: reasonOf(row) };
+/** Counts deliveries like this one: parked ones are announced, all others deleted. */
+function count(pruned: PruneCount, stored: number, row: Row, number: number): void {
+  const counted = { state: stateOf(row), reason: reasonOf(row) };
+  if (stored === parked) pruned.announce(counted, number);
+  else pruned.delete(counted, stored === announced, number);
 }

@@ -1,7 +1,14 @@
-import type { Reply } from "../../protocol/protocol.ts";
-import type { Maintenance } from "../admin/maintenance.ts";
+import type { Parked } from "@reporthook/core";
+import { applyOutcome, park, type StoredDelivery } from "@reporthook/core/store";
+import type { Row } from "../../database/driver.ts";
+import { queues } from "../../protocol/position.ts";
+import type { Reply, Takeover } from "../../protocol/protocol.ts";
+import type { Deliveries, Tables } from "../deliveries.ts";
 import type { Consumers } from "./consumers.ts";
 import type { Leases } from "./leases.ts";
+
+/** The number of starts without a recorded outcome after which a delivery is parked as poison. */
+const maxStarts = 5;
 
 /** The part of a reply that comes from other workers. */
 export type Rescued = Pick<Reply, "poisoned" | "takeovers">;
@@ -9,17 +16,57 @@ export type Rescued = Pick<Reply, "poisoned" | "takeovers">;
 /** Nothing was rescued. */
 export const nothingRescued: Rescued = { poisoned: [], takeovers: [] };
 
-/** Takes over the deliveries of dead workers, if this process has consumers that can begin them. */
-export function rescue(leases: Leases, consumers: Consumers, maintenance: Maintenance): Rescued {
+/** Requeues or parks the deliveries of dead workers, if this process has consumers that can begin them. */
+export function rescue(leases: Leases, consumers: Consumers, deliveries: Deliveries): Rescued {
   if (consumers.size === 0 || !leases.mayClaim) return nothingRescued;
-  const all = leases.deadWorkers().map(({ id, process, silentMs }) => {
-    const { deliveries, poisoned } = maintenance.rescue(id, consumers);
+  const poisoned: StoredDelivery[] = [];
+  const takeovers: Takeover[] = [];
+  for (const { id, process, silentMs } of leases.deadWorkers()) {
+    const rows = leasedTo(id, deliveries.tables);
+    for (const row of rows) {
+      const moment = consumers.momentOf(deliveries.receiverOf(row));
+      const { now } = moment;
+      const starts = Number(row["starts"]);
+      const edited = deliveries.edit(row, now, (stored) => {
+        if (starts >= maxStarts) applyOutcome(stored, poison(starts), now, moment);
+        // Each at another time, so that none runs beside the one that crashes the process.
+        else if (starts > 1) stored.dueAt = now + Math.ceil(Math.random() * 1_000 * 2 ** starts);
+      });
+      if (starts >= maxStarts) poisoned.push(edited);
+    }
+    if (rows.length > 0) takeovers.push({ process, deliveries: rows.length, silentMs });
     leases.unregister(id);
     consumers.invalidate();
-    return { poisoned, takeovers: deliveries > 0 ? [{ process, deliveries, silentMs }] : [] };
-  });
-  return {
-    poisoned: all.flatMap(({ poisoned }) => poisoned),
-    takeovers: all.flatMap(({ takeovers }) => takeovers),
-  };
+  }
+  return { poisoned, takeovers };
+}
+
+/** Requeues the deliveries of this worker, which ends regularly, as if their work had not begun. */
+export function requeue(leases: Leases, consumers: Consumers, deliveries: Deliveries): void {
+  const { workerId } = leases;
+  if (workerId === null) return;
+  for (const row of leasedTo(workerId, deliveries.tables)) {
+    const { now } = consumers.momentOf(deliveries.receiverOf(row));
+    deliveries.edit(row, now, () => {});
+    deliveries.forgetStarts(row);
+  }
+  leases.unregister(workerId);
+}
+
+function leasedTo(workerId: number, { receivers, statement }: Tables): Row[] {
+  const leased = statement("SELECT * FROM delivery WHERE receiver = ? AND queue = ? AND rank = ?");
+  const { verify, handle } = queues;
+  return receivers
+    .select(undefined)
+    .flatMap((receiver) =>
+      [verify.leased, handle.leased].flatMap((queue) => leased.all(receiver, queue, workerId)),
+    );
+}
+
+function poison(starts: number): Parked {
+  return park(
+    "dead",
+    "poison",
+    `The process ended ${starts} times while it processed this delivery. Fix the cause, then release it.`,
+  );
 }
