@@ -9,9 +9,8 @@ export class Counters {
   readonly #all: Statement;
   #counts = new Map<number, number[]>();
   #changes = new Map<number, number[]>();
-  /** When the newest notification of each receiver was received, and the ids of those of the transaction that runs. */
-  #newest = new Map<number, number>();
-  #newer = new Map<number, string>();
+  /** The ids of the newest notifications of the transaction that runs, by receiver. */
+  #newest = new Map<number, string>();
   /** The receivers whose counts have changed since {@link take}, and what that has told of each. */
   #changed = new Set<number>();
   readonly #told = new Map<number, CountsByKind>();
@@ -39,16 +38,9 @@ export class Counters {
     this.#changed = new Set();
     this.#told.clear();
     this.#newest = new Map();
-    this.#newer = new Map();
     for (const row of this.#all.all()) {
       const receiver = Number(row["receiver"]);
-      const kind = Number(row["kind"]);
-      const number = Number(row["number"]);
-      if (kind === newestKind) {
-        this.#newest.set(receiver, number);
-        continue;
-      }
-      countsIn(this.#counts, receiver)[kind] = number;
+      countsIn(this.#counts, receiver)[Number(row["kind"])] = Number(row["number"]);
       this.#changed.add(receiver);
     }
   }
@@ -72,21 +64,24 @@ export class Counters {
 
   /** When the newest notification of a receiver was received; null before the first. */
   newestOf(receiver: number): number | null {
-    return this.#newest.get(receiver) ?? null;
+    return this.#counts.get(receiver)?.[newestKind] || null;
   }
 
   /** Notes the id of the newest notification. */
   noteNewest(receiver: number, id: string): void {
-    this.#newer.set(receiver, id);
+    this.#newest.set(receiver, id);
   }
 
-  add(receiver: number, kind: number, by: 1 | -1): void {
+  add(receiver: number, kind: number, by: number): void {
     countIn(this.#counts, receiver, kind, by);
     countIn(this.#changes, receiver, kind, by);
   }
 
   /** Writes the changes of this transaction; returns whether there were any. */
   write(): boolean {
+    for (const [receiver, id] of this.#newest) {
+      this.add(receiver, newestKind, timeOf(id) - (this.newestOf(receiver) ?? 0));
+    }
     const { size } = this.#changes;
     for (const [receiver, counts] of this.#changes) {
       this.#changed.add(receiver);
@@ -94,13 +89,8 @@ export class Counters {
         if (number !== 0) this.#add.add(receiver, kind, number);
       }
     }
-    for (const [receiver, id] of this.#newer) {
-      const [at, before] = [timeOf(id), this.#newest.get(receiver) ?? 0];
-      this.#newest.set(receiver, at);
-      this.#add.add(receiver, newestKind, at - before);
-    }
     this.#add.write();
-    this.#newer = new Map();
+    this.#newest = new Map();
     this.#changes = new Map();
     return size > 0;
   }
