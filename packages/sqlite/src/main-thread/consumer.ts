@@ -11,7 +11,6 @@ import type { ConsumerState } from "../protocol/protocol.ts";
 import { PrefetchBuffer } from "./prefetch.ts";
 import type { ConsumerSource, Leased } from "./recording.ts";
 import { Run, type RunHost } from "./run.ts";
-import { SlowHandling } from "./slow-handling.ts";
 
 /** The most credit that the thread has at a time. */
 const maxCredit = 256;
@@ -32,7 +31,6 @@ export class SqliteConsumer implements Consumer, RunHost {
   readonly #number: number;
   /** Until the outcome of the delivery is recorded. */
   readonly #running = new InFlight<Run>();
-  readonly #slowHandling: SlowHandling;
   readonly #prefetched = new PrefetchBuffer(() => this.#requeue());
   readonly #whenEnded: (() => void)[] = [];
   #controller = new AbortController();
@@ -57,7 +55,6 @@ export class SqliteConsumer implements Consumer, RunHost {
     this.source = source;
     this.processor = processor;
     this.options = options;
-    this.#slowHandling = new SlowHandling(this.#running);
     source.flush();
   }
 
@@ -172,10 +169,6 @@ export class SqliteConsumer implements Consumer, RunHost {
     this.#working--;
     this.#prefetched.noteDuration(ms);
     this.#beginSoon();
-  }
-
-  handling(): void {
-    this.#slowHandling.watch();
   }
 
   ended(run: Run): void {

@@ -1,3 +1,4 @@
+import { clearTimeout, setTimeout } from "node:timers";
 import type {
   ConsumeOptions,
   Job,
@@ -20,6 +21,9 @@ import type { Completion } from "../protocol/protocol.ts";
 import { changesOf } from "../protocol/row.ts";
 import { type ConsumerSource, type Leased, type Recorder, Recording } from "./recording.ts";
 
+/** How long a verdict waits for the result of handling, in milliseconds of real time: a crash until then loses the verdict. */
+const momentMs = 20;
+
 /** The consumer that a run belongs to. */
 export interface RunHost extends Recorder {
   readonly source: ConsumerSource;
@@ -30,8 +34,6 @@ export interface RunHost extends Recorder {
   readonly stopped: boolean;
   /** The work of the stage has ended after `ms` milliseconds: another delivery may begin. */
   worked(ms: number): void;
-  /** Handling has begun, and its verdict is not recorded. */
-  handling(): void;
   /** The outcome is recorded, or the lease is lost. */
   ended(run: Run): void;
 }
@@ -44,7 +46,7 @@ interface Settled {
 
 /**
  * The work on one leased delivery, until its outcome is recorded. For a delivery that is handled right after its verdict, verdict
- * and result are recorded together, unless {@link recordVerdict} is called before.
+ * and result are recorded together, unless handling takes longer than a moment.
  */
 export class Run implements InFlightItem, Lease {
   place = -1;
@@ -59,6 +61,7 @@ export class Run implements InFlightItem, Lease {
   /** The verdict, as long as it is not on its way to the file. */
   #verdict: Settled | null = null;
   #recordingVerdict: Promise<void> | null = null;
+  #moment: ReturnType<typeof setTimeout> | undefined;
 
   constructor(host: RunHost, leased: Leased) {
     this.#host = host;
@@ -67,11 +70,6 @@ export class Run implements InFlightItem, Lease {
     this.#leasedFor = leased.stored.stage;
     this.#kindBefore = kindOf(leased.stored);
     this.#startedAt = this.#now();
-  }
-
-  /** Whether handling has begun while the verdict was not sent to the file. */
-  get isVerdictUnrecorded(): boolean {
-    return this.#verdict !== null && this.#recordingVerdict === null;
   }
 
   start(): void {
@@ -94,10 +92,7 @@ export class Run implements InFlightItem, Lease {
   }
 
   /** Records the verdict alone: handling takes long, and a crash must not lose it. */
-  recordVerdict(): void {
-    // Once: a lease that is lost, and the verdict with it, does not come back.
-    if (this.#verdict === null || this.#recordingVerdict !== null) return;
-    const settled = this.#verdict;
+  #recordVerdict(settled: Settled): void {
     this.#verdict = null;
     const completion = this.#completion(true);
     this.#recordingVerdict = new Promise((then) =>
@@ -136,12 +131,13 @@ export class Run implements InFlightItem, Lease {
     if (handling === null) return false;
     this.#verdict = verdict;
     this.#startedAt = startedAt;
+    this.#moment = setTimeout(() => this.#recordVerdict(verdict), momentMs).unref();
     this.#attempt(job, handling, (settled) => void this.#recordResult(settled));
-    this.#host.handling();
     return true;
   }
 
   async #recordResult(result: Settled): Promise<void> {
+    clearTimeout(this.#moment);
     if (this.#recordingVerdict !== null) await this.#recordingVerdict;
     this.#record(this.#verdict === null ? [result] : [this.#verdict, result]);
   }
