@@ -96,7 +96,7 @@ export class Writer {
     try {
       done = this.#transactions.run(() => this.#together(messages));
       this.#failing = false;
-      this.#claimer.commit();
+      this.#claimer.consumers.commit();
     } catch (thrown) {
       if (!this.#failing) error = failureOf(thrown, this.#path);
       this.#failing = true;
@@ -209,8 +209,9 @@ export class Writer {
     const workerId = consumer === null ? null : this.#leases.register();
     const result = this.#deliveries.add(origin, addition, workerId);
     const seq = seqOf(result);
-    const bytes = addition.body.byteLength;
-    if (seq !== null) this.#claimer.passOn({ seq, receiver, queued, consumer, bytes });
+    if (seq === null) return result;
+    if (consumer !== null) this.#claimer.give(consumer, seq, addition.body.byteLength);
+    else if (queued !== null) this.#claimer.consumers.noteWaiting(receiver, queued);
     return result;
   }
 
@@ -223,7 +224,8 @@ export class Writer {
     const consumer = this.#claimer.consumerFor(receiver, queued);
     if (!this.#deliveries.record(completion, consumer?.state.stage ?? null)) return false;
     this.#leases.held--;
-    this.#claimer.passOn({ seq, receiver, queued, consumer, bytes: 0 });
+    if (consumer !== null) this.#claimer.give(consumer, seq, 0);
+    else if (queued !== null) this.#claimer.consumers.noteWaiting(receiver, queued);
     this.#bounds.keep(seq, retentionClassAfter(changes));
     return true;
   }

@@ -7,18 +7,6 @@ import { type ActiveConsumer, Consumers } from "./consumers.ts";
 import type { Leases } from "./leases.ts";
 import type { Queue, Waiting } from "./queue.ts";
 
-/** A delivery that was stored or recorded in the running batch. */
-export interface Arrived {
-  readonly seq: number;
-  readonly receiver: string;
-  /** Null at the end of its way. */
-  readonly queued: Queued | null;
-  /** The consumer that its row is leased for. */
-  readonly consumer: ActiveConsumer | null;
-  /** The size of its body, if that was not in memory before. */
-  readonly bytes: number;
-}
-
 /**
  * Waiting deliveries are read row by row: more of them in one batch would delay its additions. But at least twice as many as
  * begin to wait in the batch are claimed, so that a backlog shrinks.
@@ -68,10 +56,18 @@ export class Claimer {
     return this.consumers.readyFor(receiver, queued.stage, false);
   }
 
-  /** Gives a delivery to its consumer, which has it in memory; without one it waits. */
-  passOn({ seq, receiver, queued, consumer, bytes }: Arrived): void {
-    if (consumer !== null) this.#give(consumer, seq, null, bytes, true);
-    else if (queued !== null) this.consumers.noteWaiting(receiver, queued);
+  /** Gives a delivery to the consumer that its row is leased for; `bytes` is the size of a body that was not in memory before. */
+  give(
+    consumer: ActiveConsumer,
+    seq: number,
+    bytes: number,
+    stored: StoredDelivery | null = null,
+    isFirstStart = true,
+  ): void {
+    const cost = 1 + Math.floor(bytes / bytesPerCredit);
+    consumer.credit -= cost;
+    this.#leases.held++;
+    this.#claimed.push({ consumer: consumer.state.consumer, seq, stored, isFirstStart, cost });
   }
 
   /** Claims deliveries that wait; returns all that were claimed in this batch. */
@@ -82,10 +78,6 @@ export class Claimer {
     // Others claim what this process could not begin.
     for (const consumer of this.#mayClaim ? this.consumers.toServe() : []) this.#serve(consumer);
     return this.#claimed;
-  }
-
-  commit(): void {
-    this.consumers.commit();
   }
 
   rollBack(): void {
@@ -120,19 +112,6 @@ export class Claimer {
     const row = this.#queue.lease(seq, stage, this.#leases.register());
     const stored = storedDeliveryOf(row, receiver);
     const bytes = stored.body?.byteLength ?? 0;
-    this.#give(consumer, seq, stored, bytes, Number(row["starts"]) <= 1);
-  }
-
-  #give(
-    consumer: ActiveConsumer,
-    seq: number,
-    stored: StoredDelivery | null,
-    bytes: number,
-    isFirstStart: boolean,
-  ): void {
-    const cost = 1 + Math.floor(bytes / bytesPerCredit);
-    consumer.credit -= cost;
-    this.#leases.held++;
-    this.#claimed.push({ consumer: consumer.state.consumer, seq, stored, isFirstStart, cost });
+    this.give(consumer, seq, bytes, stored, Number(row["starts"]) <= 1);
   }
 }
