@@ -3,9 +3,6 @@ import type {
   ActStep,
   AddResult,
   Arrival,
-  Backlog,
-  ConsumeOptions,
-  Consumer,
   Counts,
   Entry,
   EntryDetails,
@@ -16,10 +13,8 @@ import type {
   InboxHealth,
   InboxQuery,
   NewDelivery,
-  Processor,
   Pruned,
   RequestStore,
-  Stage,
 } from "@reporthook/core";
 import { describe, ErrorGroups, PruneCount } from "@reporthook/core/store";
 import { copyDatabase } from "./database/backup.ts";
@@ -60,6 +55,10 @@ class SqliteInbox implements Inbox {
     due: (...given) => this.#request("due", given),
     counts: async (receiver) => requestCounts(await this.#countsOf(receiver)),
   };
+  readonly open: Inbox["open"] = () => this.#client.open();
+  readonly close: Inbox["close"] = () => this.#client.close();
+  readonly consume: Inbox["consume"] = (...given) => this.#client.consumers.start(...given);
+  readonly backlog: Inbox["backlog"] = (receiver) => this.#client.backlog(receiver);
   readonly receivers = (): Promise<readonly string[]> => this.#ask("receivers");
   readonly summary: Inbox["summary"] = (query) => this.#ask("summary", query);
   readonly facts: Inbox["facts"] = (receiver) => this.#ask("facts", receiver);
@@ -76,20 +75,12 @@ class SqliteInbox implements Inbox {
     this.#client = new ThreadClient(store);
   }
 
-  open(): Promise<void> {
-    return this.#client.open();
-  }
-
   add(delivery: NewDelivery, arrival: Arrival): Promise<AddResult> {
     try {
       return this.#client.connect().add(delivery, arrival);
     } catch (error) {
       return Promise.reject(error);
     }
-  }
-
-  consume(stage: Stage, processor: Processor, options: ConsumeOptions): Consumer {
-    return this.#client.consumers.start(stage, processor, options);
   }
 
   async get(id: string, receiver?: string): Promise<EntryDetails | null> {
@@ -111,10 +102,6 @@ class SqliteInbox implements Inbox {
 
   async counts(receiver?: string): Promise<Counts> {
     return countsByState(await this.#countsOf(receiver));
-  }
-
-  backlog(receiver: string): Backlog {
-    return this.#client.backlog(receiver);
   }
 
   act(given: ActQuery): AsyncGenerator<ActStep> {
@@ -161,10 +148,6 @@ class SqliteInbox implements Inbox {
     } catch (error) {
       return { ok: false, error: describe(error) };
     }
-  }
-
-  close(): Promise<void> {
-    return this.#client.close();
   }
 
   /** The steps of an operation, each from where the last one ended. */

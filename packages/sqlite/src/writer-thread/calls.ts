@@ -12,7 +12,7 @@ import { StoredRetention } from "./admin/stored-retention.ts";
 import type { Consumers } from "./claim/consumers.ts";
 import type { Deliveries } from "./deliveries.ts";
 import { failureOf } from "./failures.ts";
-import { Lived } from "./lived.ts";
+import { keepTime } from "./lived.ts";
 import { findNotes, keepNotes } from "./notes.ts";
 import { RequestTable } from "./request-table.ts";
 
@@ -30,9 +30,8 @@ export class Calls {
     const { tables } = deliveries;
     const { receivers } = tables;
     const requests = new RequestTable(tables);
-    const retention = new StoredRetention(tables.database, given);
-    const lived = new Lived(tables.database);
-    const query = new Query(deliveries, lived);
+    const retention = new StoredRetention(tables, given);
+    const query = new Query(deliveries);
     this.#operations = {
       health: probe,
       close: () => {},
@@ -56,7 +55,7 @@ export class Calls {
       },
       prune: (now) => pruneStep(deliveries, requests, retention.read(), now),
       foresee: (now) => foreseePruning(tables, retention.read(), now),
-      keepTime: (mark) => lived.keep(mark),
+      keepTime: (mark) => keepTime(tables, mark),
       requests: (call) => requests.answer(call as RequestCall),
     };
   }

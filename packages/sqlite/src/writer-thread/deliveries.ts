@@ -76,10 +76,11 @@ export class Deliveries {
   #changes: { readonly seq: number; readonly changes: Changes }[] = [];
 
   constructor(database: Database) {
+    const statement = preparedOnce(database);
     this.tables = {
       database,
-      statement: preparedOnce(database),
-      receivers: new ReceiverIds(database),
+      statement,
+      receivers: new ReceiverIds(statement),
       counters: new Counters(database),
       window: new DedupeWindow(database, () => this.write()),
     };

@@ -1,21 +1,19 @@
-import type { Database, Statement } from "../database/driver.ts";
+import type { Statement } from "../database/driver.ts";
 
 /** The ids of receivers, in place of their names in rows and indexes. */
 export class ReceiverIds {
-  readonly #all: Statement;
-  readonly #insert: Statement;
+  readonly #statement: (sql: string) => Statement;
   #ids = new Map<string, number>();
   #names = new Map<number, string>();
 
-  constructor(database: Database) {
-    this.#all = database.prepare("SELECT number, name FROM receiver");
-    this.#insert = database.prepare("INSERT INTO receiver (name) VALUES (?)");
+  constructor(statement: (sql: string) => Statement) {
+    this.#statement = statement;
     this.reload();
   }
 
   /** Reads the ids that other processes have added; forgets those that were rolled back. */
   reload(): void {
-    const rows = this.#all.all();
+    const rows = this.#statement("SELECT number, name FROM receiver").all();
     this.#ids = new Map(rows.map(({ number, name }) => [String(name), Number(number)]));
     this.#names = new Map([...this.#ids].map(([name, id]) => [id, name]));
   }
@@ -24,7 +22,7 @@ export class ReceiverIds {
   idOf(name: string): number {
     const known = this.#ids.get(name);
     if (known !== undefined) return known;
-    this.#insert.run(name);
+    this.#statement("INSERT INTO receiver (name) VALUES (?)").run(name);
     this.reload();
     return this.idOf(name);
   }

@@ -62,10 +62,10 @@ export class Writer {
     this.#file = file;
     this.#path = path;
     this.#deliveries = new Deliveries(database);
-    this.#pulse = new MainThreadPulse(pulse);
-    this.#leases = new Leases(database, this.#pulse, monotonic);
     const { tables } = this.#deliveries;
-    this.#claimer = new Claimer(new Queue(database), this.#leases, tables.receivers);
+    this.#pulse = new MainThreadPulse(pulse);
+    this.#leases = new Leases(tables, this.#pulse, monotonic);
+    this.#claimer = new Claimer(new Queue(tables), this.#leases, tables.receivers);
     this.#bounds = new Bounds(this.#deliveries);
     const probe = (): void => {
       if (this.#failing) this.#leases.probe();

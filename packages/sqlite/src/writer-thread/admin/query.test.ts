@@ -7,7 +7,6 @@ import { afterAll, expect, test } from "vitest";
 import { type Database, loadDriver } from "../../database/driver.ts";
 import { prepareSchema } from "../../database/schema.ts";
 import { Deliveries } from "../deliveries.ts";
-import { Lived } from "../lived.ts";
 import { Query } from "./query.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reporthook-query-"));
@@ -65,7 +64,7 @@ test("summary() asks for the minutes in which something came, not for each of a 
       };
     },
   };
-  const query = new Query(new Deliveries(counting), new Lived(counting));
+  const query = new Query(new Deliveries(counting));
   asked = 0;
   const span = { from: new Date(0), until: new Date(year) };
   const { minutes } = query.summary({ receiver: "b", ...span });
@@ -90,7 +89,7 @@ test("list() finds the few handled ones of a receiver among many of others, look
      SELECT '${idAt(2 * year)}' || (100000 + i), iif(i IN (10, 30000, 49999), ${few}, ${many}), 0, 2,
        iif(i = 30000, 'unknown', 'report.complete'), '/', '{}' FROM n`,
   );
-  const query = new Query(new Deliveries(database), new Lived(database));
+  const query = new Query(new Deliveries(database));
   const found = (asked: InboxQuery, most: number): string[][] => {
     const steps: string[][] = [];
     let step: ReturnType<Query["list"]>;
@@ -125,12 +124,14 @@ test("a Query finds and counts through an index, without scanning, and sorts non
   };
   const deliveries = new Deliveries(noting);
   deliveries.tables.receivers.idOf("a");
-  const query = new Query(deliveries, new Lived(noting));
+  const query = new Query(deliveries);
   asked.clear();
   for (const one of queries) query.list({ receiver: "a", ...one }, 1);
   query.summary({ receiver: "a", from: new Date(0), until: new Date(180_000) });
   expect(asked.size).toBeGreaterThan(queries.length);
   for (const sql of asked) {
+    // It has one row.
+    if (sql.endsWith("FROM lived")) continue;
     const plan = database.prepare(`EXPLAIN QUERY PLAN ${sql}`);
     const places = Array.from({ length: sql.split("?").length - 1 }, () => 0);
     const steps = plan.all(...places).map(({ detail }) => String(detail));

@@ -24,7 +24,7 @@ import type { CallStep } from "../../protocol/operations.ts";
 import { rowsPerStep } from "../../protocol/protocol.ts";
 import { retentionClass } from "../../protocol/row.ts";
 import type { Deliveries } from "../deliveries.ts";
-import type { Lived } from "../lived.ts";
+import { wallOffsetIn } from "../lived.ts";
 import { countRows, findRows, type Part } from "./rows.ts";
 
 const listed = `id, receiver, arrived_at, request, state, queue, attempts, due_at,
@@ -39,18 +39,16 @@ const parkedClasses = [unsigned, parked, unsignedDead, announced];
 /** Finds and counts deliveries, each time through an index. */
 export class Query {
   readonly #deliveries: Deliveries;
-  readonly #lived: Lived;
 
-  constructor(deliveries: Deliveries, lived: Lived) {
+  constructor(deliveries: Deliveries) {
     this.#deliveries = deliveries;
-    this.#lived = lived;
   }
 
   get(id: string, receiver: string | undefined): EntryDetails | null {
     const { rows } = this.#first({ receiver, idPrefix: id }, states, "*");
     const [row] = rows;
     if (row?.["id"] !== id) return null;
-    return detailsOf(this.#deliveries.storedDeliveryOf(row), this.#lived.wallOffset);
+    return detailsOf(this.#deliveries.storedDeliveryOf(row), wallOffsetIn(this.#deliveries.tables));
   }
 
   /** The next rows that an act may concern, in the order of their ids. */
@@ -68,7 +66,7 @@ export class Query {
     const chosen = states.filter((state) => isChosen(state, query.state));
     const wanted = { query, states: chosen, most, columns: listed };
     const { rows, next } = findRows(this.#deliveries.tables, wanted);
-    const { wallOffset } = this.#lived;
+    const wallOffset = wallOffsetIn(this.#deliveries.tables);
     const entries = rows.map((row) => entryOf(this.#deliveries.storedDeliveryOf(row), wallOffset));
     return { entries, next };
   }

@@ -1,7 +1,7 @@
 import { randomInt } from "node:crypto";
 import { hostname } from "node:os";
-import type { Database, Statement } from "../../database/driver.ts";
 import { heartbeatMs, leaseLostAfterMs, type Takeover } from "../../protocol/protocol.ts";
+import type { Tables } from "../deliveries.ts";
 import type { MainThreadPulse } from "./main-thread-pulse.ts";
 
 /** The part of {@link Leases} that a failed transaction restores. */
@@ -28,13 +28,9 @@ const offered = -1;
  * its leases, and takes up those that nobody has taken when the main thread goes on.
  */
 export class Leases {
+  readonly #statement: Tables["statement"];
   readonly #monotonic: () => number;
   readonly #pulse: MainThreadPulse;
-  readonly #insert: Statement;
-  readonly #heartbeat: Statement;
-  readonly #offer: Statement;
-  readonly #all: Statement;
-  readonly #delete: Statement;
   readonly #watched = new Map<number, { readonly beat: number; readonly since: number }>();
   #watchedAt = Number.NEGATIVE_INFINITY;
   #workerId: number | null = null;
@@ -44,14 +40,10 @@ export class Leases {
   held = 0;
 
   /** `monotonic` gives milliseconds of real time. */
-  constructor(database: Database, pulse: MainThreadPulse, monotonic: () => number) {
+  constructor({ statement }: Tables, pulse: MainThreadPulse, monotonic: () => number) {
+    this.#statement = statement;
     this.#monotonic = monotonic;
     this.#pulse = pulse;
-    this.#insert = database.prepare("INSERT INTO owner (number, beat, process) VALUES (?, 0, ?)");
-    this.#heartbeat = database.prepare("UPDATE owner SET beat = beat + 1 WHERE number = ?");
-    this.#offer = database.prepare(`UPDATE owner SET beat = ${offered} WHERE number = ?`);
-    this.#all = database.prepare("SELECT number, beat, process FROM owner");
-    this.#delete = database.prepare("DELETE FROM owner WHERE number = ?");
   }
 
   /** The id of this process's worker; null before its first lease. */
@@ -78,8 +70,10 @@ export class Leases {
     if (this.#workerId === null || (isRecent && standsStill === this.#isOffered)) return;
     this.#heartbeatAt = now;
     this.#isOffered = standsStill;
-    const statement = standsStill ? this.#offer : this.#heartbeat;
-    if (Number(statement.run(this.#workerId).changes) > 0) return;
+    const beat = this.#statement(
+      `UPDATE owner SET beat = ${standsStill ? offered : "beat + 1"} WHERE number = ?`,
+    );
+    if (Number(beat.run(this.#workerId).changes) > 0) return;
     this.#workerId = null;
     this.held = 0;
   }
@@ -88,7 +82,7 @@ export class Leases {
   register(): number {
     if (this.#workerId === null) {
       const id = randomInt(1, 2 ** 47);
-      this.#insert.run(id, `${process.pid} on ${hostname()}`);
+      this.#insert(id, `${process.pid} on ${hostname()}`);
       this.#workerId = id;
       this.#heartbeatAt = this.#monotonic();
     }
@@ -98,7 +92,7 @@ export class Leases {
   /** The other workers that offer their leases, or without a heartbeat for too long, while this process was able to watch. */
   deadWorkers(): DeadWorker[] {
     const now = this.#monotonic();
-    const rows = this.#all.all();
+    const rows = this.#statement("SELECT number, beat, process FROM owner").all();
     // While this process was blocked or waited for the file, others may have been, too.
     if (now - this.#watchedAt > leaseLostAfterMs / 2) this.#watched.clear();
     this.#watchedAt = now;
@@ -120,7 +114,7 @@ export class Leases {
 
   /** Removes a worker without leases from the file. */
   unregister(workerId: number): void {
-    this.#delete.run(workerId);
+    this.#delete(workerId);
     this.#watched.delete(workerId);
     if (workerId === this.#workerId) this.state = noLeases;
   }
@@ -138,7 +132,15 @@ export class Leases {
 
   /** Checks that the file can be written. */
   probe(): void {
-    this.#insert.run(0, null);
-    this.#delete.run(0);
+    this.#insert(0, null);
+    this.#delete(0);
+  }
+
+  #insert(id: number, process: string | null): void {
+    this.#statement("INSERT INTO owner (number, beat, process) VALUES (?, 0, ?)").run(id, process);
+  }
+
+  #delete(id: number): void {
+    this.#statement("DELETE FROM owner WHERE number = ?").run(id);
   }
 }

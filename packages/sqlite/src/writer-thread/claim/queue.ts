@@ -1,8 +1,9 @@
 import type { Stage } from "@reporthook/core";
 import { signatureLifetimeMs } from "@reporthook/core/store";
-import type { Database, Row, Statement } from "../../database/driver.ts";
+import type { Row } from "../../database/driver.ts";
 import { queues } from "../../protocol/position.ts";
 import type { ConsumerState } from "../../protocol/protocol.ts";
+import type { Tables } from "../deliveries.ts";
 
 /** The deliveries of one receiver that wait for one stage. */
 export interface Waiting extends Pick<ConsumerState, "stage" | "now" | "knownSince"> {
@@ -19,45 +20,28 @@ const hastenedMs = 10_000;
  * their last turn, then older ones. Order of handling: by due time.
  */
 export class Queue {
-  readonly #promote: Statement;
-  readonly #hasten: Statement;
-  readonly #firstDue: Statement;
-  readonly #inOrder: Statement;
-  readonly #newest: Statement;
-  readonly #lease: Statement;
+  readonly #statement: Tables["statement"];
 
-  constructor(database: Database) {
-    this.#promote = database.prepare(
-      `UPDATE delivery SET queue = ? + (state = 0 AND last_turn_at IS NOT NULL), rank = CASE state WHEN 0 THEN coalesce(last_turn_at, arrived_at) ELSE due_at END
-       WHERE seq IN (SELECT seq FROM delivery WHERE receiver = ? AND queue = ? AND rank <= ? ORDER BY rank LIMIT ${promotedAtOnce})`,
-    );
-    this.#hasten = database.prepare(
-      "UPDATE delivery SET rank = ?, due_at = ? WHERE receiver = ? AND queue = ? AND rank > ?",
-    );
-    this.#firstDue = database.prepare(
-      "SELECT rank FROM delivery WHERE receiver = ? AND queue = ? ORDER BY rank LIMIT 1",
-    );
-    this.#inOrder = database.prepare(
-      "SELECT seq, rank FROM delivery WHERE receiver = ? AND queue = ? ORDER BY rank LIMIT ?",
-    );
-    this.#newest = database.prepare(
-      "SELECT seq, rank FROM delivery WHERE receiver = ? AND queue = ? ORDER BY rank DESC, seq LIMIT ?",
-    );
-    this.#lease = database.prepare(
-      "UPDATE delivery SET queue = ?, rank = ?, starts = starts + 1 WHERE seq = ? RETURNING *",
-    );
+  constructor({ statement }: Tables) {
+    this.#statement = statement;
   }
 
   /** The numbers of the next deliveries, at most `limit`, in their order. */
   next({ receiver, stage, now, knownSince }: Waiting, limit: number): readonly number[] {
-    if (stage === "handle") return seqs(this.#inOrder.all(receiver, queues.handle.first, limit));
+    const inOrder = this.#statement(
+      "SELECT seq, rank FROM delivery WHERE receiver = ? AND queue = ? ORDER BY rank LIMIT ?",
+    );
+    if (stage === "handle") return seqs(inOrder.all(receiver, queues.handle.first, limit));
     const { first, inTurn } = queues.verify;
-    const rows = this.#newest.all(receiver, first, limit);
+    const newest = this.#statement(
+      "SELECT seq, rank FROM delivery WHERE receiver = ? AND queue = ? ORDER BY rank DESC, seq LIMIT ?",
+    );
+    const rows = newest.all(receiver, first, limit);
     const isPast = (row: Row): boolean =>
       now - Math.max(Number(row["rank"]), knownSince) >= signatureLifetimeMs;
     const young = rows.filter((row) => !isPast(row));
     if (young.length === limit) return seqs(young);
-    const polite = this.#inOrder.all(receiver, inTurn, limit - young.length);
+    const polite = inOrder.all(receiver, inTurn, limit - young.length);
     return seqs([...young, ...polite, ...rows.filter(isPast)].slice(0, limit));
   }
 
@@ -66,23 +50,36 @@ export class Queue {
     const { later, first } = queues[stage];
     const dueAt = this.#firstDueAt(receiver, later);
     if (dueAt > now) return dueAt;
-    this.#promote.run(first, receiver, later, now);
+    const promote = this.#statement(
+      `UPDATE delivery SET queue = ? + (state = 0 AND last_turn_at IS NOT NULL), rank = CASE state WHEN 0 THEN coalesce(last_turn_at, arrived_at) ELSE due_at END
+       WHERE seq IN (SELECT seq FROM delivery WHERE receiver = ? AND queue = ? AND rank <= ? ORDER BY rank LIMIT ${promotedAtOnce})`,
+    );
+    promote.run(first, receiver, later, now);
     return this.#firstDueAt(receiver, later);
   }
 
   /** Has what waits come due soon: nobody knows how much of its delay has passed between two processes. */
   hasten({ receiver, stage, now }: Waiting): void {
     const at = now + hastenedMs;
-    this.#hasten.run(at, at, receiver, queues[stage].later, at);
+    const hasten = this.#statement(
+      "UPDATE delivery SET rank = ?, due_at = ? WHERE receiver = ? AND queue = ? AND rank > ?",
+    );
+    hasten.run(at, at, receiver, queues[stage].later, at);
   }
 
   /** Leases a delivery to a worker; returns its row. */
   lease(seq: number, stage: Stage, workerId: number): Row {
-    return this.#lease.get(queues[stage].leased, workerId, seq) ?? {};
+    const lease = this.#statement(
+      "UPDATE delivery SET queue = ?, rank = ?, starts = starts + 1 WHERE seq = ? RETURNING *",
+    );
+    return lease.get(queues[stage].leased, workerId, seq) ?? {};
   }
 
   #firstDueAt(receiver: number, later: number): number {
-    const row = this.#firstDue.get(receiver, later);
+    const first = this.#statement(
+      "SELECT rank FROM delivery WHERE receiver = ? AND queue = ? ORDER BY rank LIMIT 1",
+    );
+    const row = first.get(receiver, later);
     return row === undefined ? Infinity : Number(row["rank"]);
   }
 }
