@@ -45,7 +45,7 @@ interface Opened {
 
 function open(): Opened {
   const driver = loadFound(options.driver);
-  const descriptor = preparePlace(options, driver);
+  const descriptor = preparePlace(options.path, driver, options.migrate, options.descriptor);
   const database = driver.open(options.path);
   let log: WalFile | undefined;
   let guard: FileGuard | undefined;
@@ -68,10 +68,8 @@ function open(): Opened {
 
 function guardOf(database: Database, wal: WalFile, descriptor: number | null): FileGuard {
   const { path, migrate } = options;
-  const file = new FileContent(database, descriptor ?? openSync(path, "r"), {
-    isWhole: () => wal.isFileWhole(),
-    raises: migrate,
-  });
+  const held = descriptor ?? openSync(path, "r");
+  const file = new FileContent(database, held, () => wal.isFileWhole(), migrate);
   const opened = (index: number) => void Atomics.store(new Int32Array(options.pulse), 1, index + 1);
   return new FileGuard(path, { file, log: new LogContent(path, opened) });
 }

@@ -37,8 +37,7 @@ function setUp() {
   const other = connect(path);
   const descriptor = openSync(path, "r");
   onTestFinished(() => closeSync(descriptor));
-  const options = { isWhole: () => isWhole(other), raises: true };
-  const content = new FileContent(database, descriptor, options);
+  const content = new FileContent(database, descriptor, () => isWhole(other), true);
   const check = (): string | null => content.check(lstatSync(path));
   /** A commit with its checkpoint. */
   const commit = (from: Database = database): void => {

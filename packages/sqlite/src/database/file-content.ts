@@ -16,14 +16,6 @@ const checkpointMs = 1_000;
 const versions =
   "SELECT (SELECT user_version FROM pragma_user_version) AS version, (SELECT schema_version FROM pragma_schema_version) AS change";
 
-/** The options of {@link FileContent}. */
-export interface FileContentOptions {
-  /** Reads all pages, through another connection. */
-  readonly isWhole: () => boolean;
-  /** Whether this process raises the mark: one that only reads does not. */
-  readonly raises: boolean;
-}
-
 /**
  * The content of the inbox file, which SQLite writes at checkpoints only. A mark in its header is raised after each checkpoint, and
  * gets into the file with the next one. So an older copy that was written over the file has an older mark, another file any mark.
@@ -31,7 +23,8 @@ export interface FileContentOptions {
 export class FileContent {
   readonly #database: Database;
   readonly #descriptor: number;
-  readonly #options: FileContentOptions;
+  readonly #isWhole: () => boolean;
+  readonly #raises: boolean;
   #seen: Stats | undefined;
   #header: FileHeader;
   /** Whether the header is in the log only. */
@@ -41,11 +34,12 @@ export class FileContent {
   isDue = true;
   #changesBefore = 0;
 
-  /** `descriptor` is one of the file. */
-  constructor(database: Database, descriptor: number, options: FileContentOptions) {
+  /** `descriptor` is one of the file; `isWhole` reads all pages, through another connection; one that only reads raises no mark. */
+  constructor(database: Database, descriptor: number, isWhole: () => boolean, raises: boolean) {
     this.#database = database;
     this.#descriptor = descriptor;
-    this.#options = options;
+    this.#isWhole = isWhole;
+    this.#raises = raises;
     const header = readHeader(descriptor);
     this.#isNew = header === "new";
     this.#header = header === "new" || header === null ? this.#latest() : header;
@@ -58,7 +52,7 @@ export class FileContent {
 
   /** Raises the mark, if that is due, in a transaction that writes: one that only reads must not fail because a disk is full. */
   raise(): void {
-    if (!this.isDue || !this.#options.raises || this.#changes() === this.#changesBefore) return;
+    if (!this.isDue || !this.#raises || this.#changes() === this.#changesBefore) return;
     this.isDue = false;
     const { mark, schema } = this.#latest();
     this.#database.exec(`PRAGMA user_version = ${userVersionOf(mark + 1, schema)}`);
@@ -112,7 +106,7 @@ export class FileContent {
   #problemOfPages(): string | null {
     const isExplained = performance.now() - this.#raisedAt < checkpointMs;
     const isFirst = this.#seen === undefined;
-    return isFirst || isExplained || this.#options.isWhole() ? null : "overwritten in places";
+    return isFirst || isExplained || this.#isWhole() ? null : "overwritten in places";
   }
 
   /** How many rows were written through this connection, ever. */

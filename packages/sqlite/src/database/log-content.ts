@@ -84,7 +84,7 @@ export function logMarksOf(path: string): readonly number[] | null {
 export class LogContent {
   readonly #path: string;
   readonly #opened: (index: number) => void;
-  readonly #descriptor: number | null;
+  readonly #descriptor: number;
   #index: number | undefined;
   /** The salts and the last frame, as the index had them at the last look. */
   #indexed: { readonly salts: Buffer; readonly last: number } = { salts: Buffer.alloc(0), last: 0 };
@@ -98,7 +98,7 @@ export class LogContent {
   constructor(path: string, opened: (index: number) => void = () => {}) {
     this.#path = path;
     this.#opened = opened;
-    this.#descriptor = openLog(path);
+    this.#descriptor = openSync(`${path}-wal`, "r");
   }
 
   /** Notes how long it is, in a transaction, before its commit; returns the end of the name of a damaged file, or null. */
@@ -106,7 +106,7 @@ export class LogContent {
     const before = this.#indexed;
     this.#readHeader();
     this.#isFollowed = false;
-    if (this.#descriptor === null || !isLog(this.#header)) return null;
+    if (!isLog(this.#header)) return null;
     if (!this.#isIndexSound()) return "-shm";
     const { last, salts } = this.#indexed;
     // Also the one at the last look: a restart reads only up to the first that is damaged.
@@ -118,14 +118,13 @@ export class LogContent {
 
   /** Ends the use of the log, once SQLite has closed the file. */
   close(): void {
-    if (this.#descriptor !== null) closeSync(this.#descriptor);
+    closeSync(this.#descriptor);
   }
 
   /** Whether a commit that wrote something has followed what was there before. */
   hasGrown(): boolean {
     const before = this.#header;
     this.#readHeader();
-    if (this.#descriptor === null) return true;
     if (this.#header === before) {
       const isNext = !this.#isFollowed && this.#has(this.#indexed.last + 1);
       if (isNext || this.#endsAsIndexed()) return true;
@@ -138,7 +137,6 @@ export class LogContent {
 
   /** Whether all is there that was there at the last call; reads all of it. */
   isWhole(): boolean {
-    if (this.#descriptor === null) return true;
     const log = fstatSync(this.#descriptor);
     const before = this.#whole;
     if (log.mtimeMs === before?.log.mtimeMs && log.size === before.log.size) return true;
@@ -196,11 +194,7 @@ export class LogContent {
     if (index?.number(16) === 0) return true;
     if (index === null || !isLog(this.#header)) return false;
     const { bytes, number } = index;
-    const last = readLog(
-      this.#descriptor ?? -1,
-      frameAt(this.#header, number(16)),
-      frameHeaderBytes,
-    );
+    const last = readLog(this.#descriptor, frameAt(this.#header, number(16)), frameHeaderBytes);
     return (
       last.length === frameHeaderBytes &&
       last.subarray(8, 16).equals(bytes.subarray(32, 40)) &&
@@ -211,14 +205,13 @@ export class LogContent {
   }
 
   #readHeader(): void {
-    if (this.#descriptor === null) return;
     const header = readLog(this.#descriptor, 0, headerBytes);
     if (!header.equals(this.#header)) this.#header = header;
   }
 
   /** Whether the frame of this number, from 1 on, belongs to the header. */
   #has(number: number): boolean {
-    if (this.#descriptor === null || !isLog(this.#header)) return false;
+    if (!isLog(this.#header)) return false;
     if (number === 0) return true;
     const at = frameAt(this.#header, number);
     return isFrameOf(this.#header, readLog(this.#descriptor, at, frameHeaderBytes));

@@ -73,29 +73,23 @@ function checkDamaged(driver: Driver, path: string): void {
   }
 }
 
-/** The place of a file, before SQLite opens it. */
-export interface FilePlace {
-  readonly path: string;
-  /** Whether a missing file may be made. */
-  readonly migrate: boolean;
-  /** A descriptor of the file that is held open; null if there is none. */
-  readonly descriptor: number | null;
-}
-
 /**
- * Checks a file before it is used, and makes a missing one; returns a descriptor of it, or null if SQLite will report why not.
+ * Checks a file before it is used, and makes a missing one if it may; returns a descriptor of it, the one that is held open if
+ * there is one, or null if SQLite will report why not.
  *
  * @throws {ReporthookError} `inbox_failed` when it is damaged, or another one than its log belongs to
  */
 export function preparePlace(
-  { path, migrate, descriptor }: FilePlace,
+  path: string,
   driver: Driver,
+  mayMake: boolean,
+  descriptor: number | null,
 ): number | null {
   const wasDamaged = !existsSync(path) && existsSync(damagedPath(path));
   if (wasDamaged) takeBack(path);
   try {
     const marks = logMarksOf(path);
-    if (!existsSync(path) && !migrate)
+    if (!existsSync(path) && !mayMake)
       throw inboxFailed(`There is no ${path}: name the app's file`);
     if (!existsSync(path) && marks === null) create(path);
     checkPlace(path);
