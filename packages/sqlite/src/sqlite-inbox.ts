@@ -23,7 +23,7 @@ import { type SqliteInboxOptions, storeOptionsOf } from "./main-thread/options.t
 import { ThreadClient } from "./main-thread/thread-client.ts";
 import { type CountsByKind, countsByState, requestCounts, sumOfCounts } from "./protocol/counts.ts";
 import type { Operations } from "./protocol/operations.ts";
-import type { RequestCall, StoreOptions } from "./protocol/protocol.ts";
+import type { RequestCall } from "./protocol/protocol.ts";
 
 /**
  * An inbox in one SQLite file: acknowledged deliveries are on the disk. It writes in a separate thread, so that requests do not
@@ -46,7 +46,6 @@ class SqliteInbox implements Inbox {
     order: "exact",
     finds: "everything",
   };
-  readonly #store: StoreOptions;
   readonly requests: RequestStore = {
     add: (...given) => this.#request("add", given),
     get: (...given) => this.#request("get", given),
@@ -69,10 +68,8 @@ class SqliteInbox implements Inbox {
   readonly #client: ThreadClient;
 
   constructor(path: string, options: SqliteInboxOptions) {
-    const store = storeOptionsOf(path, options);
-    this.identity = `sqlite:${store.path}`;
-    this.#store = store;
-    this.#client = new ThreadClient(store);
+    this.#client = new ThreadClient(storeOptionsOf(path, options));
+    this.identity = `sqlite:${this.#client.options.path}`;
   }
 
   add(delivery: NewDelivery, arrival: Arrival): Promise<AddResult> {
@@ -126,14 +123,15 @@ class SqliteInbox implements Inbox {
   }
 
   async backup(file: string, { overwrite = false } = {}): Promise<void> {
-    copyDatabase(loadFound(this.#store.driver), this.#store.path, file, overwrite);
+    const { driver, path } = this.#client.options;
+    copyDatabase(loadFound(driver), path, file, overwrite);
   }
 
   async prune(date: Date, { dryRun = false }: { readonly dryRun?: boolean } = {}): Promise<Pruned> {
     const now = date.getTime();
     const connection = this.#client.connect();
     if (dryRun) return connection.ask("foresee", now);
-    const all = new PruneCount(this.#store.retention);
+    const all = new PruneCount(this.#client.options.retention);
     for (;;) {
       const { pruned, more } = await connection.ask("prune", now);
       all.addStep(pruned);

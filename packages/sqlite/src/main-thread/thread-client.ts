@@ -12,17 +12,17 @@ const reopenMs = 1_000;
 
 /** Connects an inbox and its consumers with the writer's thread, and with a new one when that has ended. */
 export class ThreadClient implements ConsumerSource {
+  readonly options: StoreOptions;
   readonly shown: ShownChanges = new ShownChanges();
   readonly consumers: ConsumerGroup = new ConsumerGroup(this);
   /** As in the last message of a thread. */
   counts: Map<string, number[]> = new Map();
-  readonly #options: StoreOptions;
   #connection: ThreadConnection | null = null;
   #closing: Promise<void> | null = null;
   #failure: { readonly error: unknown; readonly at: number } | null = null;
 
   constructor(options: StoreOptions) {
-    this.#options = options;
+    this.options = options;
   }
 
   /** Resolves when the file can be written. */
@@ -38,7 +38,7 @@ export class ThreadClient implements ConsumerSource {
     const failed = this.#failure;
     if (failed !== null && performance.now() - failed.at < reopenMs / 2) throw failed.error;
     try {
-      this.#connection = new ThreadConnection(this.#options, this);
+      this.#connection = new ThreadConnection(this.options, this);
     } catch (thrown) {
       const error = threadNotStarted(thrown);
       this.ended(error);

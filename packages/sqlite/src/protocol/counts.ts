@@ -159,14 +159,8 @@ export function countsByState(counts: CountsByKind = zeroCountsByKind): Counts {
 
 /** Counts of requests, as the inbox gives them. */
 export function requestCounts(counts: CountsByKind = zeroCountsByKind): RequestCounts {
-  const of = (kind: number): number => counts[kind] ?? 0;
-  return {
-    unconfirmed: of(requestKinds.unconfirmed),
-    open: of(requestKinds.open),
-    complete: of(requestKinds.complete),
-    internal_error: of(requestKinds.internal_error),
-    overdue: of(requestKinds.overdue),
-  };
+  const numbers = Object.entries(requestKinds).map(([name, kind]) => [name, counts[kind] ?? 0]);
+  return Object.fromEntries(numbers);
 }
 
 /** The backlog of one receiver: its stored deliveries and the `pending` ones, on their way to the file. */

@@ -1,6 +1,14 @@
 import { timeOf } from "@reporthook/core/store";
 import type { Database, Statement } from "../database/driver.ts";
-import { type CountsByKind, countIn, countsIn, everKind, newestKind } from "../protocol/counts.ts";
+import {
+  type ChangedCounts,
+  type CountsByKind,
+  countIn,
+  countsIn,
+  everKind,
+  newestKind,
+} from "../protocol/counts.ts";
+import type { ReceiverIds } from "./receiver-ids.ts";
 import { RowWriter } from "./row-writer.ts";
 
 /** The counts in the file, written once per transaction. */
@@ -45,9 +53,9 @@ export class Counters {
     }
   }
 
-  /** The counts that have changed since the last call, by the receiver's id: a kind and its count in turns. */
-  take(): ReadonlyMap<number, readonly number[]> {
-    const taken = new Map<number, readonly number[]>();
+  /** The counts that have changed since the last call. */
+  take(receivers: ReceiverIds): ChangedCounts {
+    const taken = new Map<string, readonly number[]>();
     for (const receiver of this.#changed) {
       const counts = this.#counts.get(receiver) ?? [];
       const told = this.#told.get(receiver) ?? [];
@@ -55,7 +63,7 @@ export class Counters {
       for (let kind = 0; kind < counts.length; kind++) {
         if (counts[kind] !== told[kind]) pairs.push(kind, counts[kind] ?? 0);
       }
-      taken.set(receiver, pairs);
+      taken.set(receivers.nameOf(receiver), pairs);
       this.#told.set(receiver, [...counts]);
     }
     this.#changed = new Set();

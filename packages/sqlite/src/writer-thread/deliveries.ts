@@ -1,13 +1,7 @@
 import type { Stage } from "@reporthook/core";
 import { type StoredDelivery, states } from "@reporthook/core/store";
 import type { Database, Row, Statement } from "../database/driver.ts";
-import {
-  type ChangedCounts,
-  type Countable,
-  everKind,
-  everReceiver,
-  kindOf,
-} from "../protocol/counts.ts";
+import { type Countable, everKind, everReceiver, kindOf } from "../protocol/counts.ts";
 import type { Addition } from "../protocol/message.ts";
 import { queues } from "../protocol/position.ts";
 import type { Completion, Origin, StoredResult } from "../protocol/protocol.ts";
@@ -96,12 +90,6 @@ export class Deliveries {
   /** Reads the next number from the file: greater than all numbers ever used. */
   renumber(): void {
     this.#nextSeq = lastNumber(this.tables.database) + 1;
-  }
-
-  /** The counts of the receivers of which they have changed since the last call. */
-  takeCounts(): ChangedCounts {
-    const { receivers, counters } = this.tables;
-    return new Map([...counters.take()].map(([id, counts]) => [receivers.nameOf(id), counts]));
   }
 
   /** Forgets additions that were not written. */

@@ -79,7 +79,8 @@ export class Writer {
 
   /** The counts of the receivers of which they have changed since they were told; at first all. */
   takeCounts(): ChangedCounts {
-    return this.#deliveries.takeCounts();
+    const { counters, receivers } = this.#deliveries.tables;
+    return counters.take(receivers);
   }
 
   /**
@@ -115,7 +116,7 @@ export class Writer {
       poisoned: done.poisoned,
       takeovers: done.takeovers,
       lost: held > 0 && this.#leases.workerId !== workerId,
-      counts: this.#deliveries.takeCounts(),
+      counts: this.takeCounts(),
       error,
       asOf: messages.at(-1)?.sentAt ?? null,
     };
