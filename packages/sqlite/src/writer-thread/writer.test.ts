@@ -12,7 +12,7 @@ import { MessageBuilder } from "../protocol/message.ts";
 import type { Claimed, Completion, ConsumerState, Message, Reply } from "../protocol/protocol.ts";
 import { heartbeatMs, leaseLostAfterMs } from "../protocol/protocol.ts";
 import { changesOf } from "../protocol/row.ts";
-import { upkeepMs } from "./claim/main-thread-pulse.ts";
+import { upkeepMs } from "./claim/leases.ts";
 import { Writer } from "./writer.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reporthook-writer-"));

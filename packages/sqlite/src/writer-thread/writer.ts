@@ -20,7 +20,6 @@ import { Bounds } from "./admin/bounds.ts";
 import { Calls } from "./calls.ts";
 import { Claimer } from "./claim/claimer.ts";
 import { Leases } from "./claim/leases.ts";
-import { MainThreadPulse } from "./claim/main-thread-pulse.ts";
 import { Queue } from "./claim/queue.ts";
 import { nothingRescued, requeue, rescue } from "./claim/rescue.ts";
 import { Deliveries } from "./deliveries.ts";
@@ -43,7 +42,6 @@ export class Writer {
   readonly #file: FileGuard;
   readonly #path: string;
   readonly #deliveries: Deliveries;
-  readonly #pulse: MainThreadPulse;
   readonly #leases: Leases;
   readonly #claimer: Claimer;
   readonly #bounds: Bounds;
@@ -63,8 +61,7 @@ export class Writer {
     this.#path = path;
     this.#deliveries = new Deliveries(database);
     const { tables } = this.#deliveries;
-    this.#pulse = new MainThreadPulse(pulse);
-    this.#leases = new Leases(tables, this.#pulse, monotonic);
+    this.#leases = new Leases(tables, pulse, monotonic);
     this.#claimer = new Claimer(new Queue(tables), this.#leases, tables.receivers);
     this.#bounds = new Bounds(this.#deliveries);
     const probe = (): void => {
@@ -89,7 +86,7 @@ export class Writer {
    */
   commitBatch(messages: readonly Message[]): Reply {
     for (const { consumers } of messages) this.#claimer.consumers.update(consumers);
-    if (messages.length > 0) this.#pulse.hasSent();
+    if (messages.length > 0) this.#leases.hasSent();
     this.#claimer.begin();
     const { workerId, held } = this.#leases;
     let done: Done;
@@ -125,7 +122,7 @@ export class Writer {
   /** Whether upkeep is due: a heartbeat, a dead worker, a change of another process, a failure, damage. */
   get needsUpkeep(): boolean {
     try {
-      this.#pulse.look();
+      this.#leases.look();
       this.#file.checkAll();
       return (
         this.#failing ||

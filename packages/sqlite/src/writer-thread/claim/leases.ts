@@ -2,7 +2,11 @@ import { randomInt } from "node:crypto";
 import { hostname } from "node:os";
 import { heartbeatMs, leaseLostAfterMs, type Takeover } from "../../protocol/protocol.ts";
 import type { Tables } from "../deliveries.ts";
-import type { MainThreadPulse } from "./main-thread-pulse.ts";
+
+/** Milliseconds between two upkeeps of the thread, which looks for the main thread's pulse at each: twice for each count. */
+export const upkeepMs: number = 500;
+const looksUntilSilent = 4;
+const looksUntilStandstill = 10;
 
 /** The part of {@link Leases} that a failed transaction restores. */
 export interface LeaseState {
@@ -30,63 +34,79 @@ const offered = -1;
 export class Leases {
   readonly #statement: Tables["statement"];
   readonly #monotonic: () => number;
-  readonly #pulse: MainThreadPulse;
+  readonly #pulse: Int32Array;
+  #lastPulse = 0;
+  /** How often the main thread's pulse was found as it was. */
+  #looks = 0;
   readonly #watched = new Map<number, { readonly beat: number; readonly since: number }>();
   #watchedAt = Number.NEGATIVE_INFINITY;
-  #workerId: number | null = null;
   #heartbeatAt = Number.NEGATIVE_INFINITY;
   #isOffered = false;
+  /** The id of this process's worker; null before its first lease. */
+  workerId: number | null = null;
   /** The number of leases of this worker. */
   held = 0;
 
-  /** `monotonic` gives milliseconds of real time. */
-  constructor({ statement }: Tables, pulse: MainThreadPulse, monotonic: () => number) {
+  /** `pulse` is counted up by the main thread; `monotonic` gives milliseconds of real time. */
+  constructor({ statement }: Tables, pulse: SharedArrayBuffer, monotonic: () => number) {
     this.#statement = statement;
     this.#monotonic = monotonic;
-    this.#pulse = pulse;
+    this.#pulse = new Int32Array(pulse);
   }
 
-  /** The id of this process's worker; null before its first lease. */
-  get workerId(): number | null {
-    return this.#workerId;
+  /** Looks whether the main thread's pulse was counted up since. */
+  look(): void {
+    const pulse = Atomics.load(this.#pulse, 0);
+    this.#looks = pulse === this.#lastPulse ? this.#looks + 1 : 0;
+    this.#lastPulse = pulse;
+  }
+
+  /** Notes that the main thread has sent something. */
+  hasSent(): void {
+    this.#looks = 0;
+  }
+
+  /** Whether deliveries may be claimed: the main thread answers; false after 2 seconds. */
+  get mayClaim(): boolean {
+    return this.#looks < looksUntilSilent;
+  }
+
+  /** Whether the main thread's event loop stands still: after 5 seconds. */
+  get #standsStill(): boolean {
+    return this.#looks >= looksUntilStandstill;
   }
 
   get isHeartbeatDue(): boolean {
     if (this.held === 0) return false;
-    if (this.#pulse.standsStill) return !this.#isOffered;
+    if (this.#standsStill) return !this.#isOffered;
     return this.#isOffered || this.#monotonic() - this.#heartbeatAt >= heartbeatMs;
-  }
-
-  /** Whether deliveries may be claimed: the main thread answers. */
-  get mayClaim(): boolean {
-    return this.#pulse.answers;
   }
 
   /** Sends a heartbeat if one is due, or offers the leases; forgets them if another worker has taken them. */
   heartbeat(): void {
     const now = this.#monotonic();
-    const { standsStill } = this.#pulse;
+    const standsStill = this.#standsStill;
     const isRecent = now - this.#heartbeatAt < heartbeatMs / 2;
-    if (this.#workerId === null || (isRecent && standsStill === this.#isOffered)) return;
+    if (this.workerId === null || (isRecent && standsStill === this.#isOffered)) return;
     this.#heartbeatAt = now;
     this.#isOffered = standsStill;
     const beat = this.#statement(
       `UPDATE owner SET beat = ${standsStill ? offered : "beat + 1"} WHERE number = ?`,
     );
-    if (Number(beat.run(this.#workerId).changes) > 0) return;
-    this.#workerId = null;
+    if (Number(beat.run(this.workerId).changes) > 0) return;
+    this.workerId = null;
     this.held = 0;
   }
 
   /** Returns the id of this process's worker, which is registered in the file from its first lease on. */
   register(): number {
-    if (this.#workerId === null) {
+    if (this.workerId === null) {
       const id = randomInt(1, 2 ** 47);
       this.#insert(id, `${process.pid} on ${hostname()}`);
-      this.#workerId = id;
+      this.workerId = id;
       this.#heartbeatAt = this.#monotonic();
     }
-    return this.#workerId;
+    return this.workerId;
   }
 
   /** The other workers that offer their leases, or without a heartbeat for too long, while this process was able to watch. */
@@ -101,7 +121,7 @@ export class Leases {
     const dead: DeadWorker[] = [];
     for (const row of rows) {
       const [id, beat] = [Number(row["number"]), Number(row["beat"])];
-      if (id === this.#workerId) continue;
+      if (id === this.workerId) continue;
       const process = String(row["process"] ?? "unknown");
       const { since = now, beat: before } = this.#watched.get(id) ?? {};
       const silentMs = now - since;
@@ -116,15 +136,15 @@ export class Leases {
   unregister(workerId: number): void {
     this.#delete(workerId);
     this.#watched.delete(workerId);
-    if (workerId === this.#workerId) this.state = noLeases;
+    if (workerId === this.workerId) this.state = noLeases;
   }
 
   get state(): LeaseState {
-    return { workerId: this.#workerId, held: this.held, isOffered: this.#isOffered };
+    return { workerId: this.workerId, held: this.held, isOffered: this.#isOffered };
   }
 
   set state({ workerId, held, isOffered }: LeaseState) {
-    this.#workerId = workerId;
+    this.workerId = workerId;
     this.held = held;
     this.#isOffered = isOffered;
     this.#heartbeatAt = Number.NEGATIVE_INFINITY;
