@@ -20,7 +20,6 @@ import { Bounds } from "./admin/bounds.ts";
 import { Calls } from "./calls.ts";
 import { Claimer } from "./claim/claimer.ts";
 import { Leases } from "./claim/leases.ts";
-import { Queue } from "./claim/queue.ts";
 import { nothingRescued, requeue, rescue } from "./claim/rescue.ts";
 import { Deliveries } from "./deliveries.ts";
 import { assertRoom, failureOf, failureOfAll } from "./failures.ts";
@@ -62,7 +61,7 @@ export class Writer {
     this.#deliveries = new Deliveries(database);
     const { tables } = this.#deliveries;
     this.#leases = new Leases(tables, pulse, monotonic);
-    this.#claimer = new Claimer(new Queue(tables), this.#leases, tables.receivers);
+    this.#claimer = new Claimer(tables, this.#leases);
     this.#bounds = new Bounds(this.#deliveries);
     const probe = (): void => {
       if (this.#failing) this.#leases.probe();

@@ -2,10 +2,10 @@ import type { StoredDelivery } from "@reporthook/core/store";
 import type { Queued } from "../../protocol/position.ts";
 import type { Claimed } from "../../protocol/protocol.ts";
 import { storedDeliveryOf } from "../../protocol/row.ts";
-import type { ReceiverIds } from "../receiver-ids.ts";
+import type { Tables } from "../deliveries.ts";
 import { type ActiveConsumer, Consumers } from "./consumers.ts";
 import type { Leases } from "./leases.ts";
-import type { Queue, Waiting } from "./queue.ts";
+import { hasten, leaseRow, nextInQueue, promote } from "./queue.ts";
 
 /**
  * Waiting deliveries are read row by row: more of them in one batch would delay its additions. But at least twice as many as
@@ -21,19 +21,17 @@ const bytesPerCredit = 64 * 1_024;
  */
 export class Claimer {
   readonly consumers: Consumers = new Consumers();
-  readonly #queue: Queue;
+  readonly #tables: Tables;
   readonly #leases: Leases;
-  readonly #receivers: ReceiverIds;
   /** The time of receipt of the newest delivery that this process has stored, by receiver. */
   readonly #newest = new Map<string, number>();
   #claimed: Claimed[] = [];
   /** Whether the batch has failed: no further claim would reach a consumer. */
   #failed = false;
 
-  constructor(queue: Queue, leases: Leases, receivers: ReceiverIds) {
-    this.#queue = queue;
+  constructor(tables: Tables, leases: Leases) {
+    this.#tables = tables;
     this.#leases = leases;
-    this.#receivers = receivers;
   }
 
   /** Begins a batch. */
@@ -72,8 +70,8 @@ export class Claimer {
 
   /** Claims deliveries that wait; returns all that were claimed in this batch. */
   finish(): readonly Claimed[] {
-    for (const consumer of this.consumers.begun) {
-      if (consumer.state.stage === "verify") this.#queue.hasten(this.#waitingFor(consumer));
+    for (const { state } of this.consumers.begun) {
+      if (state.stage === "verify") hasten(this.#tables, state);
     }
     // Others claim what this process could not begin.
     for (const consumer of this.#mayClaim ? this.consumers.toServe() : []) this.#serve(consumer);
@@ -92,9 +90,8 @@ export class Claimer {
 
   #serve(consumer: ActiveConsumer): void {
     const limit = Math.min(consumer.credit, Math.max(claimedAtLeast, 2 * consumer.left));
-    const waiting = this.#waitingFor(consumer);
-    const laterAt = this.#queue.promote(waiting);
-    const seqs = this.#queue.next(waiting, limit);
+    const laterAt = promote(this.#tables, consumer.state);
+    const seqs = nextInQueue(this.#tables, consumer.state, limit);
     let claimed = 0;
     while (claimed < seqs.length && consumer.credit > 0) {
       this.#claim(consumer, seqs[claimed++] as number);
@@ -103,13 +100,9 @@ export class Claimer {
     consumer.dueAt = isAll ? laterAt : -Infinity;
   }
 
-  #waitingFor({ state }: ActiveConsumer): Waiting {
-    return { ...state, receiver: this.#receivers.idOf(state.receiver) };
-  }
-
   #claim(consumer: ActiveConsumer, seq: number): void {
     const { stage, receiver } = consumer.state;
-    const row = this.#queue.lease(seq, stage, this.#leases.register());
+    const row = leaseRow(this.#tables, seq, stage, this.#leases.register());
     const stored = storedDeliveryOf(row, receiver);
     const bytes = stored.body?.byteLength ?? 0;
     this.give(consumer, seq, bytes, stored, Number(row["starts"]) <= 1);
