@@ -1,12 +1,13 @@
-import { ReporthookError } from "@reporthook/core";
+import { type Arrival, type NewDelivery, ReporthookError } from "@reporthook/core";
 import { type CountsByKind, countIn } from "../protocol/counts.ts";
 
 const maxDeliveries = 10_000;
 const maxBytes = 64 * 1_024 * 1_024;
 
-/** The size of a delivery that is on its way to the file. */
+/** A delivery that is on its way to the file. */
 export interface PendingDelivery {
-  readonly receiver: string;
+  readonly delivery: NewDelivery;
+  readonly arrival: Arrival;
   readonly kind: number;
   readonly bytes: number;
 }
@@ -22,18 +23,18 @@ export class Pending {
   }
 
   /** @throws ReporthookError `overloaded` when there are too many */
-  add(delivery: PendingDelivery): void {
-    if (this.#deliveries >= maxDeliveries || this.#bytes + delivery.bytes > maxBytes) {
+  add(pending: PendingDelivery): void {
+    if (this.#deliveries >= maxDeliveries || this.#bytes + pending.bytes > maxBytes) {
       throw new ReporthookError(
         "overloaded",
         `${this.#deliveries} deliveries wait to be stored: the disk does not keep up`,
       );
     }
-    this.#change(delivery, 1);
+    this.#change(pending, 1);
   }
 
-  remove(delivery: PendingDelivery): void {
-    this.#change(delivery, -1);
+  remove(pending: PendingDelivery): void {
+    this.#change(pending, -1);
   }
 
   clear(): void {
@@ -41,8 +42,8 @@ export class Pending {
     [this.#deliveries, this.#bytes] = [0, 0];
   }
 
-  #change({ receiver, kind, bytes }: PendingDelivery, by: 1 | -1): void {
-    countIn(this.#counts, receiver, kind, by);
+  #change({ delivery, kind, bytes }: PendingDelivery, by: 1 | -1): void {
+    countIn(this.#counts, delivery.receiver, kind, by);
     this.#deliveries += by;
     this.#bytes += by * bytes;
   }

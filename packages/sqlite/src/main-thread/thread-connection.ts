@@ -26,11 +26,6 @@ import type { ConsumerSource, LeaseSource, Recording } from "./recording.ts";
 import { startThread, threadFailed } from "./spawn.ts";
 import { Waiters } from "./waiters.ts";
 
-interface Adding extends PendingDelivery {
-  readonly delivery: NewDelivery;
-  readonly arrival: Arrival;
-}
-
 /** The owner of a connection. */
 export interface ConnectionOwner extends Pick<ConsumerSource, "shown"> {
   readonly consumers: ConsumerGroup;
@@ -54,7 +49,7 @@ export class ThreadConnection implements LeaseSource {
   readonly #owner: ConnectionOwner;
   readonly #pulse: Pulse;
   readonly #opening = new Waiters<null, void>();
-  readonly #adding = new Waiters<Adding, AddResult>();
+  readonly #adding = new Waiters<PendingDelivery, AddResult>();
   readonly #recordings: Recording[] = [];
   readonly #calling = new Waiters<null, unknown>();
   #message = new MessageBuilder();
@@ -89,15 +84,15 @@ export class ThreadConnection implements LeaseSource {
 
   /** @throws ReporthookError `overloaded` when too many wait */
   add(delivery: NewDelivery, arrival: Arrival): Promise<AddResult> {
-    const { receiver, body, key } = delivery;
+    const { body, key } = delivery;
     const begins = isUsual(delivery, arrival) ? null : newStoredDelivery(delivery, arrival, null);
     if (begins !== null) begins.changedAt = this.#owner.shown.after(begins.changedAt);
     const kind = begins === null ? 0 : kindOf(begins);
     const bytes = body.byteLength + (key?.byteLength ?? 0);
-    const adding = { delivery, arrival, receiver, kind, bytes };
-    this.pending.add(adding);
+    const pending = { delivery, arrival, kind, bytes };
+    this.pending.add(pending);
     this.#message.add(delivery, kind, begins);
-    return this.#promise(this.#adding, adding);
+    return this.#promise(this.#adding, pending);
   }
 
   complete(recording: Recording): void {
@@ -203,9 +198,9 @@ export class ThreadConnection implements LeaseSource {
     updateCounts(this.#owner.counts, counts);
     /** Makes what was just added or recorded, by its number: if it is claimed at once, the thread does not send it back. */
     const sent = new Map<number, () => StoredDelivery>();
-    this.#adding.settle(adds, (result, adding) => {
-      const { delivery, arrival } = adding;
-      this.pending.remove(adding);
+    this.#adding.settle(adds, (result, pending) => {
+      const { delivery, arrival } = pending;
+      this.pending.remove(pending);
       const stored = unlessFailed(result);
       const seq = seqOf(stored);
       const added = addResultOf(delivery.id, stored);
