@@ -3,9 +3,7 @@ import type {
   ActStep,
   AddResult,
   Arrival,
-  Counts,
   Entry,
-  EntryDetails,
   EraseQuery,
   ErrorGroup,
   ErrorsQuery,
@@ -58,6 +56,10 @@ class SqliteInbox implements Inbox {
   readonly close: Inbox["close"] = () => this.#client.close();
   readonly consume: Inbox["consume"] = (...given) => this.#client.consumers.start(...given);
   readonly backlog: Inbox["backlog"] = (receiver) => this.#client.backlog(receiver);
+  readonly get: Inbox["get"] = async (...given) =>
+    this.#client.shown.show(await this.#ask("get", ...given));
+  readonly counts: Inbox["counts"] = async (receiver) =>
+    countsByState(await this.#countsOf(receiver));
   readonly receivers = (): Promise<readonly string[]> => this.#ask("receivers");
   readonly summary: Inbox["summary"] = (query) => this.#ask("summary", query);
   readonly facts: Inbox["facts"] = (receiver) => this.#ask("facts", receiver);
@@ -80,10 +82,6 @@ class SqliteInbox implements Inbox {
     }
   }
 
-  async get(id: string, receiver?: string): Promise<EntryDetails | null> {
-    return this.#client.shown.show(await this.#ask("get", id, receiver));
-  }
-
   async list(query: InboxQuery = {}): Promise<Entry[]> {
     const connection = this.#client.connect();
     const all: Entry[] = [];
@@ -95,10 +93,6 @@ class SqliteInbox implements Inbox {
       if (next === null || left === 0) return all;
       asked = { ...query, after: next };
     }
-  }
-
-  async counts(receiver?: string): Promise<Counts> {
-    return countsByState(await this.#countsOf(receiver));
   }
 
   act(given: ActQuery): AsyncGenerator<ActStep> {
