@@ -54,7 +54,7 @@ export type ThreadCall = {
 }[keyof Operations];
 
 /** The result of one step of a call that takes several, and where the next one begins; null at the end. */
-export type CallStep<Result, Position> = Result & { readonly next: Position | null };
+type CallStep<Result, Position> = Result & { readonly next: Position | null };
 
 /** A position among the deliveries that an act may concern: the last id, and the number of the act in the log. */
 export interface ActPosition {

@@ -1,4 +1,4 @@
-import type { ActQuery, ActStep, ActsQuery, LoggedAct } from "@reporthook/core";
+import type { ActQuery, ActsQuery, LoggedAct } from "@reporthook/core";
 import {
   ActCount,
   changeFor,
@@ -8,7 +8,7 @@ import {
   selectorOf,
 } from "@reporthook/core/store";
 import type { Row, Statement } from "../../database/driver.ts";
-import type { ActPosition, CallStep } from "../../protocol/operations.ts";
+import type { ActPosition, Operations } from "../../protocol/operations.ts";
 import { isLeased } from "../../protocol/position.ts";
 import type { Deliveries, Tables } from "../deliveries.ts";
 import type { Query } from "./query.ts";
@@ -19,7 +19,7 @@ export function actStep(
   query: Query,
   asked: ActQuery,
   from: ActPosition | null,
-): CallStep<ActStep, ActPosition> {
+): ReturnType<Operations["act"]> {
   const { id, number } = from ?? { id: "", number: null };
   const isDry = asked.dryRun === true;
   const { rows, next: after } = query.candidates(asked, id);

@@ -9,7 +9,7 @@ import {
   type StoredDelivery,
   states,
 } from "@reporthook/core/store";
-import type { CallStep, ErasePosition } from "../../protocol/operations.ts";
+import type { ErasePosition, Operations } from "../../protocol/operations.ts";
 import { retentionClass } from "../../protocol/row.ts";
 import type { Deliveries, Tables } from "../deliveries.ts";
 import { logAct } from "./acts.ts";
@@ -33,7 +33,7 @@ export function eraseStep(
   deliveries: Deliveries,
   query: EraseQuery,
   from: ErasePosition | null,
-): CallStep<{ readonly count: number }, ErasePosition> {
+): ReturnType<Operations["erase"]> {
   const { tables } = deliveries;
   const { reportId, now, dryRun = false } = query;
   const ranges = rangesOf(query);

@@ -1,6 +1,6 @@
 import type { ErrorsQuery } from "@reporthook/core";
 import { isChosen, type SomeOfGroup, timeOf } from "@reporthook/core/store";
-import type { CallStep, ErrorsPosition } from "../../protocol/operations.ts";
+import type { ErrorsPosition, Operations } from "../../protocol/operations.ts";
 import { reasonOf, stateOf } from "../../protocol/row.ts";
 import type { Tables } from "../deliveries.ts";
 
@@ -12,7 +12,7 @@ export function errorStep(
   { statement, receivers }: Tables,
   { receiver, state = "parked" }: ErrorsQuery,
   from: ErrorsPosition | null,
-): CallStep<{ readonly groups: SomeOfGroup[] }, ErrorsPosition> {
+): ReturnType<Operations["errors"]> {
   const selected = receivers.select(receiver).sort((one, other) => one - other);
   const of = from?.receiver ?? selected[0];
   if (of === undefined) return { groups: [], next: null };

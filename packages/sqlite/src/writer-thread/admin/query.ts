@@ -1,6 +1,5 @@
 import type {
   ActQuery,
-  Entry,
   EntryDetails,
   InboxQuery,
   Minute,
@@ -20,7 +19,7 @@ import {
   zeroCounts,
 } from "@reporthook/core/store";
 import { parkedFor } from "../../protocol/counts.ts";
-import type { CallStep } from "../../protocol/operations.ts";
+import type { Operations } from "../../protocol/operations.ts";
 import { rowsPerStep } from "../../protocol/protocol.ts";
 import { retentionClass } from "../../protocol/row.ts";
 import type { Deliveries } from "../deliveries.ts";
@@ -62,7 +61,7 @@ export class Query {
   }
 
   /** One step of a list, with at most so many entries. */
-  list(query: InboxQuery, most: number): CallStep<{ readonly entries: Entry[] }, string> {
+  list(query: InboxQuery, most: number): ReturnType<Operations["list"]> {
     const chosen = states.filter((state) => isChosen(state, query.state));
     const wanted = { query, states: chosen, most, columns: listed };
     const { rows, next } = findRows(this.#deliveries.tables, wanted);
