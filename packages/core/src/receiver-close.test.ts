@@ -274,7 +274,7 @@ describe("closing", () => {
     await expect(receiver.idle(given as object)).rejects.toThrow(`idle: ${said}`);
   });
 
-  it.each<unknown>(["SIGTERM", { id: "of a test" }])(
+  it.each<unknown>(["SIGTERM", null, { id: "of a test" }])(
     "close() as the listener of an event ignores its argument %j",
     async (given) => {
       const { receiver } = setUp();

@@ -156,9 +156,9 @@ class OwnReceiver implements Receiver {
 
   readonly start = () => this.#runner.start();
 
-  readonly close = async (options: CloseOptions = {}): Promise<void> => {
+  readonly close = async (options: CloseOptions | null = {}): Promise<void> => {
     // Others are ignored: as the listener of a signal, or in a test's hook, it is given what is none.
-    const { timeoutMs = 25_000, [serverEnd]: end } = options;
+    const { timeoutMs = 25_000, [serverEnd]: end } = options ?? {};
     assertMs("close: timeoutMs", timeoutMs);
     if (end !== undefined) this.#connections.hold(end);
     this.#closing ??= this.#settings.bind(() => this.#end(timeoutMs))();
