@@ -23,11 +23,11 @@ const maxAdapterLines = 60;
 const maxFunctionLines = 70;
 /** All that a reader has to read: a feature that raises one of these does so where everybody sees it. */
 const maxLines = {
-  "core/src": 14_712,
-  "core/src/inbox/memory": 820,
-  "sqlite/src": 7_142,
-  "cli/src": 4_302,
-  "dashboard/src": 1_466,
+  "core/src": 14_547,
+  "core/src/inbox/memory": 811,
+  "sqlite/src": 6_830,
+  "cli/src": 4_320,
+  "dashboard/src": 1_465,
   "dashboard/page": 2_245,
 };
 

@@ -74,7 +74,7 @@ it("a live view that was left while it waited for a slower one is no failure", a
   await receiver.close();
 });
 
-it("live views of other addresses are other views, and each viewer of one is named in their own", async () => {
+it("the live views of other addresses are other views, and each viewer of one is named in their own", async () => {
   const { receiver } = setUp();
   const body = '{"event_type":"report_status","status":"complete"}';
   const headers = { "Content-Type": "application/json" };

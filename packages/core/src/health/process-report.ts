@@ -84,7 +84,7 @@ export function noteOf(report: ProcessReport, isForgotten = false): Record<strin
 }
 
 /** The reports among notes, the latest first. One of another version may be of another kind. */
-export function reportsIn(notes: Notes): ProcessReport[] {
+export function processReportsIn(notes: Notes): ProcessReport[] {
   return Object.entries(notes)
     .filter(([key]) => key.startsWith(processes))
     .flatMap(([, text]) => tryGet(() => JSON.parse(text) as ProcessReport | null) ?? [])

@@ -1,7 +1,7 @@
 import type { Facts } from "../inbox/facts/facts.ts";
 import type { Inbox } from "../inbox/inbox.ts";
 import type { RequestCounts } from "../inbox/request-store.ts";
-import { type ProcessReport, reportsIn } from "./process-report.ts";
+import { type ProcessReport, processReportsIn } from "./process-report.ts";
 
 /** The beginning of the keys of all notes from which problems follow. */
 const now = "now/";
@@ -38,7 +38,7 @@ export async function lookAt(inbox: Inbox, receiver: string): Promise<Look> {
     facts,
     requests,
     overdue,
-    reports: reportsIn(notes),
+    reports: processReportsIn(notes),
     everValid: validKey in notes,
     told,
   };
