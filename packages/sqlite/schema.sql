@@ -82,6 +82,8 @@ CREATE INDEX delivery_reused ON delivery (key, arrived_at) WHERE is_reused IS NO
 
 CREATE INDEX delivery_state ON delivery (receiver, state, id, type) WHERE state NOT IN (2, 6) AND ifnull(queue, 0) < 5;
 
+CREATE TABLE even_mark (mark TEXT NOT NULL);
+
 CREATE TABLE lived (
     one INTEGER PRIMARY KEY CHECK (one = 1),
     lived_at INTEGER NOT NULL,
@@ -97,6 +99,8 @@ CREATE TABLE note (
     text TEXT NOT NULL,
     PRIMARY KEY (receiver, key)
   ) WITHOUT ROWID;
+
+CREATE TABLE odd_mark (mark TEXT NOT NULL);
 
 CREATE TABLE owner (
     number INTEGER PRIMARY KEY,

@@ -13,7 +13,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { type Database, loadDriver } from "./driver.ts";
 import { FileContent } from "./file-content.ts";
-import { isWhole } from "./place.ts";
+import { isWhole, preparePlace, setAside } from "./place.ts";
 import { prepareSchema } from "./schema.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reporthook-content-"));
@@ -47,7 +47,7 @@ function setUp() {
     from.prepare("PRAGMA wal_checkpoint(PASSIVE)").get();
     if (from === database) expect(content.checkpointed(lstatSync(path))).toBe(null);
   };
-  return { path, database, other, content, check, commit };
+  return { path, database, other, content, check, commit, descriptor };
 }
 
 describe("pages", () => {
@@ -113,6 +113,25 @@ describe("pages", () => {
     expect(check()).toMatch(problem);
     expect(check()).toMatch(problem);
   });
+
+  it.each([0, 1])(
+    "FileContent.checkpointed() tells when a checkpoint has gone over an older copy, header and all, and a restart refuses that (%i)",
+    (more) => {
+      const { path, database, content, commit, descriptor } = setUp();
+      commit();
+      const copy = readFileSync(path);
+      for (let one = 0; one < 2 + more; one++) commit();
+      database.exec("BEGIN IMMEDIATE");
+      content.raise();
+      database.exec("INSERT INTO receiver (name) VALUES ('last'); COMMIT");
+      // Between the last look and the checkpoint.
+      writeFileSync(path, copy);
+      database.prepare("PRAGMA wal_checkpoint(PASSIVE)").get();
+      expect(content.checkpointed(lstatSync(path))).toMatch(/older copy or another file/);
+      setAside(path);
+      expect(() => preparePlace(path, driver, true, descriptor)).toThrow(/is damaged: restore/);
+    },
+  );
 
   it("FileContent.check() reads all pages after a change that no checkpoint explains", () => {
     const { path, check, commit } = setUp();

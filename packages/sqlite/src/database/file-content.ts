@@ -2,11 +2,12 @@ import type { Stats } from "node:fs";
 import type { Database } from "./driver.ts";
 import {
   type FileHeader,
+  hasMarkBefore,
   isBetween,
   markIn,
   readHeader,
   schemaIn,
-  userVersionOf,
+  writeMark,
 } from "./header.ts";
 
 const looks = 3;
@@ -18,7 +19,8 @@ const versions =
 
 /**
  * The content of the inbox file, which SQLite writes at checkpoints only. A mark in its header is raised after each checkpoint, and
- * gets into the file with the next one. So an older copy that was written over the file has an older mark, another file any mark.
+ * gets into the file with the next one. So an older copy that was written over the file has an older mark, another file any mark;
+ * and where a checkpoint has gone over its header, it lacks the mark before that, in a page by itself.
  */
 export class FileContent {
   readonly #database: Database;
@@ -55,7 +57,7 @@ export class FileContent {
     if (!this.isDue || !this.#raises || this.#changes() === this.#changesBefore) return;
     this.isDue = false;
     const { mark, schema } = this.#latest();
-    this.#database.exec(`PRAGMA user_version = ${userVersionOf(mark + 1, schema)}`);
+    writeMark(this.#database, mark + 1, schema);
   }
 
   /** How the content, last changed as `now` says, is none that SQLite has written; null if it is. */
@@ -94,7 +96,11 @@ export class FileContent {
       const isOurs =
         isBetween(header.mark, before.mark, mark) &&
         [before.schemaChange, schemaChange].includes(header.schemaChange);
-      if (!isOurs) return "overwritten by an older copy or another file";
+      // Not after VACUUM, which moves tables.
+      const isSame =
+        header.schemaChange !== before.schemaChange ||
+        hasMarkBefore(this.#database, this.#descriptor, header);
+      if (!isOurs || !isSame) return "overwritten by an older copy or another file";
       this.#raisedAt = performance.now();
     }
     this.#header = header;

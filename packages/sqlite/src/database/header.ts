@@ -1,4 +1,5 @@
 import { readSync } from "node:fs";
+import type { Database } from "./driver.ts";
 
 /** "rhnb", so that the file of another application is not mistaken for an inbox. */
 export const applicationId = 0x72686e62;
@@ -51,10 +52,42 @@ export function schemaIn(userVersion: number): number {
   return userVersion & (2 ** schemaBits - 1);
 }
 
-/** The `user_version` of a mark, which begins again at 0 after the last one, and a version of the schema. */
-export function userVersionOf(mark: number, schema: number): number {
-  return (mark << schemaBits) | schema;
+/** Writes a mark, which begins again at 0 after the last one, into the header with the version of the schema, and into its table. */
+export function writeMark(database: Database, mark: number, schema: number): void {
+  database.exec(`PRAGMA user_version = ${(mark << schemaBits) | schema}`);
+  database.exec(`UPDATE ${tableOf(mark)} SET mark = '${textOf(mark)}'`);
 }
+
+/**
+ * Whether a file has the mark before that of its header in a table, in a page that the last checkpoint did not write. An older copy
+ * has not, although a checkpoint went over it, header and all.
+ */
+export function hasMarkBefore(
+  database: Database,
+  descriptor: number,
+  header: FileHeader | "new" | null,
+): boolean {
+  if (header === "new" || header === null) return true;
+  const { mark } = header;
+  const row = database.prepare(placeOfTable).get(tableOf(mark - 1));
+  const [page, bytes] = [Number(row?.["page"]), Number(row?.["bytes"])];
+  const content = Buffer.alloc(bytes);
+  readSync(descriptor, content, 0, bytes, (page - 1) * bytes);
+  // The next one, if another process has made a checkpoint meanwhile.
+  return [mark - 1, mark + 1].some((one) => content.includes(textOf(one)));
+}
+
+function tableOf(mark: number): string {
+  return mark % 2 === 0 ? "even_mark" : "odd_mark";
+}
+
+/** The text is as long for each, and stands in one piece in its page. */
+function textOf(mark: number): string {
+  return `mark ${String((mark + marks) % marks).padStart(7, "0")}`;
+}
+
+const placeOfTable =
+  "SELECT rootpage AS page, (SELECT page_size FROM pragma_page_size) AS bytes FROM sqlite_master WHERE name = ?";
 
 /** Whether a mark is one of those from `first` to `last`. */
 export function isBetween(mark: number, first: number, last: number): boolean {

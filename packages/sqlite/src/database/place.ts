@@ -10,7 +10,7 @@ import {
 } from "node:fs";
 import { dirname } from "node:path";
 import { type Database, type Driver, inboxFailed } from "./driver.ts";
-import { isBetween, readHeader } from "./header.ts";
+import { hasMarkBefore, isBetween, readHeader } from "./header.ts";
 import { logMarksOf } from "./log-content.ts";
 import { sqliteCode } from "./result-code.ts";
 
@@ -59,11 +59,13 @@ export function isWhole(database: Database): boolean {
 }
 
 /** Checks a file that was set aside; sets it aside again before a connection to it is closed if it is damaged. */
-function checkDamaged(driver: Driver, path: string): void {
+function checkDamaged(driver: Driver, path: string, held: number | null): void {
   const database = driver.open(path);
   try {
     database.exec("PRAGMA busy_timeout = 3000");
-    if (isWhole(database)) return;
+    const isMixed = (): boolean =>
+      held !== null && !hasMarkBefore(database, held, readHeader(held));
+    if (isWhole(database) && !isMixed()) return;
     setAside(path);
     throw inboxFailed(
       `${path} is damaged: restore a backup, or recover it, ${runbook}. It is ${damagedPath(path)} now`,
@@ -95,7 +97,7 @@ export function preparePlace(
     checkPlace(path);
     const held = isOf(descriptor, path) ? descriptor : descriptorOf(path);
     if (marks !== null) checkFile(path, held, marks);
-    if (wasDamaged) checkDamaged(driver, path);
+    if (wasDamaged) checkDamaged(driver, path, held);
     return held;
   } catch (error) {
     if (wasDamaged) setAside(path);

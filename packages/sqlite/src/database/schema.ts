@@ -1,6 +1,6 @@
 import { randomInt } from "node:crypto";
 import { type Database, inboxFailed, rollBack } from "./driver.ts";
-import { applicationId, marks, schemaIn, userVersionOf } from "./header.ts";
+import { applicationId, marks, schemaIn, writeMark } from "./header.ts";
 
 /** The version of the schema: a file of any other one is refused. */
 const schemaVersion = 14;
@@ -12,6 +12,11 @@ const schemaVersion = 14;
 export const inIndexOfStates = "state NOT IN (2, 6) AND ifnull(queue, 0) < 5";
 
 const schema = `
+  -- The last two marks of the file: see FileContent.
+  CREATE TABLE even_mark (mark TEXT NOT NULL);
+  CREATE TABLE odd_mark (mark TEXT NOT NULL);
+  INSERT INTO even_mark VALUES ('');
+  INSERT INTO odd_mark VALUES ('');
   CREATE TABLE receiver (
     number INTEGER PRIMARY KEY,
     name TEXT NOT NULL UNIQUE
@@ -186,7 +191,8 @@ export function prepareSchema(database: Database, path: string, mayMake: boolean
     if (!hasSchema(database, path, mayMake)) {
       database.exec(schema);
       // With any mark, so that it is not taken for another file.
-      database.exec(`PRAGMA user_version = ${userVersionOf(randomInt(marks), schemaVersion)}`);
+      const mark = randomInt(marks);
+      for (const one of [mark - 1, mark]) writeMark(database, one, schemaVersion);
       database.exec(`PRAGMA application_id = ${applicationId}`);
     }
     database.exec("COMMIT");
