@@ -144,8 +144,10 @@ export class Realm implements Owner {
       hash,
       subtle,
       getRandomValues: <T extends ArrayBufferView>(array: T): T => this.#chance.fill(array),
-      randomInt: (least: number, end: number): number =>
-        least + Math.floor(this.#chance.fraction() * (end - least)),
+      randomInt: (...bounds: [end: number] | [least: number, end: number]): number => {
+        const [end = 0, least = 0] = bounds.reverse();
+        return least + Math.floor(this.#chance.fraction() * (end - least));
+      },
     };
     const all: Modules = { "node:timers": allTimers, "node:crypto": crypto, ...modules };
     const require = (name: string): unknown => all[name] ?? nodeRequire(name);
