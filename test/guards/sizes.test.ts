@@ -25,7 +25,7 @@ const maxFunctionLines = 70;
 const maxLines = {
   "core/src": 14_547,
   "core/src/inbox/memory": 811,
-  "sqlite/src": 6_877,
+  "sqlite/src": 6_886,
   "cli/src": 4_320,
   "dashboard/src": 1_465,
   "dashboard/page": 2_245,

@@ -2,16 +2,15 @@ import type { Stats } from "node:fs";
 import type { Database } from "./driver.ts";
 import {
   type FileHeader,
-  hasMarkBefore,
   isBetween,
+  lookAgain,
+  markBefore,
   markIn,
   readHeader,
   schemaIn,
   writeMark,
 } from "./header.ts";
 
-const looks = 3;
-const betweenLooksMs = 5;
 /** Milliseconds in which one checkpoint, seen at its beginning, writes the rest. */
 const checkpointMs = 1_000;
 const versions =
@@ -52,12 +51,16 @@ export class FileContent {
     if (this.isDue) this.#changesBefore = this.#changes();
   }
 
-  /** Raises the mark, if that is due, in a transaction that writes: one that only reads must not fail because a disk is full. */
+  /**
+   * Raises the mark, if that is due, in a transaction that writes: one that only reads must not fail because a disk is full. Not while
+   * the last one is in the log only: a checkpoint that writes two of them may be killed, or looked at, between their pages.
+   */
   raise(): void {
     if (!this.isDue || !this.#raises || this.#changes() === this.#changesBefore) return;
     this.isDue = false;
+    const header = readHeader(this.#descriptor);
     const { mark, schema } = this.#latest();
-    writeMark(this.#database, mark + 1, schema);
+    if (header !== "new" && header?.mark === mark) writeMark(this.#database, mark + 1, schema);
   }
 
   /** How the content, last changed as `now` says, is none that SQLite has written; null if it is. */
@@ -72,7 +75,7 @@ export class FileContent {
 
   /** The same without regard to the times of the file, which may be coarse. */
   checkHeader(size: number): string | null {
-    return patiently(() => this.#problemOfHeader(size));
+    return lookAgain(() => this.#problemOfHeader(size));
   }
 
   /** The same after a checkpoint by this connection. */
@@ -91,16 +94,17 @@ export class FileContent {
     if (header === "new" || header === null)
       return size === 0 ? "emptied" : "overwritten or cut off";
     if (header.mark !== before.mark || header.schemaChange !== before.schemaChange) {
+      const last = markBefore(this.#database, this.#descriptor, header.mark);
       // Read after the file: the database is never behind it.
       const { mark, schemaChange } = this.#latest();
+      // VACUUM moves tables.
+      const isOlder =
+        header.schemaChange === before.schemaChange &&
+        (last === null || !isBetween(last, header.mark - 1, mark));
       const isOurs =
         isBetween(header.mark, before.mark, mark) &&
         [before.schemaChange, schemaChange].includes(header.schemaChange);
-      // Not after VACUUM, which moves tables.
-      const isSame =
-        header.schemaChange !== before.schemaChange ||
-        hasMarkBefore(this.#database, this.#descriptor, header);
-      if (!isOurs || !isSame) return "overwritten by an older copy or another file";
+      if (isOlder || !isOurs) return "overwritten by an older copy or another file";
       this.#raisedAt = performance.now();
     }
     this.#header = header;
@@ -125,15 +129,6 @@ export class FileContent {
     const row = this.#database.prepare(versions).get();
     const [version, schemaChange] = [Number(row?.["version"]), Number(row?.["change"])];
     return { mark: markIn(version), schema: schemaIn(version), schemaChange };
-  }
-}
-
-/** Looks again for a moment: another process may be writing. */
-function patiently(look: () => string | null): string | null {
-  for (let left = looks; ; left--) {
-    const problem = look();
-    if (problem === null || left === 1) return problem;
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, betweenLooksMs);
   }
 }
 

@@ -17,6 +17,8 @@ const versionAt = 60;
 const applicationAt = 68;
 /** Of a file whose log is a WAL. */
 const walFormat = 0x0202;
+const looks = 3;
+const betweenLooksMs = 5;
 
 /** The header of an inbox file. */
 export interface FileHeader {
@@ -58,23 +60,14 @@ export function writeMark(database: Database, mark: number, schema: number): voi
   database.exec(`UPDATE ${tableOf(mark)} SET mark = '${textOf(mark)}'`);
 }
 
-/**
- * Whether a file has the mark before that of its header in a table, in a page that the last checkpoint did not write. An older copy
- * has not, although a checkpoint went over it, header and all.
- */
-export function hasMarkBefore(
-  database: Database,
-  descriptor: number,
-  header: FileHeader | "new" | null,
-): boolean {
-  if (header === "new" || header === null) return true;
-  const { mark } = header;
+/** The mark before this one, as a file has it in its table: in a page that the checkpoint of this one did not write; null if it has none. */
+export function markBefore(database: Database, descriptor: number, mark: number): number | null {
   const row = database.prepare(placeOfTable).get(tableOf(mark - 1));
   const [page, bytes] = [Number(row?.["page"]), Number(row?.["bytes"])];
   const content = Buffer.alloc(bytes);
   readSync(descriptor, content, 0, bytes, (page - 1) * bytes);
-  // The next one, if another process has made a checkpoint meanwhile.
-  return [mark - 1, mark + 1].some((one) => content.includes(textOf(one)));
+  const [, found] = /mark (\d{7})/.exec(content.toString("latin1")) ?? [];
+  return found === undefined ? null : Number(found);
 }
 
 function tableOf(mark: number): string {
@@ -93,4 +86,13 @@ const placeOfTable =
 export function isBetween(mark: number, first: number, last: number): boolean {
   const steps = (to: number): number => (to - first + marks) % marks;
   return steps(mark) <= steps(last) && steps(last) < marks / 2;
+}
+
+/** The problem that a look finds, or null; looks again for a moment before it tells one: another process may be writing. */
+export function lookAgain(look: () => string | null): string | null {
+  for (let left = looks; ; left--) {
+    const problem = look();
+    if (problem === null || left === 1) return problem;
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, betweenLooksMs);
+  }
 }

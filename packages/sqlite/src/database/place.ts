@@ -10,7 +10,7 @@ import {
 } from "node:fs";
 import { dirname } from "node:path";
 import { type Database, type Driver, inboxFailed } from "./driver.ts";
-import { hasMarkBefore, isBetween, readHeader } from "./header.ts";
+import { isBetween, lookAgain, markBefore, readHeader } from "./header.ts";
 import { logMarksOf } from "./log-content.ts";
 import { sqliteCode } from "./result-code.ts";
 
@@ -58,14 +58,20 @@ export function isWhole(database: Database): boolean {
   }
 }
 
+/** Whether a checkpoint went over an older copy, header and all. */
+function isOverCopy(database: Database, descriptor: number): boolean {
+  const header = readHeader(descriptor);
+  if (header === "new" || header === null) return false;
+  const before = markBefore(database, descriptor, header.mark);
+  return before === null || !isBetween(before, header.mark - 1, header.mark + 1);
+}
+
 /** Checks a file that was set aside; sets it aside again before a connection to it is closed if it is damaged. */
 function checkDamaged(driver: Driver, path: string, held: number | null): void {
   const database = driver.open(path);
   try {
     database.exec("PRAGMA busy_timeout = 3000");
-    const isMixed = (): boolean =>
-      held !== null && !hasMarkBefore(database, held, readHeader(held));
-    if (isWhole(database) && !isMixed()) return;
+    if (isWhole(database) && (held === null || !isOverCopy(database, held))) return;
     setAside(path);
     throw inboxFailed(
       `${path} is damaged: restore a backup, or recover it, ${runbook}. It is ${damagedPath(path)} now`,
@@ -90,13 +96,12 @@ export function preparePlace(
   const wasDamaged = !existsSync(path) && existsSync(damagedPath(path));
   if (wasDamaged) takeBack(path);
   try {
-    const marks = logMarksOf(path);
     if (!existsSync(path) && !mayMake)
       throw inboxFailed(`There is no ${path}: name the app's file`);
-    if (!existsSync(path) && marks === null) create(path);
+    if (!existsSync(path) && logMarksOf(path) === null) create(path);
     checkPlace(path);
     const held = isOf(descriptor, path) ? descriptor : descriptorOf(path);
-    if (marks !== null) checkFile(path, held, marks);
+    checkFile(path, held);
     if (wasDamaged) checkDamaged(driver, path, held);
     return held;
   } catch (error) {
@@ -140,18 +145,25 @@ function isOf(descriptor: number | null, path: string): boolean {
 }
 
 /** Refuses a file that its log does not belong to: SQLite would drop the log of an empty one, and mix it with any other. */
-function checkFile(path: string, descriptor: number | null, marks: readonly number[]): void {
-  const isMissing = descriptor === null || fstatSync(descriptor).size === 0;
-  const header = isMissing ? null : readHeader(descriptor);
-  const [first, last] = [marks[0], marks.at(-1)];
-  const isKnown = first === undefined || last === undefined || header === "new";
-  // The first may have been raised in the log.
-  const belongs = isKnown || (header !== null && isBetween(header.mark, first - 1, last));
-  if (!isMissing && belongs) return;
-  const what = isMissing ? "is missing or empty" : "is an older copy or another file";
+function checkFile(path: string, descriptor: number | null): void {
+  const problem = lookAgain(() => problemBesideLog(path, descriptor));
+  if (problem === null) return;
   throw inboxFailed(
-    `${path} ${what}, and ${path}-wal holds deliveries of the file before it: put that file back, or move the log away to go on without them, ${runbook}`,
+    `${path} ${problem}, and ${path}-wal holds deliveries of the file before it: put that file back, or move the log away to go on without them, ${runbook}`,
   );
+}
+
+/** How a file is none that its log belongs to; null if it is, or there is no log. */
+function problemBesideLog(path: string, descriptor: number | null): string | null {
+  const marks = logMarksOf(path);
+  if (marks === null) return null;
+  if (descriptor === null || fstatSync(descriptor).size === 0) return "is missing or empty";
+  const header = readHeader(descriptor);
+  const [first, last] = [marks[0], marks.at(-1)];
+  if (first === undefined || last === undefined || header === "new") return null;
+  // The first may have been raised in the log.
+  const belongs = header !== null && isBetween(header.mark, first - 1, last);
+  return belongs ? null : "is an older copy or another file";
 }
 
 /**
