@@ -1,6 +1,8 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { programOf } from "@reporthook/test-support/program";
 import { expect, onTestFinished, test } from "vitest";
 import { makeFolder } from "./folder.ts";
@@ -10,8 +12,8 @@ const each = 600;
 
 const file = await programOf(new URL("processes/storer.ts", import.meta.url));
 
-function start(path: string, name: string): ChildProcess {
-  const child = fork(file, [path, name, String(each)], {
+function start(path: string, name: string, number: number = each): ChildProcess {
+  const child = fork(file, [path, name, String(number)], {
     env: { ...process.env, NODE_OPTIONS: "" },
   });
   onTestFinished(() => void child.kill("SIGKILL"));
@@ -40,5 +42,32 @@ test("two processes that write and checkpoint one file at once lose nothing, and
     expect(all("PRAGMA integrity_check")).toEqual([{ integrity_check: "ok" }]);
     const number = "SELECT count(*) AS number FROM delivery WHERE body IS NOT NULL";
     expect(all(number)).toEqual([{ number: 2 * each }]);
+  });
+});
+
+test("three processes that are killed and stopped while they write and checkpoint one file see no damage, and none is refused at its start", async () => {
+  const folder = makeFolder();
+  const path = join(folder, "inbox.db");
+  const begin = async (name: string): Promise<ChildProcess> => {
+    const child = start(path, name, Number.MAX_SAFE_INTEGER);
+    await said(child);
+    child.send("go");
+    return child;
+  };
+  const children = await Promise.all(["a", "b", "c"].map(begin));
+  for (let turn = 0; turn < 24; turn++) {
+    await sleep(150);
+    const child = children.shift() as ChildProcess;
+    const isKilled = turn % 3 > 0;
+    child.kill(isKilled ? "SIGKILL" : "SIGSTOP");
+    await (isKilled ? once(child, "exit") : sleep(150));
+    child.kill("SIGCONT");
+    children.push(isKilled ? await begin(`${turn}`) : child);
+  }
+  for (const child of children) child.kill("SIGKILL");
+  await Promise.all(children.map((child) => child.signalCode ?? once(child, "exit")));
+  expect(readdirSync(folder).sort()).toEqual(["inbox.db", "inbox.db-shm", "inbox.db-wal"]);
+  query(path, (all) => {
+    expect(all("PRAGMA integrity_check")).toEqual([{ integrity_check: "ok" }]);
   });
 });
