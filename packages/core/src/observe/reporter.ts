@@ -49,7 +49,7 @@ export class Reporter implements Wrappers {
   /** Tells all instruments of something. */
   tell<Name extends Exclude<keyof Instrumentation, keyof Wrappers | "end">>(
     name: Name,
-    ...told: Parameters<Required<Instrumentation>[Name]>
+    ...told: Parameters<NonNullable<Instrumentation[Name]>>
   ): void {
     for (const each of this.#instruments) {
       (each[name] as ((...args: typeof told) => void) | undefined)?.call(each, ...told);
