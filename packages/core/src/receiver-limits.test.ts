@@ -1,9 +1,17 @@
 import { gate, setUp, slowRequest, turns } from "@reporthook/test-support/receiver-setup";
 import { describe, expect, it } from "vitest";
+import { type Incoming, readAlready } from "./http/incoming.ts";
 import { memoryInbox } from "./inbox/memory/memory-inbox.ts";
 
 const never = (): Promise<never> => new Promise(() => {});
 const json = { "content-type": "application/json" };
+
+const withBody = (readBody: Incoming["readBody"]): Incoming => ({
+  ...{ method: "POST", url: "/hook", headers: { "x-svc-authorization": "s-1" }, readBody },
+});
+const throwsLocked = (): never => {
+  throw new TypeError("locked");
+};
 
 describe("answers", () => {
   it.each([
@@ -24,6 +32,30 @@ describe("answers", () => {
     expect([response.status, response.headers.get("connection")]).toEqual([408, "close"]);
     expect(await response.json()).toMatchObject({ code: "body_timeout" });
   });
+
+  it("the receiver stops reading a body that does not arrive in time", async () => {
+    const { emulator, receiver } = setUp({ limits: { bodyMs: 700 } });
+    let stopped = 0;
+    const stop = () => void stopped++;
+    const answer = receiver.mount()(withBody(() => ({ result: never(), stop })));
+    emulator.clock.advance(700);
+    expect((await answer).status).toBe(408);
+    expect(stopped).toBe(1);
+  });
+
+  it.each([
+    ["too large", () => readAlready("too_large", 1), 413, "body_too_large"],
+    ["unavailable", () => readAlready("unavailable", 1), 500, "body_unavailable"],
+    ["cut off", () => readAlready("cut_off", 1), 408, "body_timeout"],
+    ["held by something ahead", throwsLocked, 500, "body_unavailable"],
+  ] as const)(
+    "the answer to a request whose body is %s is as documented",
+    async (_, readBody, status, code) => {
+      const { receiver } = setUp();
+      const answer = await receiver.mount()(withBody(readBody));
+      expect([answer.status, JSON.parse(answer.body).code]).toEqual([status, code]);
+    },
+  );
 
   it("the inbox has the time that the body has left of ackMs", async () => {
     const inbox = Object.assign(memoryInbox(), { add: never });

@@ -1,6 +1,9 @@
 const digits = "0123456789abcdefghjkmnpqrstvwxyz";
 // Nothing here is made by a call that a bundler has to keep: a bundle of the client leaves all of it out.
 const alphabet = /* @__PURE__ */ Array.from(digits, (one) => one.charCodeAt(0));
+const values = /* @__PURE__ */ Array.from({ length: 123 }, (_, code) =>
+  digits.indexOf(String.fromCharCode(code)),
+);
 const timeLength = 10;
 const sequenceLength = 4;
 const randomLength = 12;
@@ -51,7 +54,7 @@ export function idAt(ms: number): string {
 /** The moment with which an id begins, in milliseconds since the epoch. */
 export function timeOf(id: string): number {
   let ms = 0;
-  for (let at = 0; at < timeLength; at++) ms = ms * 32 + digits.indexOf(id.charAt(at));
+  for (let at = 0; at < timeLength; at++) ms = ms * 32 + (values[id.charCodeAt(at)] ?? 0);
   return ms;
 }
 

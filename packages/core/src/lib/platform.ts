@@ -18,7 +18,10 @@ interface Global {
 
 /** The part of `AsyncLocalStorage` that is used. */
 interface AsyncContext {
-  snapshot?(): <T>(run: () => T) => T;
+  snapshot?(): <Args extends readonly unknown[], Result>(
+    run: (...args: Args) => Result,
+    ...args: Args
+  ) => Result;
 }
 
 // A feature may throw when it is read, as Next.js' Edge Runtime does for those it lacks.
@@ -104,7 +107,7 @@ export function bindingToContext(): Bind {
   if (inContext === undefined) return (run) => run;
   return (run) =>
     (...args) =>
-      inContext(() => run(...args));
+      inContext(run, ...args);
 }
 
 // An older Node would fail later, at the first feature it lacks. Bun and Deno say which Node they are like.

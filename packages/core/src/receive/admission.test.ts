@@ -46,8 +46,14 @@ function make(add: Inbox["add"]) {
   });
   const runner = { phase: "working", prepare: async () => {} } as const;
   const admission = new Admission(settings, runner, { tell() {} });
-  const store = () =>
-    admission.store(delivery, { to: "received" }, new Deadline(settings.clock, 100));
+  const deadline = new Deadline(settings.clock, 100);
+  const store = async () => {
+    try {
+      return await admission.store(delivery, { to: "received" }, deadline);
+    } catch (error) {
+      return admission.notStored("1", error);
+    }
+  };
   return { clock, lines, store };
 }
 

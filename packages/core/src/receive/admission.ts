@@ -9,6 +9,8 @@ import type { Reporter } from "../observe/reporter.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import type { Runner } from "../run/runner.ts";
 
+const theInbox = "The inbox";
+
 /** Refuses requests once the receiver is closed or while too many deliveries wait, and deliveries that can't be stored. */
 export class Admission {
   readonly #settings: ReceiverSettings;
@@ -40,30 +42,21 @@ export class Admission {
   /** Waits until deliveries may be stored, or refuses one. Never rejects. */
   async prepare(deadline: Deadline): Promise<Refusal | null> {
     if (this.#settings.ack === "handled") return null;
-    return this.#ask(null, deadline, () => this.#runner.prepare().then(() => null));
-  }
-
-  /** Stores a delivery before the deadline, or refuses it; after a timeout it may still be stored. Never rejects. */
-  store(delivery: NewDelivery, arrival: Arrival, deadline: Deadline): Promise<AddResult | Refusal> {
-    const { inbox } = this.#settings;
-    return this.#ask(delivery.id, deadline, () => inbox.add(delivery, arrival));
-  }
-
-  async #ask<T extends object | null>(
-    id: string | null,
-    deadline: Deadline,
-    ask: () => Promise<T>,
-  ): Promise<T | Refusal> {
     try {
-      const answer = await deadline.race(ask());
-      if (answer !== "late") return answer;
-      throw new Error(`The inbox gave no answer within ${deadline.ms} ms`);
+      await deadline.within(this.#runner.prepare(), theInbox);
+      return null;
     } catch (error) {
-      return this.#notStored(id, error);
+      return this.notStored(null, error);
     }
   }
 
-  #notStored(id: string | null, error: unknown): Refusal {
+  /** Stores a delivery before the deadline, or rejects; after a timeout it may still be stored. */
+  store(delivery: NewDelivery, arrival: Arrival, deadline: Deadline): Promise<AddResult> {
+    return deadline.within(this.#settings.inbox.add(delivery, arrival), theInbox);
+  }
+
+  /** The refusal of a delivery that could not be stored. */
+  notStored(id: string | null, error: unknown): Refusal {
     const { oncePerMinute } = this.#settings;
     if (error instanceof ReporthookError && error.code === "overloaded") {
       oncePerMinute.warn({ error: describe(error) }, messages.inboxFull);

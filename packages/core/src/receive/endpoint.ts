@@ -51,7 +51,12 @@ export class Endpoint {
       const deciding = this.#begin(incoming, id, deadline, context);
       const connections = this.#connections;
       const request = connections.begin(incoming, deciding);
-      const decision = await deciding.catch((error: unknown) => this.#unexpected(error));
+      let decision: ReceiveResult;
+      try {
+        decision = await deciding;
+      } catch (error) {
+        decision = this.#unexpected(error);
+      }
       deadline.end();
       if (connections.allAccepted !== null) await connections.allAccepted;
       const isLast = connections.end(request, "status" in decision);

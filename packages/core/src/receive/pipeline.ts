@@ -1,9 +1,10 @@
 import { type Callbacks, type Called, split, withoutToken } from "../callback-urls/callback-url.ts";
-import type { ReceiveResult, Refusal } from "../http/answer.ts";
+import type { ReceiveResult } from "../http/answer.ts";
 import type { Incoming } from "../http/incoming.ts";
 import { dedupeKey } from "../inbox/dedupe-key.ts";
-import type { Arrival, NewDelivery, Outcome } from "../inbox/delivery.ts";
+import type { Arrival, NewDelivery } from "../inbox/delivery.ts";
 import { idOf, timeOf } from "../inbox/id.ts";
+import type { AddResult } from "../inbox/inbox.ts";
 import { jobAt } from "../inbox/stored-delivery.ts";
 import { isPromise } from "../lib/is-promise.ts";
 import type { Deadline } from "../lib/time/deadline.ts";
@@ -13,16 +14,15 @@ import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import type { Runner } from "../run/runner.ts";
 import { Admission } from "./admission.ts";
 import { arrivalAfter, type InsideRequest, refusalAfter } from "./inside-request.ts";
-import { CommonParts, type ReceivedNotification, readRequest } from "./read-request.ts";
+import {
+  beginBody,
+  bodyRefusals,
+  CommonParts,
+  namedSignature,
+  readNotification,
+} from "./read-request.ts";
 import { Unsigned } from "./unsigned.ts";
 import { Tokenless } from "./without-token.ts";
-
-/** A notification that was read, as the delivery that it becomes if it is admitted. */
-interface Read {
-  readonly delivery: NewDelivery;
-  readonly claims: ReceivedNotification["claims"];
-  readonly lacksToken: boolean;
-}
 
 /** The order of a request up to its answer; each step stands in a file of its name. */
 export class Pipeline {
@@ -57,42 +57,59 @@ export class Pipeline {
   }
 
   /** Takes a request; `id` is the one of its delivery. */
-  async run(incoming: Incoming, id: string, deadline: Deadline): Promise<ReceiveResult> {
+  run(incoming: Incoming, id: string, deadline: Deadline): Promise<ReceiveResult> {
     this.#runner.ensureStarted();
-    if (incoming.method !== "POST") return { refused: "method_not_allowed" };
+    if (incoming.method !== "POST") return Promise.resolve({ refused: "method_not_allowed" });
     const callbacks = this.#callbacks;
-    const called =
-      callbacks === null ? undefined : await inTime(deadline, callbacks.verify(incoming.url));
-    const read = await this.#read(incoming, called, id, deadline);
-    const result = "refused" in read ? read : await this.#admit(read, incoming, deadline);
-    const isRefused = "refused" in result && called?.token === "valid";
+    return callbacks === null
+      ? this.#receive(incoming, null, id, deadline)
+      : this.#receiveCalled(incoming, callbacks, id, deadline);
+  }
+
+  async #receiveCalled(
+    incoming: Incoming,
+    callbacks: Callbacks,
+    id: string,
+    deadline: Deadline,
+  ): Promise<ReceiveResult> {
+    const called = await deadline.within(callbacks.verify(incoming.url), cryptography, busy);
+    const result = await this.#receive(incoming, called, id, deadline);
+    const isRefused = "refused" in result && called.token === "valid";
     return isRefused ? { ...result, isOurs: true } : result;
   }
 
-  /** Reads a request, if it is to be read. */
-  async #read(
+  /** Reads a request, if it is to be read, and admits it. */
+  async #receive(
     incoming: Incoming,
-    called: Called | undefined,
+    called: Called | null,
     id: string,
     deadline: Deadline,
-  ): Promise<Read | Refusal> {
-    const { ack, clock, name } = this.#settings;
-    const { url: calledUrl } = incoming;
+  ): Promise<ReceiveResult> {
+    const settings = this.#settings;
+    const { ack, name } = settings;
     // Before its body takes memory.
     const turnedAway = this.#admission.refusal();
     if (turnedAway !== null) return turnedAway;
     const lacksToken = called?.context === withoutToken;
     if (lacksToken && !this.#tokenless.mayBegin(incoming, called)) return { refused: "not_found" };
-
+    const named = namedSignature(incoming.headers, settings.signature);
+    const reading = beginBody(incoming, named, settings.limits);
+    if (typeof reading === "string") return { refused: reading };
+    const { result } = reading;
+    const body = isPromise(result) ? await deadline.race(result, settings.limits.bodyMs) : result;
+    if (typeof body === "string") {
+      reading.stop();
+      return { refused: bodyRefusals[body] };
+    }
     // A token is never stored, even without the option.
-    const { url, context = null, requestId = null } = called ?? { url: split(calledUrl).rest };
-    const notification = await readRequest(incoming, url, this.#settings, this.#common, deadline);
+    const url = called === null ? split(incoming.url).rest : called.url;
+    const notification = readNotification(incoming, url, body, named, settings, this.#common);
     if (typeof notification === "string") return { refused: notification };
-    const { body, claims, headers, signature } = notification;
+    const { claims, signature } = notification;
     if (lacksToken && signature === null) return { refused: "not_found" };
     const hashing =
-      signature === null ? null : dedupeKey({ receiver: name, signature, url: calledUrl, body });
-    const key = isPromise(hashing) ? await inTime(deadline, hashing) : hashing;
+      signature === null ? null : dedupeKey({ receiver: name, signature, url: incoming.url, body });
+    const key = isPromise(hashing) ? await deadline.within(hashing, cryptography, busy) : hashing;
     // Before it becomes a delivery, for lived time is that of the inbox.
     const unprepared = this.#runner.mayStore ? null : await this.#admission.prepare(deadline);
     if (unprepared !== null) return unprepared;
@@ -101,45 +118,32 @@ export class Pipeline {
       id: ack === "handled" && key !== null ? idOf(key) : id,
       receiver: name,
       receivedAt: timeOf(id),
-      arrivedAt: clock.now(),
+      arrivedAt: settings.clock.now(),
       key,
       signature,
       url: notification.url,
-      context,
-      requestId,
-      headers,
+      context: called === null ? null : called.context,
+      requestId: called === null ? null : called.requestId,
+      headers: notification.headers,
       body,
     };
-    return { delivery, claims, lacksToken };
+    // From here to storing nothing may interrupt an unsigned one: the next is counted against the stored ones.
+    const arrival = claims === null ? toBeVerified : this.#unsigned.admit(claims, incoming);
+    if (arrival === null) return { refused: "missing_signature" };
+    if (ack === "stored") return await this.#store(delivery, arrival, lacksToken, deadline);
+    return this.#admission.refusal() ?? (await this.#inside.handle(delivery, arrival, deadline));
   }
 
-  /** Admits what was read, and stores it. From here to storing nothing may interrupt an unsigned one: the next is counted against the stored ones. */
-  #admit(
-    read: Read,
-    incoming: Incoming,
-    deadline: Deadline,
-  ): Promise<ReceiveResult> | ReceiveResult {
-    const { ack, verify } = this.#settings;
-    const { claims, delivery } = read;
-    const admitted = claims === null ? toBeVerified : this.#unsigned.admit(claims, incoming);
-    if (admitted === null) return { refused: "missing_signature" };
-    if (ack === "handled") {
-      return this.#admission.refusal() ?? this.#inside.handle(delivery, admitted, deadline);
-    }
-    const isAskedFirst = admitted.to === "received" && verify === "before-ack";
-    if (!isAskedFirst) return this.#store(read, admitted, null, deadline);
-    return this.#inside
-      .verify(delivery, deadline)
-      .then((outcome) => this.#store(read, admitted, outcome, deadline));
-  }
-
-  /** Stores a delivery; `outcome` is the one of the verify stage, if that was asked first. */
+  /** Stores a delivery; the service is asked first if the options say so. */
   async #store(
-    { delivery, lacksToken }: Read,
+    delivery: NewDelivery,
     admitted: Arrival,
-    outcome: Outcome | null,
+    lacksToken: boolean,
     deadline: Deadline,
   ): Promise<ReceiveResult> {
+    const { logger, oncePerMinute, verify } = this.#settings;
+    const isAskedFirst = admitted.to === "received" && verify === "before-ack";
+    const outcome = isAskedFirst ? await this.#inside.verify(delivery, deadline) : null;
     const refused = outcome === null ? null : refusalAfter(outcome);
     if (outcome !== null && refused !== null) {
       this.#reporter.tell("settled", jobAt(delivery), outcome);
@@ -150,30 +154,27 @@ export class Pipeline {
     if (turnedAway !== null) return turnedAway;
     if (lacksToken && !this.#tokenless.mayStay()) return { refused: "not_found" };
     const arrival = outcome === null ? admitted : arrivalAfter(outcome);
-    const stored = await this.#admission.store(delivery, arrival, deadline);
-    if ("refused" in stored) return stored;
-    if (stored.status === "duplicate") return { status: "duplicate", id: stored.id };
     const { id } = delivery;
+    let stored: AddResult;
+    try {
+      stored = await this.#admission.store(delivery, arrival, deadline);
+    } catch (error) {
+      return this.#admission.notStored(id, error);
+    }
+    if (stored.status === "duplicate") return { status: "duplicate", id: stored.id };
     const { sameSignatureAs } = stored;
     if (sameSignatureAs !== undefined) {
-      this.#settings.oncePerMinute.warn({ id, sameSignatureAs }, messages.reusedSignature);
+      oncePerMinute.warn({ id, sameSignatureAs }, messages.reusedSignature);
     }
     this.#reporter.stored(delivery, arrival, outcome);
     if (this.#warnsOfNoStart && this.#runner.phase === "new") {
       this.#warnsOfNoStart = false;
-      this.#settings.logger.warn({ id }, messages.notStarted);
+      logger.warn({ id }, messages.notStarted);
     }
     return { status: "accepted", id };
   }
 }
 
 const toBeVerified: Arrival = { to: "received" };
-
-/** A result of the runtime's cryptography, which may wait for threads that handlers keep busy. */
-async function inTime<T>(deadline: Deadline, step: Promise<T>): Promise<T> {
-  const result = await deadline.race(step);
-  if (result !== "late") return result;
-  throw new Error(
-    `The runtime's cryptography gave no answer within ${deadline.ms} ms: its threads are busy, maybe with file system calls of handlers`,
-  );
-}
+const cryptography = "The runtime's cryptography";
+const busy = ": its threads are busy, maybe with file system calls of handlers";

@@ -1,10 +1,14 @@
-import { manualClock } from "@reporthook/testing/internals";
 import { describe, expect, it } from "vitest";
 import { incomingFromRequest } from "../http/fetch.ts";
-import type { Incoming } from "../http/incoming.ts";
-import { Deadline } from "../lib/time/deadline.ts";
 import { type ReceiverSettings, receiverSettingsOf } from "../options/receiver-settings.ts";
-import { CommonParts, type ReceivedNotification, readRequest } from "./read-request.ts";
+import {
+  beginBody,
+  bodyRefusals,
+  CommonParts,
+  namedSignature,
+  type ReceivedNotification,
+  readNotification,
+} from "./read-request.ts";
 
 const options: ReceiverSettings = receiverSettingsOf({
   client: { authorize: async () => "valid" },
@@ -14,7 +18,7 @@ const url = "/hook";
 const common = new CommonParts();
 
 /** Reads a request whose body is there already. */
-function read(
+async function read(
   request: { readonly headers?: Record<string, string>; readonly body?: string },
   given: Partial<ReceiverSettings> & { readonly url?: string } = {},
 ): Promise<ReceivedNotification | string> {
@@ -22,8 +26,13 @@ function read(
   const at = given.url ?? url;
   const init = { method: "POST", headers, body: new TextEncoder().encode(body) };
   const incoming = incomingFromRequest(new Request(`https://app.example${at}`, init));
-  const deadline = new Deadline(manualClock(), 5_000);
-  return readRequest(incoming, at, { ...options, ...given }, common, deadline);
+  const settings = { ...options, ...given };
+  const named = namedSignature(incoming.headers, settings.signature);
+  const reading = beginBody(incoming, named, settings.limits);
+  if (typeof reading === "string") return reading;
+  const bytes = await reading.result;
+  if (typeof bytes === "string") return bodyRefusals[bytes];
+  return readNotification(incoming, at, bytes, named, settings, common);
 }
 
 async function accepted(...of: Parameters<typeof read>): Promise<ReceivedNotification> {
@@ -35,7 +44,7 @@ async function accepted(...of: Parameters<typeof read>): Promise<ReceivedNotific
 const signed = { "x-svc-authorization": "s-1" };
 
 describe("bounds", () => {
-  it("readRequest() cuts the url at 2,048 characters, and takes a signature of over 4,096 for none", async () => {
+  it("readNotification() cuts the url at 2,048 characters, and takes a signature of over 4,096 for none", async () => {
     const long = await accepted({ headers: signed }, { url: `/hook?${"a".repeat(5_000)}` });
     expect(long.url).toBe(`/hook?${"a".repeat(5_000)}`.slice(0, 2_048));
     const of = (length: number) => ({ "x-svc-authorization": "s".repeat(length) });
@@ -46,7 +55,7 @@ describe("bounds", () => {
 });
 
 describe("headers", () => {
-  it("readRequest() keeps content-type, user-agent and traceparent, cut at 1,024 characters", async () => {
+  it("readNotification() keeps content-type, user-agent and traceparent, cut at 1,024 characters", async () => {
     const headers = {
       ...{ ...signed, "content-type": "application/json", "user-agent": "u".repeat(2_000) },
       ...{ traceparent: "00-1", cookie: "secret" },
@@ -57,7 +66,7 @@ describe("headers", () => {
     });
   });
 
-  it("readRequest() keeps no header that is missing, and none of another request", async () => {
+  it("readNotification() keeps no header that is missing, and none of another request", async () => {
     const one = { ...signed, "content-type": "application/json" };
     for (const more of [
       {},
@@ -71,7 +80,7 @@ describe("headers", () => {
     }
   });
 
-  it("readRequest() keeps headers that come twice as one frozen object, and the url as one string", async () => {
+  it("readNotification() keeps headers that come twice as one frozen object, and the url as one string", async () => {
     const [one, two] = [await accepted({ headers: signed }), await accepted({ headers: signed })];
     expect(two.headers).toBe(one.headers);
     expect(Object.isFrozen(one.headers)).toBe(true);
@@ -81,7 +90,7 @@ describe("headers", () => {
 });
 
 describe("signatures", () => {
-  it("readRequest() finds the signature in the header that is named, in any case, without the space around it", async () => {
+  it("readNotification() finds the signature in the header that is named, in any case, without the space around it", async () => {
     const { signature, claims } = await accepted({ headers: { "X-SVC-Authorization": " s-1 " } });
     expect([signature, claims]).toEqual(["s-1", null]);
   });
@@ -90,12 +99,12 @@ describe("signatures", () => {
     ["an empty one", " "],
     ["none", null],
     ["no text", 7 as never],
-  ])("readRequest() finds no signature when the function gives %s", async (_, given) => {
+  ])("readNotification() finds no signature when the function gives %s", async (_, given) => {
     const { signature, claims } = await accepted({}, { signature: () => given });
     expect([signature, claims]).toEqual([null, { type: "unknown", reportId: null }]);
   });
 
-  it("readRequest() finds the signature with a function that is given headers, url and body", async () => {
+  it("readNotification() finds the signature with a function that is given headers, url and body", async () => {
     let given: unknown;
     const source: ReceiverSettings["signature"] = (request) => {
       given = request;
@@ -109,7 +118,7 @@ describe("signatures", () => {
     expect(given).toMatchObject({ url, body: '{"ü":1}', headers: { "x-sign": "s-2" } });
   });
 
-  it("readRequest() shows no API key that the function of signature throws, wherever the text is cut", async () => {
+  it("readNotification() shows no API key that the function of signature throws, wherever the text is cut", async () => {
     const key = "k".repeat(128);
     const redact = (text: string) => text.replaceAll(key, "[api key]");
     const signature: ReceiverSettings["signature"] = () => {
@@ -118,7 +127,7 @@ describe("signatures", () => {
     await expect(accepted({}, { signature, redact })).rejects.toThrow(/x\[api key\]$/);
   });
 
-  it("readRequest() says whose fault it is when the function of signature fails", async () => {
+  it("readNotification() says whose fault it is when the function of signature fails", async () => {
     const signature: ReceiverSettings["signature"] = () => {
       throw new RangeError("none");
     };
@@ -132,7 +141,7 @@ describe("signatures", () => {
     ["/hook?a=1&signature=a%2Fb+c%3D&b=2", "/hook?a=1&signature=[signature]&b=2"],
     ["/hook?signature=%20a%2fb%20c%3d", "/hook?signature=[signature]"],
     ["/hook?a=1&signature=none&b=s-3", "/hook?a=1&signature=none&b=[signature]"],
-  ])("readRequest() finds the signature in %s, and cuts it out", async (at, stored) => {
+  ])("readNotification() finds the signature in %s, and cuts it out", async (at, stored) => {
     const { url: found, signature } = await accepted(
       {},
       {
@@ -147,7 +156,7 @@ describe("signatures", () => {
     expect(found).toBe(stored);
   });
 
-  it("readRequest() leaves the address as it is when the signature is in the body", async () => {
+  it("readNotification() leaves the address as it is when the signature is in the body", async () => {
     const signature = () => "s-4";
     expect((await accepted({}, { signature, url: "/hook?a=1" })).url).toBe("/hook?a=1");
   });
@@ -162,7 +171,7 @@ describe("no signature", () => {
     "application/vnd.my_app!#$&^+json",
     " text/json ;x",
     "",
-  ])("readRequest() takes without a signature JSON announced as %j", async (type) => {
+  ])("readNotification() takes without a signature JSON announced as %j", async (type) => {
     const notification = await accepted({ headers: { "content-type": type } });
     expect(notification.claims).toEqual({ type: "unknown", reportId: null });
   });
@@ -173,11 +182,11 @@ describe("no signature", () => {
     "a1/json",
     "application/+json",
     "application/a b+json",
-  ])("readRequest() takes without a signature nothing announced as %j", async (type) => {
+  ])("readNotification() takes without a signature nothing announced as %j", async (type) => {
     expect(await read({ headers: { "content-type": type } })).toBe("unsupported_media_type");
   });
 
-  it("readRequest() takes without a signature no encoding but identity", async () => {
+  it("readNotification() takes without a signature no encoding but identity", async () => {
     for (const encoding of ["identity", " Identity ", ""]) {
       expect(await read({ headers: { "content-encoding": encoding } })).toBeTypeOf("object");
     }
@@ -186,7 +195,7 @@ describe("no signature", () => {
     expect(await read({ headers: { ...gzip, ...signed } })).toBeTypeOf("object");
   });
 
-  it("readRequest() takes without a signature at most 4 KiB, or less where bodyBytes says so", async () => {
+  it("readNotification() takes without a signature at most 4 KiB, or less where bodyBytes says so", async () => {
     const sized = (size: number) => ({ body: `{"a":"${"x".repeat(size - 8)}"}` });
     expect(await read(sized(4_096))).toBeTypeOf("object");
     expect(await read(sized(4_097))).toBe("body_too_large");
@@ -199,7 +208,7 @@ describe("no signature", () => {
     expect(await read(sized(4_097), { signature: () => "s-5" })).toBeTypeOf("object");
   });
 
-  it("readRequest() takes without a signature a JSON object, and what parse says of it, or unknown where parse fails", async () => {
+  it("readNotification() takes without a signature a JSON object, and what parse says of it, or unknown where parse fails", async () => {
     expect(await read({ body: "[]" })).toBe("invalid_json");
     const test = { body: '{"event_type":"test_webhook_endpoint","payload":"p"}' };
     expect((await accepted(test)).claims).toMatchObject({ type: "test_webhook_endpoint" });
@@ -210,40 +219,5 @@ describe("no signature", () => {
       type: "unknown",
       reportId: null,
     });
-  });
-});
-
-describe("refusals", () => {
-  const stuck = (readBody: Incoming["readBody"]) => {
-    const clock = manualClock();
-    const incoming = { method: "POST", url, headers: signed, readBody };
-    return {
-      clock,
-      code: readRequest(incoming, url, options, new CommonParts(), new Deadline(clock, 5_000)),
-    };
-  };
-
-  it("readRequest() refuses a body that does not come within bodyMs, and stops reading it", async () => {
-    let stopped = 0;
-    const stop = () => void stopped++;
-    const { clock, code } = stuck(() => ({ result: new Promise(() => {}), stop }));
-    await clock.advance(1_001);
-    expect(await code).toBe("body_timeout");
-    expect(stopped).toBe(1);
-  });
-
-  it.each([
-    ["too_large", "body_too_large"],
-    ["unavailable", "body_unavailable"],
-    ["cut_off", "body_timeout"],
-  ] as const)("readRequest() refuses a body that is %s as %s", async (result, code) => {
-    expect(await stuck(() => ({ result, stop() {} })).code).toBe(code);
-  });
-
-  it("readRequest() refuses a stream that something ahead holds", async () => {
-    const { code } = stuck(() => {
-      throw new TypeError("locked");
-    });
-    expect(await code).toBe("body_unavailable");
   });
 });

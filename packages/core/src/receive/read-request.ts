@@ -2,19 +2,18 @@ import { type Recognition, recognize, toObject } from "../events/recognize.ts";
 import type { ProblemCode } from "../http/answer.ts";
 import {
   type BodyFailure,
+  type BodyReading,
   headerOf,
   type Incoming,
   isEncoded,
   plainHeaders,
-  readAlready,
 } from "../http/incoming.ts";
 import type { KeptHeaders, NewDelivery } from "../inbox/delivery.ts";
-import { assertNoPromise, isPromise } from "../lib/is-promise.ts";
+import { assertNoPromise } from "../lib/is-promise.ts";
 import { tryGet } from "../lib/safe-get.ts";
 import { describe } from "../lib/text/describe.ts";
 import { redactSecrets } from "../lib/text/redact.ts";
-import type { Deadline } from "../lib/time/deadline.ts";
-import type { SignatureSource } from "../options/receiver-options.ts";
+import type { Limits, SignatureSource } from "../options/receiver-options.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 
 /** The bytes of a request and the data read from them; nothing here is verified. */
@@ -33,7 +32,8 @@ const signatureLength = 4_096;
 const headerLength = 1_024;
 const unrecognized: Recognition = { type: "unknown", reportId: null };
 const keptHeaders = ["content-type", "user-agent", "traceparent"];
-const refusals: Record<BodyFailure | "late", ProblemCode> = {
+/** Why a request without its body is refused. */
+export const bodyRefusals: Record<BodyFailure | "late", ProblemCode> = {
   too_large: "body_too_large",
   unavailable: "body_unavailable",
   cut_off: "body_timeout",
@@ -67,27 +67,35 @@ export class CommonParts {
   }
 }
 
-/** Reads a request, bounded in size and time; refuses only a request that can't be genuine. `url` is the one without a token. */
-export async function readRequest(
+/** Begins to read the body of a request, bounded in size; `named` is its {@link namedSignature}. */
+export function beginBody(
   incoming: Incoming,
-  url: string,
-  { limits: { bodyBytes, bodyMs }, redact, parse, signature: source }: ReceiverSettings,
-  common: CommonParts,
-  deadline: Deadline,
-): Promise<ReceivedNotification | ProblemCode> {
-  const { headers } = incoming;
-  const named = namedSignature(headers, source);
+  named: string | null | undefined,
+  { bodyBytes }: Limits,
+): BodyReading | ProblemCode {
   // An unsigned body must not use as much memory as a signed one.
   const limit = named === null ? Math.min(unsignedBodyBytes, bodyBytes) : bodyBytes;
-  if (Number(headerOf(headers, "content-length")) > limit) return "body_too_large";
-  // It throws if something ahead holds the stream.
-  const reading = tryGet(() => incoming.readBody(limit)) ?? readAlready("unavailable", limit);
-  const { result } = reading;
-  const body = isPromise(result) ? await deadline.race(result, bodyMs) : result;
-  if (typeof body === "string") {
-    reading.stop();
-    return refusals[body];
+  if (Number(headerOf(incoming.headers, "content-length")) > limit) return "body_too_large";
+  try {
+    return incoming.readBody(limit);
+  } catch {
+    // Something ahead holds the stream.
+    return "body_unavailable";
   }
+}
+
+/**
+ * Reads a request with its body; refuses only one that can't be genuine. `url` is the one without a token, `named` its
+ * {@link namedSignature}.
+ */
+export function readNotification(
+  { headers }: Incoming,
+  url: string,
+  body: Uint8Array,
+  named: string | null | undefined,
+  { redact, parse, signature: source }: ReceiverSettings,
+  common: CommonParts,
+): ReceivedNotification | ProblemCode {
   const signature =
     typeof source === "string"
       ? (named ?? null)

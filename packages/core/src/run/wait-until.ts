@@ -32,6 +32,8 @@ export class WaitUntil implements Instrumentation {
 
   /** Ends the wait for a delivery: its first attempt is over, or none will come. */
   stop(id: string): void {
+    // To look an id up, V8 has to hash it.
+    if (this.#waiters.size === 0) return;
     this.#waiters.get(id)?.end();
     this.#waiters.delete(id);
   }

@@ -18,8 +18,9 @@ export class Pending {
   #deliveries = 0;
   #bytes = 0;
 
-  countsOf(receiver: string): CountsByKind {
-    return this.#counts.get(receiver) ?? [];
+  /** Undefined for none. */
+  countsOf(receiver: string): CountsByKind | undefined {
+    return this.#counts.get(receiver);
   }
 
   /** @throws ReporthookError `overloaded` when there are too many */

@@ -197,27 +197,27 @@ export class ThreadConnection implements LeaseSource {
     if (asOf !== null && workerId !== null && !lost) this.#ownedAsOf = asOf;
     updateCounts(this.#owner.counts, counts);
     /** Makes what was just added or recorded, by its number: if it is claimed at once, the thread does not send it back. */
-    const sent = new Map<number, () => StoredDelivery>();
+    const sent = claimed.length > 0 ? new Map<number, () => StoredDelivery>() : null;
     this.#adding.settle(adds, (result, pending) => {
       const { delivery, arrival } = pending;
       this.pending.remove(pending);
       const stored = unlessFailed(result);
       const seq = seqOf(stored);
       const added = addResultOf(delivery.id, stored);
-      if (added.status === "added" && seq !== null) {
+      if (sent !== null && added.status === "added" && seq !== null) {
         const { sameSignatureAs = null } = added;
         sent.set(seq, () => newStoredDelivery(delivery, arrival, sameSignatureAs));
       }
       return added;
     });
     for (const [index, recording] of this.#recordings.splice(0, completions.length).entries()) {
-      sent.set(recording.completion.seq, () => recording.leased.stored);
+      sent?.set(recording.completion.seq, () => recording.leased.stored);
       recording.resolve(completions[index] as CompletionResult);
     }
     this.#calling.settle(calls, (result) => unlessFailed(result).value);
     if (lost) consumers.loseLeases(this.#pulse.leasesLost());
     for (const { consumer, seq, stored, isFirstStart, cost } of claimed) {
-      const delivery = stored ?? sent.get(seq)?.();
+      const delivery = stored ?? sent?.get(seq)?.();
       if (delivery === undefined) throw new Error(`The thread leased ${seq}, which is not here`);
       const leased = { source: this, seq, workerId: workerId ?? 0, stored: delivery, isFirstStart };
       consumers.lease(consumer, leased, cost);

@@ -23,7 +23,9 @@ export class Waiters<Asked, Answer> {
     results: readonly Result[],
     answerOf: (result: Result, asked: Asked) => Answer,
   ): void {
-    for (const [index, waiter] of this.#waiting.splice(0, results.length).entries()) {
+    const waiters = this.#waiting.splice(0, results.length);
+    for (let index = 0; index < waiters.length; index++) {
+      const waiter = waiters[index] as Waiter<Asked, Answer>;
       try {
         waiter.resolve(answerOf(results[index] as Result, waiter.asked));
       } catch (error) {

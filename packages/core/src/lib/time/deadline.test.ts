@@ -114,7 +114,7 @@ describe("time left", () => {
     const deadline = new Deadline({ ...clock, running: () => clock.now() + lag }, 5_000);
     await deadline.race(Promise.resolve(), 2_000);
     let late = false;
-    const race = deadline.race(never<string>()).then(() => {
+    const race = deadline.race(never<string>(), 5_000).then(() => {
       late = true;
     });
     lag = 1_500;
@@ -125,6 +125,24 @@ describe("time left", () => {
     clock.advance(1);
     await race;
     expect(late).toBe(true);
+  });
+
+  it("Deadline.within() settles as the step does when that is in time", async () => {
+    const { deadline } = begin();
+    expect(await deadline.within(Promise.resolve("done"), "The inbox")).toBe("done");
+    const failure = new Error("no");
+    await expect(deadline.within(Promise.reject(failure), "The inbox")).rejects.toBe(failure);
+  });
+
+  it("Deadline.within() rejects when all are over, and says who gave no answer", async () => {
+    const { clock, deadline } = begin();
+    await deadline.race(Promise.resolve(), 50);
+    clock.advance(2_000);
+    const within = deadline.within(never(), "The inbox", ": it sleeps");
+    clock.advance(2_999);
+    expect(clock.pending).toBe(1);
+    clock.advance(1);
+    await expect(within).rejects.toThrow("The inbox gave no answer within 5000 ms: it sleeps");
   });
 
   it("Deadline.end() leaves no timer behind", async () => {

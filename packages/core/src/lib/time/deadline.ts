@@ -10,6 +10,7 @@ export class Deadline implements Timers {
   readonly ms: number;
   readonly #clock: ReceiverClock;
   readonly #startedAt: number;
+  readonly #endsAt: number;
   #timer: unknown;
   #firesAt = 0;
   #lateAt = 0;
@@ -19,6 +20,7 @@ export class Deadline implements Timers {
   constructor(clock: ReceiverClock, ms: number) {
     this.#clock = clock;
     this.#startedAt = clock.running();
+    this.#endsAt = this.#startedAt + ms;
     this.ms = ms;
   }
 
@@ -29,20 +31,30 @@ export class Deadline implements Timers {
 
   /** Milliseconds, never more than there were; below zero when it is over. */
   get leftMs(): number {
-    return this.#left(this.ms, this.#clock.running());
+    return Math.min(this.ms, this.#endsAt - this.#clock.running());
   }
 
   /** Settles as `step` does, or resolves to `"late"` when `ms` milliseconds or all are over. */
-  race<T>(step: Promise<T>, ms: number = this.ms): Promise<T | "late"> {
+  race<T>(step: Promise<T>, ms: number): Promise<T | "late"> {
     return new Promise((resolve, reject) => {
-      const now = this.#clock.running();
-      this.#set(() => resolve("late"), this.#left(ms, now), now);
+      const lateAt = Math.min(this.#clock.running() + ms, this.#endsAt);
+      this.#set(() => resolve("late"), lateAt);
+      step.then(resolve, reject);
+    });
+  }
+
+  /** Settles as `step` does, or rejects when all are over: `who` gave no answer, and `why` says more. */
+  within<T>(step: Promise<T>, who: string, why = ""): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const late = (): void =>
+        reject(new Error(`${who} gave no answer within ${this.ms} ms${why}`));
+      this.#set(late, this.#endsAt);
       step.then(resolve, reject);
     });
   }
 
   setTimeout(callback: () => void, ms: number): unknown {
-    this.#set(callback, ms, this.#clock.running());
+    this.#set(callback, this.#clock.running() + ms);
     return callback;
   }
 
@@ -56,27 +68,23 @@ export class Deadline implements Timers {
     this.#clock.clearTimeout(this.#timer);
   }
 
-  #set(callback: () => void, ms: number, now: number): void {
+  #set(callback: () => void, lateAt: number): void {
     this.#late = callback;
-    this.#lateAt = now + ms;
-    if (this.#timer === undefined || this.#lateAt < this.#firesAt) this.#arm(ms);
+    this.#lateAt = lateAt;
+    if (this.#timer === undefined || this.#lateAt < this.#firesAt) this.#arm();
   }
 
-  #left(most: number, now: number): number {
-    return Math.min(most, this.#startedAt + this.ms - now);
-  }
-
-  #arm(ms: number): void {
+  #arm(): void {
     this.#clock.clearTimeout(this.#timer);
     this.#firesAt = this.#lateAt;
+    const ms = this.#lateAt - this.#clock.running();
     this.#timer = setUnrefTimeout(this.#clock, () => this.#fire(), ms);
   }
 
   #fire(): void {
     this.#timer = undefined;
     // The timer may be early.
-    const left = this.#lateAt - this.#clock.running();
-    if (left > 0) this.#arm(left);
+    if (this.#lateAt > this.#clock.running()) this.#arm();
     else this.#late?.();
   }
 }
