@@ -94,7 +94,6 @@ export class Pipeline {
     if (lacksToken && !this.#tokenless.mayBegin(incoming, called)) return { refused: "not_found" };
     const named = namedSignature(incoming.headers, settings.signature);
     const reading = beginBody(incoming, named, settings.limits);
-    if (typeof reading === "string") return { refused: reading };
     const { result } = reading;
     const body = isPromise(result) ? await deadline.race(result, settings.limits.bodyMs) : result;
     if (typeof body === "string") {

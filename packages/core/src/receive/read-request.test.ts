@@ -28,9 +28,7 @@ async function read(
   const incoming = incomingFromRequest(new Request(`https://app.example${at}`, init));
   const settings = { ...options, ...given };
   const named = namedSignature(incoming.headers, settings.signature);
-  const reading = beginBody(incoming, named, settings.limits);
-  if (typeof reading === "string") return reading;
-  const bytes = await reading.result;
+  const bytes = await beginBody(incoming, named, settings.limits).result;
   if (typeof bytes === "string") return bodyRefusals[bytes];
   return readNotification(incoming, at, bytes, named, settings, common);
 }

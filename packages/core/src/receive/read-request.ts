@@ -7,6 +7,7 @@ import {
   type Incoming,
   isEncoded,
   plainHeaders,
+  readAlready,
 } from "../http/incoming.ts";
 import type { KeptHeaders, NewDelivery } from "../inbox/delivery.ts";
 import { assertNoPromise } from "../lib/is-promise.ts";
@@ -72,16 +73,13 @@ export function beginBody(
   incoming: Incoming,
   named: string | null | undefined,
   { bodyBytes }: Limits,
-): BodyReading | ProblemCode {
+): BodyReading {
   // An unsigned body must not use as much memory as a signed one.
   const limit = named === null ? Math.min(unsignedBodyBytes, bodyBytes) : bodyBytes;
-  if (Number(headerOf(incoming.headers, "content-length")) > limit) return "body_too_large";
-  try {
-    return incoming.readBody(limit);
-  } catch {
-    // Something ahead holds the stream.
-    return "body_unavailable";
-  }
+  const announced = Number(headerOf(incoming.headers, "content-length"));
+  if (announced > limit) return readAlready("too_large", limit);
+  // It throws if something ahead holds the stream.
+  return tryGet(() => incoming.readBody(limit)) ?? readAlready("unavailable", limit);
 }
 
 /**

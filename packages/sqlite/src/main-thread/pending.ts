@@ -18,7 +18,6 @@ export class Pending {
   #deliveries = 0;
   #bytes = 0;
 
-  /** Undefined for none. */
   countsOf(receiver: string): CountsByKind | undefined {
     return this.#counts.get(receiver);
   }

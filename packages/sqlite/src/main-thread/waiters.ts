@@ -23,11 +23,10 @@ export class Waiters<Asked, Answer> {
     results: readonly Result[],
     answerOf: (result: Result, asked: Asked) => Answer,
   ): void {
-    const waiters = this.#waiting.splice(0, results.length);
-    for (let index = 0; index < waiters.length; index++) {
-      const waiter = waiters[index] as Waiter<Asked, Answer>;
+    let index = 0;
+    for (const waiter of this.#waiting.splice(0, results.length)) {
       try {
-        waiter.resolve(answerOf(results[index] as Result, waiter.asked));
+        waiter.resolve(answerOf(results[index++] as Result, waiter.asked));
       } catch (error) {
         waiter.reject(error);
       }
