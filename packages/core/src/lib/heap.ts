@@ -87,15 +87,10 @@ export class Heap<T> {
     return rank === other ? (this.#orders[a] ?? 0) < (this.#orders[b] ?? 0) : rank < other;
   }
 
+  // Not one function for all: it would make the ranks an array of anything, in which each is an object.
   #swap(a: number, b: number): void {
-    swap(this.#values, a, b);
-    swap(this.#ranks, a, b);
-    swap(this.#orders, a, b);
+    [this.#values[a], this.#values[b]] = [this.#values[b] as T, this.#values[a] as T];
+    [this.#ranks[a], this.#ranks[b]] = [this.#ranks[b] as number, this.#ranks[a] as number];
+    [this.#orders[a], this.#orders[b]] = [this.#orders[b] as number, this.#orders[a] as number];
   }
-}
-
-function swap<T>(of: T[], a: number, b: number): void {
-  const value = of[a] as T;
-  of[a] = of[b] as T;
-  of[b] = value;
 }
