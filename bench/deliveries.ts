@@ -37,21 +37,29 @@ const tellEveryMs = 1_000;
 const againMs = 1_000;
 const maxTries = 10;
 
+/** As all deliveries of a receiver share them. */
+const headers = { "content-type": "application/json", "user-agent": "reports/1.0" };
+
 /** A delivery as a receiver hands it to its inbox. */
 function deliveryOf(number: number): NewDelivery {
   return {
-    id: `0${eight(number)}${"0".repeat(17)}`,
+    id: inOnePiece(`0${eight(number)}${"0".repeat(17)}`),
     receiver: receiverName,
     receivedAt: Date.now(),
     arrivedAt: Date.now(),
     key: randomBytes(24),
-    signature: signatureOf(eight(number)),
+    signature: inOnePiece(signatureOf(eight(number))),
     url: "/webhooks/reports",
-    headers: { "content-type": "application/json", "user-agent": "reports/1.0" },
+    headers,
     body: new TextEncoder().encode(bodyOf(eight(number))),
     context: null,
     requestId: null,
   };
+}
+
+/** A text put together from parts is kept as a tree of them, larger than those of a receiver, which come out of bytes. */
+function inOnePiece(text: string): string {
+  return Buffer.from(text, "latin1").toString("latin1");
 }
 
 /** Puts `count` deliveries into an inbox, `atOnce` at a time, each to be verified, and waits while it is full. */
