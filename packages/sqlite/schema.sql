@@ -145,8 +145,6 @@ CREATE TABLE retention (
   );
 
 CREATE TABLE tally (
-    receiver INTEGER NOT NULL REFERENCES receiver,
-    kind INTEGER NOT NULL,
-    number INTEGER NOT NULL,
-    PRIMARY KEY (receiver, kind)
-  ) WITHOUT ROWID;
+    receiver INTEGER PRIMARY KEY REFERENCES receiver,
+    counts TEXT NOT NULL
+  );

@@ -63,11 +63,8 @@ export async function fill(path: string, number: number): Promise<string> {
     countIn(counts, "reports", kind, 1);
     if (seq === Math.floor(number / 2)) one = id;
   }
-  for (const [kind, count] of counts.get("reports")?.entries() ?? []) {
-    database
-      .prepare("INSERT INTO tally (receiver, kind, number) VALUES (1, ?, ?)")
-      .run(kind, count);
-  }
+  const tally = database.prepare("INSERT INTO tally (receiver, counts) VALUES (1, ?)");
+  tally.run(JSON.stringify(counts.get("reports")));
   database.exec("COMMIT; PRAGMA wal_checkpoint(TRUNCATE)");
   database.close();
   return one;

@@ -78,9 +78,9 @@ function ofFile({ read }: Scene, entries: readonly Entry[]): string[] {
   expect("PRAGMA integrity_check", "ok");
   expect("SELECT count(*) FROM delivery", entries.length);
   expect("SELECT count(*) FROM delivery WHERE queue IS NOT NULL", 0);
-  expect("SELECT sum(number) FROM tally WHERE kind < 9", entries.length);
-  expect("SELECT count(*) FROM tally WHERE number < 0", 0);
-  const last = "(SELECT sum(number) FROM tally WHERE kind = 9)";
+  expect("SELECT sum(value) FROM tally, json_each(counts) WHERE key < 9", entries.length);
+  expect("SELECT count(*) FROM tally, json_each(counts) WHERE value < 0", 0);
+  const last = "(SELECT sum(value) FROM tally, json_each(counts) WHERE key = 9)";
   expect(`SELECT count(*) FROM delivery WHERE seq > ${last}`, 0);
   return broken;
 }

@@ -3,7 +3,7 @@ import type { Worker } from "node:worker_threads";
 import type { AddResult, Arrival, NewDelivery, ReporthookError } from "@reporthook/core";
 import { describe, newStoredDelivery, type StoredDelivery } from "@reporthook/core/store";
 import { inboxFailed } from "../database/driver.ts";
-import { isUsual, kindOf, updateCounts } from "../protocol/counts.ts";
+import { type CountsByKind, isUsual, kindOf } from "../protocol/counts.ts";
 import { MessageBuilder } from "../protocol/message.ts";
 import type { Operations, ThreadCall } from "../protocol/operations.ts";
 import {
@@ -29,7 +29,7 @@ import { Waiters } from "./waiters.ts";
 /** The owner of a connection. */
 export interface ConnectionOwner extends Pick<ConsumerSource, "shown"> {
   readonly consumers: ConsumerGroup;
-  counts: Map<string, number[]>;
+  counts: Map<string, CountsByKind>;
   /** The thread has ended; `error` if that was unexpected. */
   ended(error: ReporthookError | null): void;
 }
@@ -178,8 +178,7 @@ export class ThreadConnection implements LeaseSource {
       this.#deliver(message.reply);
     } else if ("opened" in message) {
       this.#isOpened = true;
-      this.#owner.counts = new Map();
-      updateCounts(this.#owner.counts, message.opened);
+      this.#owner.counts = new Map(message.opened);
       this.#opening.settle([null], () => {});
     } else {
       // The rest follows when the thread ends.
@@ -195,7 +194,7 @@ export class ThreadConnection implements LeaseSource {
     const { adds, completions, calls, counts, error, claimed, workerId, lost, asOf } = reply;
     const { consumers } = this.#owner;
     if (asOf !== null && workerId !== null && !lost) this.#ownedAsOf = asOf;
-    updateCounts(this.#owner.counts, counts);
+    for (const [receiver, changed] of counts) this.#owner.counts.set(receiver, changed);
     /** Makes what was just added or recorded, by its number: if it is claimed at once, the thread does not send it back. */
     const sent = claimed.length > 0 ? new Map<number, () => StoredDelivery>() : null;
     this.#adding.settle(adds, (result, pending) => {

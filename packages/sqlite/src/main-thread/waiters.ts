@@ -18,18 +18,25 @@ export class Waiters<Asked, Answer> {
     });
   }
 
-  /** Settles the first ones with their results; where `answerOf` throws, it rejects. */
+  /**
+   * Settles the first ones with their results; where `answerOf` throws, it rejects. Failures first: what was stored beside one that
+   * failed is the later news.
+   */
   settle<Result>(
     results: readonly Result[],
     answerOf: (result: Result, asked: Asked) => Answer,
   ): void {
-    let index = 0;
-    for (const waiter of this.#waiting.splice(0, results.length)) {
+    const waiters = this.#waiting.splice(0, results.length);
+    const answers = waiters.map(({ asked, reject }, index) => {
       try {
-        waiter.resolve(answerOf(results[index++] as Result, waiter.asked));
+        return answerOf(results[index] as Result, asked);
       } catch (error) {
-        waiter.reject(error);
+        return reject(error);
       }
+    });
+    // For one that was rejected this does nothing.
+    for (let index = 0; index < waiters.length; index++) {
+      waiters[index]?.resolve(answers[index] as Answer);
     }
   }
 

@@ -59,36 +59,21 @@ export const requestKinds: Readonly<Record<keyof RequestCounts, number>> = {
 /** Counts of deliveries and requests, at the index of their kind. */
 export type CountsByKind = readonly number[];
 
-/** The counts of receivers that have changed, by name: a kind and its count in turns. */
-export type ChangedCounts = ReadonlyMap<string, readonly number[]>;
+/** The counts of the receivers of which they have changed, by name. */
+export type ChangedCounts = ReadonlyMap<string, CountsByKind>;
 
-/** No delivery of any kind. */
-const zeroCountsByKind: CountsByKind = new Array<number>(
-  firstParked + parkedKinds.length * parkedReasons.length,
-).fill(0);
+/** No delivery of any kind. Of those that are parked for a reason there are no counts before the first. */
+const zeroCountsByKind: CountsByKind = new Array<number>(firstParked).fill(0);
 
 /** Adds to the count of a kind under a key; one that is parked for a reason is counted for any reason, too. */
 export function countIn<Key>(all: Map<Key, number[]>, key: Key, kind: number, by: number): void {
-  const counts = countsIn(all, key);
+  const counts = all.get(key) ?? [...zeroCountsByKind];
+  all.set(key, counts);
+  while (counts.length <= kind) counts.push(0);
   counts[kind] = (counts[kind] ?? 0) + by;
   if (kind < firstParked) return;
   const parked = parkedKinds[(kind - firstParked) % parkedKinds.length] ?? 0;
   counts[parked] = (counts[parked] ?? 0) + by;
-}
-
-/** Takes over the counts that have changed. */
-export function updateCounts(all: Map<string, number[]>, changed: ChangedCounts): void {
-  for (const [receiver, pairs] of changed) {
-    const counts = countsIn(all, receiver);
-    for (let at = 0; at < pairs.length; at += 2) counts[pairs[at] ?? 0] = pairs[at + 1] ?? 0;
-  }
-}
-
-/** The counts under a key, which may be changed. */
-export function countsIn<Key>(all: Map<Key, number[]>, key: Key): number[] {
-  const counts = all.get(key) ?? [...zeroCountsByKind];
-  all.set(key, counts);
-  return counts;
 }
 
 /** The parts of a delivery that decide its kind. */

@@ -4,8 +4,8 @@ import {
   type ChangedCounts,
   type CountsByKind,
   countIn,
-  countsIn,
   everKind,
+  everReceiver,
   newestKind,
 } from "../protocol/counts.ts";
 import type { ReceiverIds } from "./receiver-ids.ts";
@@ -13,24 +13,20 @@ import { RowWriter } from "./row-writer.ts";
 
 /** The counts in the file, written once per transaction. */
 export class Counters {
-  readonly #add: RowWriter;
+  readonly #put: RowWriter;
   readonly #all: Statement;
   #counts = new Map<number, number[]>();
-  #changes = new Map<number, number[]>();
   /** The ids of the newest notifications of the transaction that runs, by receiver. */
   #newest = new Map<number, string>();
-  /** The receivers whose counts have changed since {@link take}, and what that has told of each. */
-  #changed = new Set<number>();
-  readonly #told = new Map<number, CountsByKind>();
+  /** The receivers whose counts this transaction has changed, and those that have changed since {@link take}. */
+  #unwritten = new Set<number>();
+  #untold = new Set<number>();
 
   constructor(database: Database) {
-    this.#add = new RowWriter(
-      database,
-      3,
-      (rows) =>
-        `INSERT INTO tally (receiver, kind, number) VALUES ${rows} ON CONFLICT DO UPDATE SET number = number + excluded.number`,
-    );
-    this.#all = database.prepare("SELECT receiver, kind, number FROM tally");
+    const sqlOf = (rows: string) =>
+      `INSERT OR REPLACE INTO tally (receiver, counts) VALUES ${rows}`;
+    this.#put = new RowWriter(database, 2, sqlOf);
+    this.#all = database.prepare("SELECT receiver, counts FROM tally");
     this.reload();
   }
 
@@ -42,31 +38,23 @@ export class Counters {
   /** Reads the counts from the file: includes those of other processes, and drops uncommitted ones. */
   reload(): void {
     this.#counts = new Map();
-    this.#changes = new Map();
-    this.#changed = new Set();
-    this.#told.clear();
     this.#newest = new Map();
+    this.#unwritten = new Set();
+    this.#untold = new Set();
     for (const row of this.#all.all()) {
       const receiver = Number(row["receiver"]);
-      countsIn(this.#counts, receiver)[Number(row["kind"])] = Number(row["number"]);
-      this.#changed.add(receiver);
+      this.#counts.set(receiver, JSON.parse(String(row["counts"])));
+      this.#untold.add(receiver);
     }
   }
 
   /** The counts that have changed since the last call. */
   take(receivers: ReceiverIds): ChangedCounts {
-    const taken = new Map<string, readonly number[]>();
-    for (const receiver of this.#changed) {
-      const counts = this.#counts.get(receiver) ?? [];
-      const told = this.#told.get(receiver) ?? [];
-      const pairs: number[] = [];
-      for (let kind = 0; kind < counts.length; kind++) {
-        if (counts[kind] !== told[kind]) pairs.push(kind, counts[kind] ?? 0);
-      }
-      taken.set(receivers.nameOf(receiver), pairs);
-      this.#told.set(receiver, [...counts]);
+    const taken = new Map<string, CountsByKind>();
+    for (const receiver of this.#untold) {
+      taken.set(receivers.nameOf(receiver), this.#counts.get(receiver) ?? []);
     }
-    this.#changed = new Set();
+    this.#untold = new Set();
     return taken;
   }
 
@@ -82,7 +70,7 @@ export class Counters {
 
   add(receiver: number, kind: number, by: number): void {
     countIn(this.#counts, receiver, kind, by);
-    countIn(this.#changes, receiver, kind, by);
+    this.#unwritten.add(receiver);
   }
 
   /** Writes the changes of this transaction; returns whether there were any. */
@@ -90,22 +78,20 @@ export class Counters {
     for (const [receiver, id] of this.#newest) {
       this.add(receiver, newestKind, timeOf(id) - (this.newestOf(receiver) ?? 0));
     }
-    const { size } = this.#changes;
-    for (const [receiver, counts] of this.#changes) {
-      this.#changed.add(receiver);
-      for (const [kind, number] of counts.entries()) {
-        if (number !== 0) this.#add.add(receiver, kind, number);
-      }
+    const { size } = this.#unwritten;
+    for (const receiver of this.#unwritten) {
+      this.#untold.add(receiver);
+      this.#put.add(receiver, JSON.stringify(this.#counts.get(receiver)));
     }
-    this.#add.write();
+    this.#put.write();
     this.#newest = new Map();
-    this.#changes = new Map();
+    this.#unwritten = new Set();
     return size > 0;
   }
 }
 
 /** The last number of a delivery in this file. Numbers are never reused: the dedupe window identifies deliveries by them. */
 export function lastNumber(database: Database): number {
-  const given = database.prepare("SELECT sum(number) AS last FROM tally WHERE kind = ?");
-  return Number(given.get(everKind)?.["last"] ?? 0);
+  const sql = `SELECT json_extract(counts, '$[${everKind}]') AS last FROM tally WHERE receiver = ?`;
+  return Number(database.prepare(sql).get(everReceiver)?.["last"] ?? 0);
 }

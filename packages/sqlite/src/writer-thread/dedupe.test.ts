@@ -49,7 +49,7 @@ function storeOn(file: Database, known = 1_000_000, firstRead = 2): Store {
      VALUES (?, ?, ?, ?, ?, 1, 0, '', '')`,
   );
   const count = file.prepare(
-    "INSERT INTO tally VALUES (1, 9, ?) ON CONFLICT DO UPDATE SET number = excluded.number",
+    "INSERT OR REPLACE INTO tally VALUES (1, json_array(0, 0, 0, 0, 0, 0, 0, 0, 0, ?))",
   );
   let added: (readonly Value[])[] = [];
   const write = (): void => {
