@@ -63,6 +63,14 @@ test("mountContract() names the reason of a skipped case and tells the runner", 
   expect(skip.mock.calls).toEqual([[reason]]);
 });
 
+test.each([null, 7, { method: "all" }])(
+  "mountContract() throws a TypeError that names the wrong member when the host is %j",
+  (host) => {
+    const make = () => mountContract(host as unknown as MountHost);
+    expect(make).toThrow(/^mountContract: (?:options|method) /);
+  },
+);
+
 test("mountContract() throws when skip names no case", () => {
   const host = socketHost("all", () => Promise.reject(new Error("served")), {
     "no such case": "?",

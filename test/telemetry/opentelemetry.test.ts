@@ -292,6 +292,13 @@ test("the metrics say what was acknowledged, judged, handled, and what waits", a
   expect(await points("reporthook.deliveries.oldest")).toEqual({ "": 0 });
 });
 
+test.each([null, 7, "tracer", { trace: 1 }])(
+  "telemetry() throws a TypeError that names the option when it is given %j",
+  (given) => {
+    expect(() => telemetry(given as object)).toThrow(/^telemetry: (?:options|trace) /);
+  },
+);
+
 test("the metrics count parked deliveries that retention deletes, by reason", async () => {
   const inbox = memoryInbox({ retention: { parkedMs: 2_000 } });
   const clock = manualClock();

@@ -47,6 +47,23 @@ test.each([
   expect(create).toThrow(name);
 });
 
+test.each([null, 7, "secret-7", [], () => {}])(
+  "createEmulator(), notification() and fault() name what takes options when given %j for them, and quote nothing",
+  (given) => {
+    const options = given as object;
+    const { notification, fault } = createEmulator();
+    for (const [name, call] of [
+      ["createEmulator", () => createEmulator(options)],
+      ["notification()", () => notification("report", options)],
+      ["fault()", () => fault("test", options)],
+    ] as const) {
+      expect(call).toThrow(TypeError);
+      expect(call).toThrow(`${name} takes an object of options, not `);
+      expect(call).not.toThrow("secret-7");
+    }
+  },
+);
+
 test("clientOptions are the options that a client in process needs", async () => {
   const emulator = createEmulator({ apiKey: "secret-7" });
   const { baseUrl, apiKey, fetch } = emulator.clientOptions;

@@ -4,6 +4,7 @@ import { type Listening, listen } from "./http/listen.ts";
 import { createService, type EmulatedService, type Operation } from "./http/service.ts";
 import { createClock, type VirtualClock } from "./lib/clock.ts";
 import { createFaults, type FaultOptions, type FaultTarget } from "./lib/faults.ts";
+import { checkOptions } from "./lib/options.ts";
 import { sameText } from "./lib/same-text.ts";
 import type { Deliver, Delivery } from "./notifications/delivery.ts";
 import {
@@ -225,13 +226,9 @@ class EmulatorServer {
 // The service's document, section 1: "written without surrounding brackets".
 const WRAPPED = /^(\[.*\]|\{.*\}|<.*>)$/;
 
-function checked({ apiKey = "test-api-key", deliver, ...unknown }: EmulatorOptions): {
-  apiKey: string;
-  deliver: Deliver | undefined;
-} {
-  for (const name of Object.keys(unknown)) {
-    throw new TypeError(`createEmulator has no option ${name}; its options are apiKey, deliver`);
-  }
+function checked(options: EmulatorOptions): { apiKey: string; deliver: Deliver | undefined } {
+  checkOptions("createEmulator", options, ["apiKey", "deliver"]);
+  const { apiKey = "test-api-key", deliver } = options;
   if (typeof apiKey !== "string" || !/^\S+$/.test(apiKey) || WRAPPED.test(apiKey)) {
     throw new TypeError("apiKey must be a non-empty string without white space and brackets");
   }

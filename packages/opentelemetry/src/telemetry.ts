@@ -8,6 +8,7 @@ import {
   trace,
 } from "@opentelemetry/api";
 import {
+  assertKnownKeys,
   describe,
   type Instrument,
   type Instrumentation,
@@ -35,9 +36,11 @@ const scope = "@reporthook/opentelemetry";
 /**
  * Creates spans and metrics of a receiver: spread the result into its options. Several receivers may share it.
  *
+ * @throws TypeError if the options are no object, or one of them is unknown
  * @example const receiver = createReceiver({ client, inbox, ...telemetry() });
  */
 export function telemetry(options: TelemetryOptions = {}): Telemetry {
+  assertKnownKeys("telemetry", options, ["tracer", "meter"]);
   return {
     [instrumentation](receiver): Instrumentation {
       const tracer = options.tracer ?? trace.getTracer(scope);

@@ -339,6 +339,18 @@ describe("options", () => {
     expect(create("canary")).toThrow(new TypeError(`${noObject} a string`));
   });
 
+  it.each([null, 7, "x", [], { sig: 1 }, { signal: null }, { signal: 7 }, { signal: {} }])(
+    "authorize() and requestReport() reject with a TypeError that names them, and send nothing, when their options are %j",
+    async (given) => {
+      const { authorize, requestReport } = client();
+      const options = given as object;
+      await expect(authorize("s", options)).rejects.toThrow(/^authorize: (options|sig|signal) /);
+      const asked = requestReport({ domains: ["example.com"] }, options);
+      await expect(asked).rejects.toThrow(/^requestReport: (options|sig|signal) /);
+      expect(requests).toEqual([]);
+    },
+  );
+
   it("createClient() asks for the key at every call when it is a function", async () => {
     const keys = ["first", "second", "[third]"];
     const rotating = client({ apiKey: async () => keys.shift() ?? "" });

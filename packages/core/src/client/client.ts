@@ -1,7 +1,7 @@
 import { split } from "../callback-urls/callback-url.ts";
 import { safeText } from "../lib/safe-get.ts";
 import { createKeyRedactor, type Secrets } from "../lib/text/redact.ts";
-import { assertKnownKeys, fail, typeName } from "../lib/validate.ts";
+import { assertKnownKeys, assertSignal, fail, typeName } from "../lib/validate.ts";
 import { callService, type Fetch, type ServiceAnswer, type ServiceCall } from "./call-service.ts";
 import {
   carriedOverHttp,
@@ -131,7 +131,8 @@ export function createClient(options: ClientOptions): Client {
   return {
     ...carried,
     ...carriedOverHttp(baseUrl),
-    async authorize(signature, { signal } = {}) {
+    async authorize(signature, options = {}) {
+      const signal = signalOf("authorize", options);
       checkHeaderValue(signature, "The signature");
       const { status } = await call("/v1/webhooks/authorize", {
         signal,
@@ -155,7 +156,8 @@ export function createClient(options: ClientOptions): Client {
       });
     },
 
-    async requestReport(report, { signal } = {}) {
+    async requestReport(report, options = {}) {
+      const signal = signalOf("requestReport", options);
       const body = reportBody(report);
       return await call("/batch/v4/request-report", {
         signal,
@@ -169,6 +171,12 @@ export function createClient(options: ClientOptions): Client {
       });
     },
   };
+}
+
+function signalOf(whose: string, options: AuthorizeOptions): AbortSignal | undefined {
+  assertKnownKeys(whose, options, ["signal", "delivery", "context"]);
+  assertSignal(`${whose}: signal`, options.signal);
+  return options.signal;
 }
 
 const json = { "content-type": "application/json" };

@@ -92,4 +92,14 @@ describe("events", () => {
       /report.complete: a.0.Symbol\(s\): too short; wrong; issue 0;.*issue 7$/,
     );
   });
+
+  it.each([undefined, null, 7, "valid", true, {}, { issues: "none" }])(
+    "toEvent() rejects with a TypeError that names the schema which answers %j",
+    async (answer) => {
+      const schemas = { "report.complete": schema(() => answer as never) };
+      const failure = make(jobOf(report), { schemas });
+      await expect(failure).rejects.toThrow(TypeError);
+      await expect(failure).rejects.toThrow("What the schema of report.complete answers must be {");
+    },
+  );
 });

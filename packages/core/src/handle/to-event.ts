@@ -17,6 +17,7 @@ import {
   toObject,
 } from "../events/recognize.ts";
 import type { Job } from "../inbox/delivery.ts";
+import { assertOption } from "../lib/validate.ts";
 
 /**
  * Makes the event of a delivery; null if its bytes are no JSON object. A promise only with a schema; it rejects `schema_mismatch`
@@ -82,11 +83,16 @@ async function validated(
   schema: Schema,
 ): Promise<unknown> {
   const result = await schema["~standard"].validate(body);
-  if (result.issues === undefined) return result.value;
-  const issues = result.issues.slice(0, 10).map(issueText).join("; ");
+  // JavaScript may answer anything.
+  const { issues }: { readonly issues?: unknown } = Object(result);
+  if (!Array.isArray(issues)) {
+    const what = `What the schema of ${type} answers`;
+    assertOption(what, "{ value } or { issues: […] }", result, "value" in Object(result));
+    return (result as { readonly value: unknown }).value;
+  }
   throw new ReporthookError(
     "schema_mismatch",
-    `The body does not fit the schema of ${type}: ${issues}`,
+    `The body does not fit the schema of ${type}: ${issues.slice(0, 10).map(issueText).join("; ")}`,
   );
 }
 

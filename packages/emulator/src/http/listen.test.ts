@@ -58,10 +58,11 @@ test.each(["x", -1, 65_536, 1.5])("listen() refuses the port %s", async (port) =
   await expect(listening).rejects.toThrow("port must be a whole number");
 });
 
-test.each(["", "[]"])(
-  "listen() refuses the host %j, which would be every address",
+test.each(["", "[]", null, 7])(
+  "listen() refuses the host %j, which is none or would be every address",
   async (host) => {
-    await expect(createEmulator().listen(0, host)).rejects.toThrow("host must name an address");
+    const listening = createEmulator().listen(0, host as string);
+    await expect(listening).rejects.toThrow("host must name an address");
   },
 );
 

@@ -23,7 +23,7 @@ export async function listen(
   if (!Number.isInteger(port) || port < 0 || port > 65_535) {
     throw new TypeError(`listen: port must be a whole number from 0 to 65535, not ${String(port)}`);
   }
-  const address = host.replace(/^\[(.*)\]$/, "$1");
+  const address = typeof host === "string" ? host.replace(/^\[(.*)\]$/, "$1") : "";
   // Node would listen at every address of this machine.
   if (address === "") {
     throw new TypeError("listen: host must name an address of this machine, like 127.0.0.1");

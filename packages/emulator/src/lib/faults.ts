@@ -1,3 +1,5 @@
+import { checkOptions } from "./options.ts";
+
 /** The target of a fault: an operation of the service, or its deliveries. */
 export type FaultTarget = "authorize" | "test" | "request-report" | "delivery";
 
@@ -58,9 +60,9 @@ export function createFaults(): Faults {
 }
 
 function check(target: FaultTarget, options: FaultOptions): void {
-  const { status, delayMs, drop, duplicate, times, ...unknown } = options;
+  checkOptions("fault()", options, ["status", "delayMs", "drop", "duplicate", "times"]);
+  const { status, delayMs, drop, duplicate, times } = options;
   if (!TARGETS.includes(target)) reject("target", `one of ${TARGETS.join(", ")}`, target);
-  for (const name of Object.keys(unknown)) throw new TypeError(`fault() has no option ${name}`);
   if (status !== undefined) checkInteger("status", status, 200, 599);
   if (delayMs !== undefined) checkInteger("delayMs", delayMs, 0, LONGEST_TIMER_MS);
   if (times !== undefined) checkInteger("times", times, 1, Number.MAX_SAFE_INTEGER);

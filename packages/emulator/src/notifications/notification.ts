@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { isWebhookUrl } from "../http/call.ts";
+import { checkOptions } from "../lib/options.ts";
 import { REPORT_STATUSES, type ReportStatus } from "./report-status.ts";
 import type { SignatureKind, Signer } from "./signature.ts";
 
@@ -78,15 +79,9 @@ export function createCompose(
   signer: Signer,
   idAt: (url: string | undefined) => string | undefined,
 ): Compose {
-  return (
-    name: NotificationName,
-    { reportId, signature = "valid", body, url, ...unknown }: NotificationOptions = {},
-  ) => {
-    for (const option of Object.keys(unknown)) {
-      throw new TypeError(
-        `notification() has no option ${option}; its options are reportId, signature, body, url`,
-      );
-    }
+  return (name: NotificationName, options: NotificationOptions = {}) => {
+    checkOptions("notification()", options, ["reportId", "signature", "body", "url"]);
+    const { reportId, signature = "valid", body, url } = options;
     if (reportId !== undefined && typeof reportId !== "string") {
       throw new TypeError(`reportId must be a string, not ${typeof reportId}`);
     }

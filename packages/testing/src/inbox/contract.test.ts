@@ -3,7 +3,7 @@ import { PruneCount } from "@reporthook/core/store";
 import { describe, expect, it } from "vitest";
 import { eventually, patiently, rejects, same, truly } from "../assert.ts";
 import { manualClock } from "../manual-clock.ts";
-import { inboxContract } from "./contract.ts";
+import { type InboxContractOptions, inboxContract } from "./contract.ts";
 import { createInboxFixture, handled, valid } from "./fixture.ts";
 
 const { guarantees } = memoryInbox();
@@ -50,6 +50,14 @@ describe("cases", () => {
     }
     expect(skipped.length).toBeLessThan(cases.length / 2);
   });
+
+  it.each([null, 7, { open: memoryInbox }, { open: memoryInbox, guarantees, demage: () => {} }])(
+    "inboxContract() throws a TypeError that names the option when it is given %j",
+    (given) => {
+      const make = () => inboxContract(given as unknown as InboxContractOptions);
+      expect(make).toThrow(/^inboxContract: (?:options|guarantees|demage) /);
+    },
+  );
 
   it("inboxContract() gives every case a different name", () => {
     const names = inboxContract({ open: memoryInbox, guarantees }).map(({ name }) => name);
