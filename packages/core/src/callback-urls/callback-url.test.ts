@@ -90,6 +90,10 @@ describe("making", () => {
     for (const wrong of ["", "/hook", "ftp://app.example", "https://", "app.example", undefined]) {
       await expect(url(wrong as string, 1)).rejects.toThrow("base must be an absolute http(s) URL");
     }
+    const href = "as text: give the href of the URL object";
+    const address = new URL(base) as unknown as string;
+    await expect(url(address, 1)).rejects.toThrow(href);
+    expect(() => setUp({ callback: { secrets: [secret], url: address } })).toThrow(href);
     await expect(url(await url(base, 1), 2)).rejects.toThrow("carries a callback_token already");
     const cycle: unknown[] = [];
     cycle.push(cycle);

@@ -1,6 +1,14 @@
 import type { OncePerMinute } from "../lib/log.ts";
 import { tryGet } from "../lib/safe-get.ts";
-import { assertKnownKeys, assertOption, assertSpan, fail, typeName } from "../lib/validate.ts";
+import {
+  assertKnownKeys,
+  assertOption,
+  assertSpan,
+  fail,
+  isHttpUrl,
+  mustBeHttpUrl,
+  typeName,
+} from "../lib/validate.ts";
 import { messages } from "../log-messages.ts";
 import { CallbackTokens } from "./token.ts";
 
@@ -152,10 +160,8 @@ function checkRequestBase(name: string, base: unknown): void {
 
 function checkBase(name: string, base: unknown): void {
   // Messages quote neither: an address may hold a secret, and a context is private.
-  if (typeof base !== "string" || !/^https?:\/\//i.test(base) || !URL.canParse(base)) {
-    throw new TypeError(
-      `${name} must be an absolute http(s) URL like "https://app.example/webhooks/reports"`,
-    );
+  if (!isHttpUrl(base)) {
+    throw new TypeError(`${name} ${mustBeHttpUrl("https://app.example/webhooks/reports", base)}`);
   }
   if (split(new URL(base).search).token !== null) {
     throw new TypeError(`${name} carries a ${parameter} already: give it without one`);

@@ -1,3 +1,5 @@
+import { isHttpUrl, mustBeHttpUrl } from "../lib/validate.ts";
+
 /** How a report request carries the API key; the document does not show it. */
 export type ReportAuth = "header" | "query" | "none";
 
@@ -6,10 +8,8 @@ export function checkBaseUrl(value: unknown): string {
   if (value === undefined || value === "") {
     throw new TypeError("baseUrl is empty: is the environment variable it comes from set?");
   }
-  const example = 'baseUrl must be an absolute http(s) URL like "https://reports.example"';
-  if (typeof value !== "string" || !/^https?:\/\//i.test(value) || !URL.canParse(value)) {
-    throw new TypeError(example);
-  }
+  const example = `baseUrl ${mustBeHttpUrl("https://reports.example", value)}`;
+  if (!isHttpUrl(value)) throw new TypeError(example);
   const url = new URL(value);
   if (/[?#]/.test(value)) throw new TypeError(`${example}, without "?" and "#"`);
   if (url.username !== "" || url.password !== "") {

@@ -327,6 +327,14 @@ describe("options", () => {
     expect(create).not.toThrow(/canary/);
   });
 
+  it("createClient(), testWebhook() and requestReport() say to give the href when they are given a URL object", async () => {
+    const url = new URL(`${baseUrl}/?canary=1`) as unknown as string;
+    const href = /^[^?]* as text: give the href of the URL object\.?$/;
+    expect(() => client({ baseUrl: url })).toThrow(href);
+    await expect(client().testWebhook(url)).rejects.toThrow(href);
+    await expect(client().requestReport({ webhook_url: url })).rejects.toThrow(href);
+  });
+
   it("createClient() names all options when one is unknown, and needs an object", () => {
     const create = (options?: unknown) => () => createClient(options as ClientOptions);
     expect(create({ baseUrl, apiKey: key, timeout: 50 })).toThrow(

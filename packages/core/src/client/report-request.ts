@@ -1,4 +1,5 @@
 import { InvalidReportRequestError, type ReportRequestProblem } from "../errors.ts";
+import { isHttpUrl, mustBeHttpUrl } from "../lib/validate.ts";
 
 /** A metric of a report: one that the document shows, or any other text (document, section "Report request"). */
 export type Metric =
@@ -63,12 +64,11 @@ function listOf(check: Check): Check {
       : [{ field, message: "must be an array" }];
 }
 
-const isHttp = matches(/^https?:\/\/\S+$/i);
 const isMonth = matches(/^\d{4}-(?:0[1-9]|1[0-2])$/);
-const url = rule(
-  'must be an absolute http(s) URL like "https://app.example/webhooks/reports"',
-  (value) => isHttp(value) && URL.canParse(value),
-);
+const url: Check = (field, value) =>
+  isHttpUrl(value) && !/\s/.test(value)
+    ? []
+    : [{ field, message: mustBeHttpUrl("https://app.example/webhooks/reports", value) }];
 const month = rule('must be a month written YYYY-MM, like "2026-03"', isMonth);
 const text = rule("must be a non-empty string", matches(/\S/));
 const integer = rule("must be an integer, as a number", Number.isSafeInteger);

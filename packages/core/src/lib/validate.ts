@@ -27,6 +27,17 @@ export function assertOption(name: string, expected: string, given: unknown, fit
   if (!fits) fail(name, expected, inspect(given));
 }
 
+/** Whether it is the text of an absolute http(s) URL. */
+export function isHttpUrl(given: unknown): given is string {
+  return typeof given === "string" && /^https?:\/\//i.test(given) && URL.canParse(given);
+}
+
+/** What an address must be, for a message about one that is none, which it does not quote: it may hold a secret. */
+export function mustBeHttpUrl(example: string, given: unknown): string {
+  const way = given instanceof URL ? ", as text: give the href of the URL object" : "";
+  return `must be an absolute http(s) URL like "${example}"${way}`;
+}
+
 /** Throws a `TypeError` unless it is a number of milliseconds, which may be Infinity. */
 export function assertMs(name: string, given: unknown): void {
   assertOption(name, "milliseconds from 0", given, typeof given === "number" && given >= 0);

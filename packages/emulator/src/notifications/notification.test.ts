@@ -97,10 +97,13 @@ test("notification() has the path and query of its URL, and no path without one"
   expect(emulator.notification("report.complete", { url: undefined })).not.toHaveProperty("path");
 });
 
-test.each(["", "/hook?callback_token=t", "ftp://app.example/?callback_token=t", null])(
-  "notification() throws a TypeError that quotes no token when its URL is %j",
-  (url) => {
-    const make = () => emulator.notification("report", { url: url as string });
-    expect(make).toThrow(new TypeError("url must be an absolute http or https URL"));
-  },
-);
+test.each([
+  "",
+  "/hook?callback_token=t",
+  "ftp://app.example/?callback_token=t",
+  null,
+  new URL("https://app.example/?callback_token=t"),
+])("notification() throws a TypeError that quotes no token when its URL is %j", (url) => {
+  const make = () => emulator.notification("report", { url: url as string });
+  expect(make).toThrow(new TypeError("url must be the text of an absolute http or https URL"));
+});

@@ -113,7 +113,8 @@ export function createCompose(
 
 function pathOf(url: string): string {
   // The message does not quote it: it may have a token.
-  if (!isWebhookUrl(url)) throw new TypeError("url must be an absolute http or https URL");
+  if (!isWebhookUrl(url))
+    throw new TypeError("url must be the text of an absolute http or https URL");
   const { pathname, search } = new URL(url);
   return pathname + search;
 }
