@@ -1,11 +1,11 @@
 import type { OncePerMinute } from "../lib/log.ts";
-import { tryGet } from "../lib/safe-get.ts";
 import {
   assertKnownKeys,
   assertOption,
   assertSpan,
   fail,
   isHttpUrl,
+  jsonText,
   mustBeHttpUrl,
   typeName,
 } from "../lib/validate.ts";
@@ -121,7 +121,7 @@ export class Callbacks {
    */
   async url(base: string, context: unknown): Promise<string> {
     checkBase("callbackUrl: base", base);
-    const json = context === undefined ? "" : contextText("callbackUrl", context);
+    const json = context === undefined ? "" : jsonText("callbackUrl: context", context);
     if (json.length > longest) {
       throw new TypeError(
         `callbackUrl: context is ${json.length} characters of JSON, in a URL of at most ${longest}: give an id instead`,
@@ -175,17 +175,6 @@ function withToken(base: string, token: string): string {
   throw new TypeError(
     `callbackUrl: the URL would be ${url.href.length} characters long, of at most ${longest}: shorten base or context`,
   );
-}
-
-/**
- * The JSON text of a context.
- *
- * @throws TypeError that begins with the name of the function that it was given to
- */
-export function contextText(whose: string, context: unknown): string {
-  const json = tryGet((): string | undefined => JSON.stringify(context));
-  if (json !== undefined) return json;
-  throw new TypeError(`${whose}: context must be something that JSON can hold`);
 }
 
 /** Splits a path and query into its first token and the rest. */

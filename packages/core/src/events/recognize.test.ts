@@ -129,7 +129,13 @@ describe("recognition", () => {
     { type: "report", status: "complete", reportId: {} },
     true,
   ])("recognize() throws a TypeError when parse answers %j", (answer) => {
-    expect(() => recognize({}, {}, () => answer as never)).toThrow(TypeError);
+    expect(() => recognize({}, {}, () => answer as never)).toThrow(/^parse answered/);
+  });
+
+  it("recognize() says what parse answered also when JSON can't hold it", () => {
+    for (const parsed of [{ type: 1n }, { type: "report", status: { bytes: 1n } }]) {
+      expect(() => recognize({}, {}, () => parsed as never)).toThrow(/^parse answered type/);
+    }
   });
 
   it("recognize() never throws on any JSON", () => {

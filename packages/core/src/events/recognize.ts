@@ -1,5 +1,6 @@
 import { assertNoPromise } from "../lib/is-promise.ts";
 import { tryGet } from "../lib/safe-get.ts";
+import { inspect } from "../lib/validate.ts";
 import type { ReportStatus } from "./events.ts";
 
 /** A JSON object as it came. */
@@ -86,7 +87,7 @@ function checked(parsed: Parsed): Recognition {
   const agrees = parsed.status === undefined || parsed.status === status;
   if (!isStatus(status) || !agrees) {
     throw new TypeError(
-      `parse answered type ${JSON.stringify(parsed.type)} with status ${JSON.stringify(parsed.status)}: ` +
+      `parse answered type ${inspect(parsed.type)} with status ${inspect(parsed.status)}: ` +
         'answer "report" with a status, "report.<status>", "unknown" or null',
     );
   }

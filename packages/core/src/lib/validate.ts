@@ -1,3 +1,5 @@
+import { tryGet } from "./safe-get.ts";
+
 /**
  * Throws a `TypeError` if `given` is no object, or has a property that is no option of `whose`; `path` is its place in the
  * options, with a dot at its end.
@@ -59,6 +61,13 @@ export function assertPositive(name: string, unit: string, given: unknown): void
 export function assertSignal(name: string, given: AbortSignal | undefined): void {
   const fits = given === undefined || typeof given?.throwIfAborted === "function";
   assertOption(name, "an AbortSignal", given, fits);
+}
+
+/** The JSON text of a value. Throws a `TypeError` for one that has none. */
+export function jsonText(name: string, given: unknown): string {
+  const json = tryGet((): string | undefined => JSON.stringify(given));
+  if (json !== undefined) return json;
+  throw new TypeError(`${name} must be something that JSON can hold: no cycle, no bigint`);
 }
 
 /** Shows a value in few words. */

@@ -1,4 +1,4 @@
-import { type Callbacks, contextOf, contextText, split } from "../callback-urls/callback-url.ts";
+import { type Callbacks, contextOf, split } from "../callback-urls/callback-url.ts";
 import type { RequestedReport, ServiceAnswer } from "../client/client.ts";
 import { reportBody } from "../client/report-request.ts";
 import { responseIn } from "../client/service-response.ts";
@@ -10,7 +10,13 @@ import { onAbort } from "../lib/abort.ts";
 import { safeGet, safeText } from "../lib/safe-get.ts";
 import { describe } from "../lib/text/describe.ts";
 import type { ReceiverClock } from "../lib/time/lived-clock.ts";
-import { assertKnownKeys, assertOption, assertSignal, assertSpan } from "../lib/validate.ts";
+import {
+  assertKnownKeys,
+  assertOption,
+  assertSignal,
+  assertSpan,
+  jsonText,
+} from "../lib/validate.ts";
 import type { Requested } from "../observe/instrumentation.ts";
 import type { Reporter } from "../observe/reporter.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
@@ -35,7 +41,7 @@ export function createAsking(
     checkOptions(options);
     const { idempotencyKey = null, overdueMs = callback.overdueMs } = options;
     const { context: given, resend, signal } = options;
-    const context = given === undefined ? null : contextText("reports.request", given);
+    const context = given === undefined ? null : jsonText("reports.request: context", given);
     const asked = checkedReport(report);
     const ask = async (traceparent: string | undefined) => {
       await time.joinAndKeep();
@@ -168,7 +174,7 @@ function withoutToken(
   token: string | null,
 ): ServiceAnswer {
   const { status = 200, body = null } = answer ?? {};
-  const text = JSON.stringify({ status, body });
+  const text = jsonText("What requestReport of the client answers", { status, body });
   return JSON.parse(token === null ? text : text.replaceAll(token, "[callback token]"));
 }
 

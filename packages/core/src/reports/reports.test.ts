@@ -633,6 +633,29 @@ describe("the end", () => {
     await expect(reports.settle(id, "open" as "complete")).rejects.toThrow(TypeError);
   });
 
+  it("reports.settle() stores nothing of a body that JSON can't hold, and says so", async () => {
+    const { receiver, reports } = make();
+    const { id } = await reports.request(report);
+    const cycle: unknown[] = [];
+    cycle.push(cycle);
+    for (const body of [{ cycle }, { bytes: 1n }, { toJSON: () => undefined }]) {
+      const settling = reports.settle(id, "complete", { body });
+      const says = "reports.settle: body must be something that JSON can hold";
+      await expect(settling).rejects.toThrow(says);
+    }
+    expect(await receiver.inbox.list()).toEqual([]);
+    expect(await reports.get(id)).toMatchObject({ state: "open", settledAt: null });
+    expect(await reports.settle(id, "complete", { body: { file: "x" } })).toBe(true);
+  });
+
+  it("reports.request() says what the client answered that JSON can't hold, and leaves the request unconfirmed", async () => {
+    const requestReport = async () => ({ status: 202, body: { bytes: 1n } });
+    const { reports } = make({ client: { authorize: async () => "valid", requestReport } });
+    const error = await reports.request(report).catch((thrown) => thrown);
+    expect(String(error)).toContain("What requestReport of the client answers must be something");
+    expect(await reports.get(error.requestId)).toMatchObject({ state: "unconfirmed" });
+  });
+
   it("reports.settle() takes the report's id from the given body, unless a notification told it", async () => {
     const { receiver, reports, notify, seen, sent } = make();
     const first = await reports.request(report, { context });

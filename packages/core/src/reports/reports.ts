@@ -4,7 +4,13 @@ import { checkChoice, checkLimit, checkText, type OfReceiver } from "../inbox/re
 import { type RequestStore, requestStates, type StoredRequest } from "../inbox/request-store.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import { realClock } from "../lib/time/real-timers.ts";
-import { assertKnownKeys, assertMs, assertOption, assertSignal } from "../lib/validate.ts";
+import {
+  assertKnownKeys,
+  assertMs,
+  assertOption,
+  assertSignal,
+  jsonText,
+} from "../lib/validate.ts";
 import { KnownRequests } from "./known-requests.ts";
 import type { StoredReports } from "./reports-type.ts";
 import { ends, requestRecordOf } from "./request.ts";
@@ -67,7 +73,7 @@ export function reportsIn(
       const { body = {} } = options;
       const isObject = typeof body === "object" && body !== null && !Array.isArray(body);
       assertOption("reports.settle: body", "an object", body, isObject);
-      const bytes = new TextEncoder().encode(JSON.stringify(body));
+      const bytes = new TextEncoder().encode(jsonText("reports.settle: body", body));
       await ready();
       const request = await requests.get(id);
       const type = `report.${status}` as const;

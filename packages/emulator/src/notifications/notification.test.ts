@@ -71,12 +71,18 @@ test("notification() sends body instead when given", () => {
   expect(emulator.notification("report", { body: { a: [1] } }).body).toBe('{"a":[1]}');
 });
 
+const cycle: unknown[] = [];
+cycle.push(cycle);
+
 test.each([
   [/no option sig; its options are reportId, signature, body/, { sig: "invalid" }],
   [/reportId must be a string, not number/, { reportId: 7 }],
   [/body must be text or an object, not bytes/, { body: new Uint8Array(2) }],
   [/body must be text or an object, not bytes/, { body: new ArrayBuffer(2) }],
   [/body must be text or an object, not bytes/, { body: runInNewContext("new ArrayBuffer(2)") }],
+  [/body must be text, or what JSON can hold/, { body: { bytes: 1n } }],
+  [/body must be text, or what JSON can hold/, { body: () => {} }],
+  [/body must be text, or what JSON can hold/, { body: cycle }],
 ])("notification() throws a TypeError: %s", (message, options) => {
   const make = () => emulator.notification("report", options as NotificationOptions);
   expect(make).toThrow(TypeError);

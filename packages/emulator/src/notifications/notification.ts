@@ -105,10 +105,20 @@ export function createCompose(
         "user-agent": "reporthook-emulator",
         ...(signature === "none" ? {} : { [SIGNATURE_HEADER]: signer.sign(signature) }),
       },
-      body: typeof sent === "string" ? sent : JSON.stringify(sent),
+      body: typeof sent === "string" ? sent : jsonOf(sent),
       ...(path as { readonly path: string }),
     };
   };
+}
+
+function jsonOf(body: object): string {
+  try {
+    const text = JSON.stringify(body) as string | undefined;
+    if (text !== undefined) return text;
+  } catch {
+    // As without a text.
+  }
+  throw new TypeError("body must be text, or what JSON can hold: no cycle, no bigint");
 }
 
 function pathOf(url: string): string {
