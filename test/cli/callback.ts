@@ -87,6 +87,8 @@ describe("signed URLs", () => {
         ["report.complete", customer],
         ["report.complete", undefined],
       ]);
+      const test = await cli(["trigger", "test_webhook_endpoint", "--to", to, ...shop], { env });
+      expect(test).toMatchObject({ code: 0, out: expect.not.stringContaining("context") });
       await cli([...args, ...context], { env });
       await receiver.idle();
       expect(await receiver.inbox.list({ state: "held" })).toMatchObject([

@@ -26,7 +26,7 @@ const maxLines = {
   "core/src": 14_542,
   "core/src/inbox/memory": 811,
   "sqlite/src": 6_886,
-  "cli/src": 4_320,
+  "cli/src": 4_321,
   "dashboard/src": 1_465,
   "dashboard/page": 2_245,
 };

@@ -90,7 +90,8 @@ async function trigger(
   if (isDelivered(answer)) {
     const took = `${terminal.paint("green", String(status))} in ${milliseconds(ms)}`;
     const isBare = target !== options.to && (options.context ?? recorded) === undefined;
-    return terminal.emit(result, [took, text, ...(isBare ? [bareHint] : [])]);
+    const hints = isBare && name !== "test_webhook_endpoint" ? [bareHint] : [];
+    return terminal.emit(result, [took, text, ...hints]);
   }
   if (text !== "") terminal.print(text);
   const { fix, type: line } = adviceFor(to, answer);
