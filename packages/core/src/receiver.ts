@@ -176,7 +176,7 @@ class OwnReceiver implements Receiver {
   };
 
   readonly callbackUrl: Receiver["callbackUrl"] = async (base, options = {}) => {
-    if (this.#callbacks === null) throw new TypeError("callbackUrl needs the option callback");
+    if (this.#callbacks === null) throw new TypeError(noCallback);
     assertKnownKeys("callbackUrl", options, ["context"]);
     return this.#callbacks.url(base, options.context);
   };
@@ -202,3 +202,6 @@ class OwnReceiver implements Receiver {
     await Promise.all(ends);
   }
 }
+
+const noCallback =
+  "callbackUrl needs secrets to sign with: give createReceiver callback: { secrets: [secret] }, a secret of at least 32 characters such as `openssl rand -base64 32` prints";

@@ -100,7 +100,8 @@ describe("making", () => {
     for (const wrong of [() => {}, 1n, cycle]) {
       await expect(url(base, wrong)).rejects.toThrow("callbackUrl: context must be something that");
     }
-    await expect(setUp().receiver.callbackUrl(base)).rejects.toThrow("needs the option callback");
+    const way = "give createReceiver callback: { secrets: [secret] }";
+    await expect(setUp().receiver.callbackUrl(base)).rejects.toThrow(way);
     const { receiver } = setUp({ callback: { secrets: [secret] } });
     for (const options of [null, 5, "x", [], { customer: 1 }]) {
       await expect(receiver.callbackUrl(base, options as never)).rejects.toThrow(TypeError);

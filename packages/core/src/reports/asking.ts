@@ -179,7 +179,7 @@ function withoutToken(
 }
 
 const noAddress =
-  'receiver.reports.request needs the option callback with secrets and url, the public address of this receiver, like "https://app.example/webhooks/reports"';
+  'receiver.reports.request needs the public address of this receiver: give createReceiver callback: { secrets: [secret], url: "https://app.example/webhooks/reports" }';
 const cannotAsk =
   "receiver.reports.request needs a client with requestReport, such as createClient(…) makes";
 const ownAddress = {

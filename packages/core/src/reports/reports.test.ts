@@ -356,7 +356,7 @@ describe("asking", () => {
       expect(failure).toBeInstanceOf(TypeError);
       return String(failure);
     };
-    expect(await says({ callback: undefined })).toContain("callback with secrets and url");
+    expect(await says({ callback: undefined })).toContain("callback: { secrets: [secret], url: ");
     expect(await says({ callback: { secrets: [secret] } })).toContain("public address");
     expect(await says({ client: { authorize: async () => "valid" } })).toContain("requestReport");
     expect(await says({ ack: "handled" })).toContain('ack: "stored"');
