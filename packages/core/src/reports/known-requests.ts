@@ -31,7 +31,7 @@ export class KnownRequests {
   readonly #of: OfReceiver;
   readonly #store: RequestStore | undefined;
   readonly #asking = new Map<string | symbol, Promise<unknown>>();
-  readonly #waiting = new Set<() => void>();
+  readonly #waiting = new Set<{ readonly id: string; end(): void }>();
   #isClosed = false;
 
   constructor(of: OfReceiver & Partial<Pick<ReceiverSettings, "ack">>) {
@@ -85,22 +85,18 @@ export class KnownRequests {
   /** The receiver is closed: nothing is recorded any more, and nobody waits. */
   end(): void {
     this.#isClosed = true;
-    this.#wake();
+    for (const { end } of this.#waiting) end();
   }
 
-  /** Resolves after so many milliseconds of real time, when the signal is aborted, or when a request has come to its end here. */
-  async pause(ms: number, signal?: AbortSignal): Promise<void> {
-    let end = (): void => {};
+  /** Resolves after so many milliseconds of real time, when the signal is aborted, or when the request has come to its end here. */
+  async pause(id: string, ms: number, signal?: AbortSignal): Promise<void> {
+    const waiting = { id, end: (): void => {} };
     const ended = new Promise<void>((resolve) => {
-      end = resolve;
+      waiting.end = resolve;
     });
-    this.#waiting.add(end);
+    this.#waiting.add(waiting);
     await firstOf(ended, ms, signal);
-    this.#waiting.delete(end);
-  }
-
-  #wake(): void {
-    for (const end of this.#waiting) end();
+    this.#waiting.delete(waiting);
   }
 
   async find(id: string | null): Promise<StoredRequest | null> {
@@ -136,7 +132,9 @@ export class KnownRequests {
       return isNew ? brought(read, type, delivery, reportId, this.#of.time.clock) : read;
     });
     if (request === null) return null;
-    if (request.settledAt !== null) this.#wake();
+    if (request.settledAt !== null) {
+      for (const { id, end } of this.#waiting) if (id === request.id) end();
+    }
     if (request.isErased === true) repeats ??= "no handler ran: the request was erased";
     const isAnotherEnd = isNew && (ends[type] ?? request.state) !== request.state;
     return { request, repeats, isAnotherEnd };

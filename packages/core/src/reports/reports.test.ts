@@ -780,12 +780,35 @@ describe("the end", () => {
     await expect(reports.request(report)).rejects.toMatchObject({ code: "closed" });
   });
 
+  it("reports.wait() does not look again when another request is settled", async () => {
+    const { receiver, reports } = make();
+    const pause = vi.spyOn(KnownRequests.prototype, "pause");
+    onTestFinished(() => pause.mockRestore());
+    const { id } = await reports.request(report);
+    const settled = reports.wait(id);
+    await turnUntil(() => pause.mock.contexts.length > 0);
+    const known = pause.mock.contexts[0] as KnownRequests;
+    const woken: string[] = [];
+    const waitFor = async (of: string) => {
+      await known.pause(of, Number.POSITIVE_INFINITY);
+      woken.push(of);
+    };
+    const both = [id, "another"].map(waitFor);
+    await reports.settle(id, "complete");
+    expect(await settled).toMatchObject({ state: "complete" });
+    await both[0];
+    expect(woken).toEqual([id]);
+    await receiver.close();
+    await Promise.all(both);
+    expect(woken).toEqual([id, "another"]);
+  });
+
   it("reports.wait() looks again after 250 ms, then less and less often, until another process has settled it", async () => {
     const inbox = memoryInbox();
     const { reports } = make({ inbox });
     const { id } = await reports.request(report);
     const pauses: number[] = [];
-    const pause = vi.spyOn(KnownRequests.prototype, "pause").mockImplementation(async (ms) => {
+    const pause = vi.spyOn(KnownRequests.prototype, "pause").mockImplementation(async (_, ms) => {
       pauses.push(ms);
       if (pauses.length === 10) await settle();
     });

@@ -108,6 +108,6 @@ async function settled(
       const message = `Request ${id} is ${request.state} after ${timeoutMs} ms`;
       throw new ReporthookError("wait_timeout", message);
     }
-    await requests.pause(Math.min(ms, left()), signal);
+    await requests.pause(id, Math.min(ms, left()), signal);
   }
 }
