@@ -5,12 +5,13 @@ import { expect, it } from "vitest";
 import { openGate } from "./gate.ts";
 
 const patienceMs = 60_000;
+const leaseMs = 2_000;
 let prefixes = 0;
 
-onEachServer((server, { start }) => {
+onEachServer((server, { kind, start }) => {
   const open = (connection: string) =>
     bullmqInbox({
-      ...{ connection, prefix: `hang_${++prefixes}`, logger: false, leaseMs: 2_000 },
+      ...{ connection, prefix: `hang_${++prefixes}`, logger: false, leaseMs },
     });
 
   it.concurrent("the work that is asked for while the server is away begins when it is back", async () => {
@@ -47,6 +48,32 @@ onEachServer((server, { start }) => {
     await patiently(adding, "add()");
     gate.close();
   });
+
+  // PostgreSQL gives a lock that is over to the one who had it.
+  const expires = kind === "redis" ? it.concurrent : null;
+  expires?.(
+    "a process whose server stood still says of no process that it took over from it",
+    async () => {
+      const own = await start();
+      const inbox = open(own.url);
+      const { put, consume, until, end } = createInboxFixture(inbox, patienceMs);
+      await put();
+      const again = deferred<typeof valid>();
+      const { jobs, notices } = consume("verify", () => again.promise);
+      await until(() => jobs.length === 1, "it begins");
+      // Only then it knows who runs the job.
+      await new Promise((resolve) => setTimeout(resolve, leaseMs));
+      process.kill(own.pid() ?? 0, "SIGSTOP");
+      await new Promise((resolve) => setTimeout(resolve, 2 * leaseMs));
+      process.kill(own.pid() ?? 0, "SIGCONT");
+      await until(() => jobs.length === 2, "it begins again");
+      again.resolve(valid);
+      await until(async () => (await inbox.counts()).verified === 1, "it is recorded");
+      expect(notices).toEqual([]);
+      await end();
+      await own.stop();
+    },
+  );
 
   it.concurrent("an inbox opens new connections when the old ones went dead without a word", async () => {
     const gate = await openGate(server().url);

@@ -77,4 +77,4 @@ export class Locks {
 }
 
 const leaseLost =
-  "Lease lost: this process missed its heartbeat, and another process has taken over its deliveries";
+  "Lease lost: no heartbeat of this process reached the server in time, and its deliveries are handed out again";

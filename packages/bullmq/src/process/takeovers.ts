@@ -10,6 +10,8 @@ export class Takeovers {
   readonly #tell: (notice: InboxNotice) => void;
   readonly #timer: ReturnType<typeof setInterval>;
   #owners: readonly ReadonlyMap<string, string>[] = [];
+  #heardAt: number = performance.now();
+  #silenceAt = Number.NEGATIVE_INFINITY;
   #counts = new Map<string, number>();
 
   /**
@@ -25,11 +27,17 @@ export class Takeovers {
     this.#silentMs = silentMs;
     this.#tell = tell;
     // Without an answer, the last ones count.
-    this.#timer = setInterval(() => void this.#sample().catch(() => {}), sampleMs).unref();
+    const sample = (): void => void this.#sample().catch(() => {});
+    this.#timer = setInterval(sample, Math.min(sampleMs, silentMs / 5)).unref();
   }
 
-  /** Notes that this process has given a job back to its queue, for others have let its lock expire. */
+  /**
+   * Notes that this process has given a job back to its queue, for its lock has expired. That tells nothing of another process if
+   * the server, or this process, stood still: then no lock was extended, those of this process neither.
+   */
   add(id: string): void {
+    this.#noteSilence();
+    if (performance.now() - this.#silenceAt < this.#silentMs) return;
     const owner = this.#owners.map((owners) => owners.get(id)).find(Boolean) ?? "unknown";
     if (this.#counts.size === 0) setImmediate(() => this.#tellAll());
     this.#counts.set(owner, (this.#counts.get(owner) ?? 0) + 1);
@@ -42,6 +50,13 @@ export class Takeovers {
   async #sample(): Promise<void> {
     // The one before, too: it may be of the moment right after a job was given back.
     this.#owners = [await this.#findOwners(), ...this.#owners].slice(0, 2);
+    this.#noteSilence();
+    this.#heardAt = performance.now();
+  }
+
+  #noteSilence(): void {
+    const now = performance.now();
+    if (now - this.#heardAt > this.#silentMs / 2) this.#silenceAt = now;
   }
 
   #tellAll(): void {
