@@ -1,8 +1,12 @@
 import { testWith } from "@reporthook/test-support/needs";
-import { noPostgres, startPostgres } from "@reporthook/test-support/servers";
+import { noPostgres, noRedis, startPostgres, startRedis } from "@reporthook/test-support/servers";
+import { createInboxFixture, valid } from "@reporthook/testing/internals";
 import { expect } from "vitest";
+import { bullmqInbox } from "../index.ts";
 import { openConnection, openMs, postgresConnection } from "./connection.ts";
 import { bullmqSettingsOf } from "./settings.ts";
+
+const patienceMs = 20_000;
 
 testWith(noPostgres)(
   "a server that ends takes no process with it that has a connection in use",
@@ -23,6 +27,36 @@ testWith(noPostgres)(
     }
   },
 );
+
+const endings = { "() => null": () => null, '() => "soon"': () => "soon", false: false };
+for (const [shown, retryStrategy] of Object.entries(endings)) {
+  testWith(noRedis)(
+    `an inbox goes on after its Redis was away with the retryStrategy ${shown}, at which ioredis gives up`,
+    async () => {
+      const server = await startRedis();
+      const { hostname: host, port } = new URL(server.url);
+      const connection = { host, port: Number(port), retryStrategy };
+      const inbox = bullmqInbox({ connection, logger: false });
+      const { consume, put, until, end } = createInboxFixture(inbox, patienceMs);
+      const { jobs } = consume("verify", valid);
+      await put();
+      await until(() => jobs.length === 1, "it is verified");
+      await server.kill();
+      await expect(inbox.open()).rejects.toThrow("The inbox at");
+      await server.start();
+      const opens = () =>
+        inbox
+          .open()
+          .then(() => true)
+          .catch(() => false);
+      await until(opens, "it opens again");
+      await put();
+      await until(() => jobs.length === 2, "it works again");
+      await end();
+      await server.stop();
+    },
+  );
+}
 
 testWith(noPostgres)("the tables may take longer to be made than a connection", async () => {
   const server = await startPostgres();

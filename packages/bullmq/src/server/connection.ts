@@ -115,10 +115,20 @@ interface Base
   readonly readyMs: number;
 }
 
-const always = {
-  connectTimeout: openMs,
-  retryStrategy: (times: number) => Math.min(times * 100, 1_000),
-};
+/** Options of both kinds of connections of Redis, beside those that are given. */
+function lasting(given: BullmqSettings["connection"]): Record<string, unknown> {
+  const names = ["retryStrategy", "sentinelRetryStrategy"] as const;
+  const strategies = names.map((name) => [name, unending(given[name])]);
+  return { connectTimeout: openMs, ...leaveReplica(), ...given, ...Object.fromEntries(strategies) };
+}
+
+/** The delays of a strategy; where it has none ioredis would give up, and the inbox would fail for good. */
+function unending(given: unknown): (times: number) => number {
+  return (times) => {
+    const ms: unknown = typeof given === "function" ? given(times) : null;
+    return typeof ms === "number" ? ms : Math.min(times * 100, 1_000);
+  };
+}
 
 /** Leaves a server that became a replica, once a second: after a failover its address may lead to the new one. */
 function leaveReplica(): { reconnectOnError(error: Error): boolean } {
@@ -151,7 +161,7 @@ function onRedis({ connection, leaseMs }: BullmqSettings): Base {
   // A command that can't be sent must fail immediately: the request is answered 503, and nothing may be queued.
   const now = { enableOfflineQueue: false, maxRetriesPerRequest: 0 };
   const limits = { commandTimeout: answerMs, socketTimeout: answerMs };
-  const options = { ...always, ...leaveReplica(), ...limits, ...connection, ...now };
+  const options = { ...limits, ...lasting(connection), ...now };
   const backend = createRedisBackend("reporthook", {
     ...{ connection: options, skipVersionCheck: true, lockDuration: leaseMs },
   });
@@ -229,7 +239,7 @@ export function postgresConnection(options: Record<string, unknown>): PostgresCo
 function workerConnection({ backend, connection }: BullmqSettings): Record<string, unknown> {
   return backend === "redis"
     ? {
-        ...{ ...always, ...leaveReplica(), socketTimeout: silenceMs, ...connection },
+        ...{ socketTimeout: silenceMs, ...lasting(connection) },
         maxRetriesPerRequest: null,
       }
     : { connectionTimeoutMillis: openMs, query_timeout: answerMs, max: 5, ...connection };
