@@ -58,6 +58,26 @@ for (const [shown, retryStrategy] of Object.entries(endings)) {
   );
 }
 
+testWith(noRedis)(
+  "an inbox that is told to speak TLS to a Redis without it names that as the likely cause, and no other does",
+  async () => {
+    const server = await startRedis();
+    const { hostname: host, port } = new URL(server.url);
+    const message = async (connection: string | object) => {
+      const inbox = bullmqInbox({ connection, logger: false });
+      const error = await inbox.open().catch((thrown: unknown) => thrown);
+      await inbox.close();
+      return String(error);
+    };
+    const way = "does not speak it: begin the URL with redis://, or omit tls";
+    expect(await message(server.url.replace("redis:", "rediss:"))).toContain(way);
+    expect(await message({ host, port: Number(port), tls: {} })).toContain(way);
+    await server.kill();
+    expect(await message(server.url.replace("redis:", "rediss:"))).toContain("can't be reached");
+    await server.stop();
+  },
+);
+
 testWith(noPostgres)("the tables may take longer to be made than a connection", async () => {
   const server = await startPostgres();
   const settings = bullmqSettingsOf({ connection: server.url, logger: false });

@@ -65,6 +65,11 @@ const ways: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
+/** A server that does not speak TLS waits for the rest of what it takes for a command. */
+const withoutHandshake = /no answer within|connect ETIMEDOUT|before secure TLS connection/;
+const noTls =
+  "it does not answer over TLS, and probably does not speak it: begin the URL with redis://, or omit tls; else start it, or wait for its failover";
+
 /**
  * The error to show for a failure of the server at `place`: the way out, and the original message. Not the original error, which
  * carries the failed command, and in it a password, a signature or a body.
@@ -76,7 +81,9 @@ export function serverErrorOf(
 ): ReporthookError {
   if (error instanceof ReporthookError) return error;
   const words = describe(error);
-  const way = ways.find(([said]) => said.test(words))?.[1].replace("PREFIX", prefix);
+  const isUnsecured = place.startsWith("rediss:") && withoutHandshake.test(words);
+  const found = isUnsecured ? noTls : ways.find(([said]) => said.test(words))?.[1];
+  const way = found?.replace("PREFIX", prefix);
   const text = way === undefined ? words : `${way} (${words})`;
   return new ReporthookError("inbox_failed", `The inbox at ${place}: ${text}`);
 }
