@@ -1,5 +1,5 @@
 export type { Authorization } from "./client/authorizer.ts";
-export { samplesOf } from "./health/counters.ts";
+export { answerBounds, samplesOf } from "./health/counters.ts";
 export type { ProblemCode, ReceiveResult } from "./http/answer.ts";
 export { headerOf, plainHeaders } from "./http/incoming.ts";
 export { safeGet } from "./lib/safe-get.ts";

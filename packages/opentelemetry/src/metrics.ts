@@ -1,6 +1,6 @@
 import type { Attributes, BatchObservableCallback, Histogram, Meter } from "@opentelemetry/api";
 import type { Authorization, Instrument, Instrumentation } from "@reporthook/core/telemetry";
-import { samplesOf } from "@reporthook/core/telemetry";
+import { answerBounds, samplesOf } from "@reporthook/core/telemetry";
 import { errorType, names } from "./names.ts";
 
 /** Measures the steps of one receiver: each method gets when the step began and its result, or null if it threw. */
@@ -11,7 +11,6 @@ export interface Measured extends Required<Pick<Instrumentation, "end">> {
 }
 
 /** Of an answer, as in the metrics of the dashboard; of work, which may take longer. */
-const answerBounds = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10];
 const inSeconds = (...longer: readonly number[]) => ({
   unit: "s",
   advice: { explicitBucketBoundaries: [...answerBounds, ...longer] },
