@@ -58,6 +58,9 @@ describe.each(Object.entries(frameworks))("on %s", (_, framework) => {
       expect((await ask(`${url}assets/none.js`)).status).toBe(404);
       expect((await ask(`${url}favicon.ico`)).status).toBe(404);
       expect((await post(url)).status).toBe(405);
+      for (const path of ["unknown", "api/deliveries/1/unknown"]) {
+        expect((await post(url + path)).status, path).toBe(404);
+      }
       expect((await ask(url, {}, "HEAD")).text).toBe("");
     }));
 

@@ -27,7 +27,7 @@ const maxLines = {
   "core/src/inbox/memory": 811,
   "sqlite/src": 6_886,
   "cli/src": 4_321,
-  "dashboard/src": 1_465,
+  "dashboard/src": 1_466,
   "dashboard/page": 2_245,
 };
 

@@ -42,7 +42,8 @@ export function matchRoute(request: Request): RouteMatch | null {
   if (report !== undefined) return { action: "settle", id: report, query };
   if (pathname.endsWith("/")) return { file: "index.html" };
   const last = pathname.slice(pathname.lastIndexOf("/") + 1);
-  return last.includes(".") ? null : { moved: `./${last}/${search}` };
+  const isPage = ["GET", "HEAD"].includes(request.method) && !last.includes(".");
+  return isPage ? { moved: `./${last}/${search}` } : null;
 }
 
 /** A malformed id finds no delivery, and the page says so. */
