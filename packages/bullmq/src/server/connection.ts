@@ -10,6 +10,7 @@ import {
 } from "bullmq";
 import { isSelectRefused, serverErrorOf } from "./errors.ts";
 import { readable } from "./jobs.ts";
+import { lasting } from "./lasting.ts";
 import type { RedisCommands } from "./redis-commands.ts";
 import type { BullmqSettings } from "./settings.ts";
 
@@ -46,8 +47,6 @@ const processName = `${process.pid} on ${hostname()}`;
 const neverFail = 1_000_000;
 /** A failing connection retries each second, and reports the reason each time. */
 const reportedMs = 10_000;
-/** A replica is left at most this often, so that its refusals are reported meanwhile. */
-const leaveMs = 1_000;
 const saysNothing = /isn't writeable|Connection is closed/;
 
 /** Connects; rejects `inbox_failed` when there is no server within 3 seconds, or no tables within a minute. */
@@ -115,34 +114,6 @@ interface Base
   readonly readyMs: number;
 }
 
-/** Options of both kinds of connections of Redis, beside those that are given. */
-function lasting(given: BullmqSettings["connection"]): Record<string, unknown> {
-  const names = ["retryStrategy", "sentinelRetryStrategy"] as const;
-  const strategies = names.map((name) => [name, unending(given[name])]);
-  return { connectTimeout: openMs, ...leaveReplica(), ...given, ...Object.fromEntries(strategies) };
-}
-
-/** The delays of a strategy; where it has none ioredis would give up, and the inbox would fail for good. */
-function unending(given: unknown): (times: number) => number {
-  return (times) => {
-    const ms: unknown = typeof given === "function" ? given(times) : null;
-    return typeof ms === "number" ? ms : Math.min(times * 100, 1_000);
-  };
-}
-
-/** Leaves a server that became a replica, once a second: after a failover its address may lead to the new one. */
-function leaveReplica(): { reconnectOnError(error: Error): boolean } {
-  let at = performance.now();
-  return {
-    reconnectOnError({ message }) {
-      const now = performance.now();
-      if (!message.includes("READONLY") || now - at < leaveMs) return false;
-      at = now;
-      return true;
-    },
-  };
-}
-
 /** A user of one connection of ioredis. */
 interface RedisUser {
   readonly client: Promise<{ disconnect(reconnect: boolean): void }>;
@@ -161,7 +132,7 @@ function onRedis({ connection, leaseMs }: BullmqSettings): Base {
   // A command that can't be sent must fail immediately: the request is answered 503, and nothing may be queued.
   const now = { enableOfflineQueue: false, maxRetriesPerRequest: 0 };
   const limits = { commandTimeout: answerMs, socketTimeout: answerMs };
-  const options = { ...limits, ...lasting(connection), ...now };
+  const options = { connectTimeout: openMs, ...limits, ...lasting(connection), ...now };
   const backend = createRedisBackend("reporthook", {
     ...{ connection: options, skipVersionCheck: true, lockDuration: leaseMs },
   });
@@ -239,7 +210,7 @@ export function postgresConnection(options: Record<string, unknown>): PostgresCo
 function workerConnection({ backend, connection }: BullmqSettings): Record<string, unknown> {
   return backend === "redis"
     ? {
-        ...{ socketTimeout: silenceMs, ...lasting(connection) },
+        ...{ connectTimeout: openMs, socketTimeout: silenceMs, ...lasting(connection) },
         maxRetriesPerRequest: null,
       }
     : { connectionTimeoutMillis: openMs, query_timeout: answerMs, max: 5, ...connection };
