@@ -1,7 +1,7 @@
 import { safeText } from "./lib/safe-get.ts";
 import { chainOf } from "./lib/thrown.ts";
 import { systemClock } from "./lib/time/clock.ts";
-import { inspect } from "./lib/validate.ts";
+import { assertDate, inspect } from "./lib/validate.ts";
 
 /** The rows of a statement, in the two forms in which drivers and query builders return them. */
 export type SqlRows = readonly unknown[] | { readonly rows: readonly unknown[] };
@@ -26,11 +26,8 @@ export const onceTable: string =
  * @example await pool.query(oncePrune(new Date(Date.now() - 90 * 86_400_000)));
  */
 export function oncePrune(before: Date): string {
-  // By its tag: a Date of another realm is one, too.
-  const isDate = Object.prototype.toString.call(before) === "[object Date]";
-  const ms = isDate ? Number(before) : Number.NaN;
-  if (Number.isInteger(ms)) return `DELETE FROM reporthook_once WHERE done_at_ms < ${ms}`;
-  throw new TypeError(`oncePrune: before must be a valid Date, not ${inspect(before)}`);
+  assertDate("oncePrune: before", before);
+  return `DELETE FROM reporthook_once WHERE done_at_ms < ${Number(before)}`;
 }
 
 /**

@@ -1,6 +1,13 @@
 import { ReporthookError } from "../errors.ts";
 import type { Timekeeper } from "../lib/time/timekeeper.ts";
-import { assertKnownKeys, assertOption } from "../lib/validate.ts";
+import {
+  assertBoolean,
+  assertDate,
+  assertKnownKeys,
+  assertLimit,
+  assertOption,
+  assertText,
+} from "../lib/validate.ts";
 import type { LoggedAct } from "./acts/act-log.ts";
 import { type ActCount, actOn } from "./acts/acting.ts";
 import type {
@@ -114,18 +121,18 @@ export function receiverInbox(
       return afterPrune(() => inbox.list({ ...query, receiver: name }));
     },
     get: async (id) => {
-      checkText("get: id", id);
+      assertText("get: id", id);
       return afterPrune(() => getEntry(inbox, id, name));
     },
     counts: () => afterPrune(() => inbox.counts(name)),
     summary: async (query) => {
       assertKnownKeys("summary", query, ["from", "until"]);
-      checkDate("summary: from", query.from);
-      checkDate("summary: until", query.until);
+      assertDate("summary: from", query.from);
+      assertDate("summary: until", query.until);
       return afterPrune(() => inbox.summary({ ...query, receiver: name }));
     },
     hours: async (from) => {
-      checkDate("hours: from", from);
+      assertDate("hours: from", from);
       return ask(async () => hoursIn(await inbox.notes(name, hourKey), from));
     },
     release: acting("release"),
@@ -138,7 +145,7 @@ export function receiverInbox(
     },
     acts: async (query = {}) => {
       assertKnownKeys("acts", query, ["limit"]);
-      checkLimit("acts", query.limit);
+      assertLimit("acts", query.limit);
       return ask(() => inbox.acts({ ...query, receiver: name }));
     },
   };
@@ -152,27 +159,22 @@ function checkList(query: Omit<InboxQuery, "receiver">): void {
   assertKnownKeys("list", query, asked);
   checkFilters("list", query);
   const { limit, newestFirst = false, after = "" } = query;
-  checkLimit("list", limit);
-  checkChoice("list: newestFirst", newestFirst);
-  checkText("list: after", after);
-}
-
-/** Throws a `TypeError` unless it is the limit of a list. */
-export function checkLimit(whose: string, limit = 1): void {
-  const isCount = Number.isInteger(limit) || limit === Number.POSITIVE_INFINITY;
-  assertOption(`${whose}: limit`, "an integer from 1, or Infinity", limit, isCount && limit >= 1);
+  assertLimit("list", limit);
+  assertBoolean("list: newestFirst", newestFirst);
+  assertText("list: after", after);
 }
 
 function checkAct(act: Act, which: string | Selection, options: ActOptions): void {
   assertKnownKeys(act, options, ["by", "dryRun"]);
-  checkText(`${act}: by`, options.by ?? "");
-  checkChoice(`${act}: dryRun`, options.dryRun ?? false);
+  assertText(`${act}: by`, options.by ?? "");
+  assertBoolean(`${act}: dryRun`, options.dryRun ?? false);
   if (typeof which === "string") return;
   const isSelection = typeof which === "object" && which !== null;
   assertOption(`${act}: the first argument`, "an id or a selection", which, isSelection);
   assertKnownKeys(act, which, [...filters, "unchangedSince"]);
   checkFilters(act, which);
-  if (which.unchangedSince !== undefined) checkDate(`${act}: unchangedSince`, which.unchangedSince);
+  if (which.unchangedSince !== undefined)
+    assertDate(`${act}: unchangedSince`, which.unchangedSince);
   if (filters.some((name) => which[name] !== undefined && which[name] !== "")) return;
   throw new TypeError(
     `${act}: give at least one filter of ${filters.join(", ")}; state: "parked" means all parked ones`,
@@ -184,25 +186,9 @@ function checkFilters(whose: string, query: InboxFilters): void {
   const isState = state === "parked" || states.includes(state);
   assertOption(`${whose}: state`, `parked or one of ${states.join(", ")}`, state, isState);
   for (const date of ["from", "until"] as const) {
-    if (query[date] !== undefined) checkDate(`${whose}: ${date}`, query[date]);
+    if (query[date] !== undefined) assertDate(`${whose}: ${date}`, query[date]);
   }
   for (const text of texts) {
-    if (query[text] !== undefined) checkText(`${whose}: ${text}`, query[text]);
+    if (query[text] !== undefined) assertText(`${whose}: ${text}`, query[text]);
   }
-}
-
-function checkDate(name: string, date: unknown): void {
-  // Not by instanceof: it may be of another realm, as in Jest.
-  const isDate = Object.prototype.toString.call(date) === "[object Date]";
-  assertOption(name, "a valid Date", date, isDate && Number.isFinite(Number(date)));
-}
-
-/** Throws a `TypeError` unless it is true or false. */
-export function checkChoice(name: string, given: unknown): void {
-  assertOption(name, "true or false", given, typeof given === "boolean");
-}
-
-/** Throws a `TypeError` unless it is text. */
-export function checkText(name: string, given: unknown): void {
-  assertOption(name, "a string", given, typeof given === "string");
 }

@@ -57,6 +57,29 @@ export function assertPositive(name: string, unit: string, given: unknown): void
   assertOption(name, `a positive number${unit}`, given, fits);
 }
 
+/** Throws a `TypeError` unless it is the limit of a list, or left out. */
+export function assertLimit(whose: string, limit = 1): void {
+  const isCount = Number.isInteger(limit) || limit === Number.POSITIVE_INFINITY;
+  assertOption(`${whose}: limit`, "an integer from 1, or Infinity", limit, isCount && limit >= 1);
+}
+
+/** Throws a `TypeError` unless it is a valid date. */
+export function assertDate(name: string, given: unknown): void {
+  // Not by instanceof: it may be of another realm, as in Jest.
+  const isDate = Object.prototype.toString.call(given) === "[object Date]";
+  assertOption(name, "a valid Date", given, isDate && Number.isFinite(Number(given)));
+}
+
+/** Throws a `TypeError` unless it is true or false. */
+export function assertBoolean(name: string, given: unknown): void {
+  assertOption(name, "true or false", given, typeof given === "boolean");
+}
+
+/** Throws a `TypeError` unless it is text. */
+export function assertText(name: string, given: unknown): void {
+  assertOption(name, "a string", given, typeof given === "string");
+}
+
 /** Throws a `TypeError` unless it is a signal, or left out. */
 export function assertSignal(name: string, given: AbortSignal | undefined): void {
   const fits = given === undefined || typeof given?.throwIfAborted === "function";

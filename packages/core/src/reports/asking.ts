@@ -4,13 +4,13 @@ import { reportBody } from "../client/report-request.ts";
 import { responseIn } from "../client/service-response.ts";
 import { InvalidReportRequestError, ReporthookError } from "../errors.ts";
 import { newId } from "../inbox/id.ts";
-import { checkChoice } from "../inbox/receiver-inbox.ts";
 import type { RequestStore, StoredRequest } from "../inbox/request-store.ts";
 import { onAbort } from "../lib/abort.ts";
 import { safeGet, safeText } from "../lib/safe-get.ts";
 import { describe } from "../lib/text/describe.ts";
 import type { ReceiverClock } from "../lib/time/lived-clock.ts";
 import {
+  assertBoolean,
   assertKnownKeys,
   assertOption,
   assertSignal,
@@ -196,7 +196,7 @@ function checkedReport(report: RequestedReport): RequestedReport {
 function checkOptions(options: RequestOptions): void {
   assertKnownKeys("reports.request", options, known);
   const { idempotencyKey: key, overdueMs = 1, signal, resend = false } = options;
-  checkChoice("reports.request: resend", resend);
+  assertBoolean("reports.request: resend", resend);
   // Others look alike to some stores.
   const isText = typeof key === "string" && key.isWellFormed() && !key.includes("\0");
   const isKey = isText && key.length >= 1 && key.length <= 200;

@@ -1,14 +1,17 @@
 import { ReporthookError } from "../errors.ts";
 import { type JsonObject, reportIdIn } from "../events/recognize.ts";
-import { checkChoice, checkLimit, checkText, type OfReceiver } from "../inbox/receiver-inbox.ts";
+import type { OfReceiver } from "../inbox/receiver-inbox.ts";
 import { type RequestStore, requestStates, type StoredRequest } from "../inbox/request-store.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import { realClock } from "../lib/time/real-timers.ts";
 import {
+  assertBoolean,
   assertKnownKeys,
+  assertLimit,
   assertMs,
   assertOption,
   assertSignal,
+  assertText,
   jsonText,
 } from "../lib/validate.ts";
 import { KnownRequests } from "./known-requests.ts";
@@ -38,7 +41,7 @@ export function reportsIn(
   };
   return {
     get: async (id) => {
-      checkText("reports.get: id", id);
+      assertText("reports.get: id", id);
       await ready();
       const request = await requests.find(id);
       return request === null ? null : requestRecordOf(request);
@@ -48,16 +51,16 @@ export function reportsIn(
       const { state, newestFirst = false, limit = 100, after } = query;
       const isState = state === undefined || states.includes(state);
       assertOption("reports.list: state", expected, state, isState);
-      checkChoice("reports.list: newestFirst", newestFirst);
-      checkLimit("reports.list", limit);
-      if (after !== undefined) checkText("reports.list: after", after);
+      assertBoolean("reports.list: newestFirst", newestFirst);
+      assertLimit("reports.list", limit);
+      if (after !== undefined) assertText("reports.list: after", after);
       const store = await ready();
       const found = await store.list({ receiver: of.name, state, newestFirst, limit, after });
       return found.map(requestRecordOf);
     },
     counts: async () => (await ready()).counts(of.name),
     wait: async (id, options = {}) => {
-      checkText("reports.wait: id", id);
+      assertText("reports.wait: id", id);
       assertKnownKeys("reports.wait", options, ["timeoutMs", "signal"]);
       const { timeoutMs = Number.POSITIVE_INFINITY, signal } = options;
       assertMs("reports.wait: timeoutMs", timeoutMs);
@@ -66,7 +69,7 @@ export function reportsIn(
       return requestRecordOf(await settled(id, timeoutMs, signal, of.time.clock, requests));
     },
     settle: async (id, status, options = {}) => {
-      checkText("reports.settle: id", id);
+      assertText("reports.settle: id", id);
       const isEnd = statuses.includes(status);
       assertOption("reports.settle: status", statuses.join(" or "), status, isEnd);
       assertKnownKeys("reports.settle", options, ["body"]);
