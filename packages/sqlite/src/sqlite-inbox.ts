@@ -20,8 +20,7 @@ import { loadFound } from "./database/driver.ts";
 import { type SqliteInboxOptions, storeOptionsOf } from "./main-thread/options.ts";
 import { ThreadClient } from "./main-thread/thread-client.ts";
 import { type CountsByKind, countsByState, requestCounts, sumOfCounts } from "./protocol/counts.ts";
-import type { Operations } from "./protocol/operations.ts";
-import type { RequestCall } from "./protocol/protocol.ts";
+import type { Operations, RequestCall } from "./protocol/operations.ts";
 
 /**
  * An inbox in one SQLite file: acknowledged deliveries are on the disk. It writes in a separate thread, so that requests do not

@@ -7,6 +7,7 @@ import type {
   Inbox,
   InboxQuery,
   Pruned,
+  RequestStore,
 } from "@reporthook/core";
 import type { SomeOfGroup } from "@reporthook/core/store";
 
@@ -41,9 +42,16 @@ export interface Operations
   prune(now: number): { readonly pruned: Pruned; readonly more: boolean };
   /** Counts all that pruning would do. */
   foresee(now: number): Pruned;
-  /** One of {@link RequestCall}. */
-  requests(call: { readonly method: string; readonly given: readonly unknown[] }): unknown;
+  requests(call: RequestCall): unknown;
 }
+
+/** A call of the part of the inbox that keeps requests; counts come with each reply. */
+export type RequestCall = {
+  [Name in Exclude<keyof RequestStore, "counts">]: {
+    readonly method: Name;
+    readonly given: Parameters<RequestStore[Name]>;
+  };
+}[Exclude<keyof RequestStore, "counts">];
 
 /** A query, or an action that runs once. */
 export type ThreadCall = {

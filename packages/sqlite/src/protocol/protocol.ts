@@ -3,7 +3,6 @@ import {
   type ErrorCode,
   type InboxNotice,
   ReporthookError,
-  type RequestStore,
   type Stage,
 } from "@reporthook/core";
 import type { LivedMoment, Retention, StoredDelivery } from "@reporthook/core/store";
@@ -93,14 +92,6 @@ export interface ConsumerState extends LivedMoment {
   readonly credit: number;
   readonly hasEnded: boolean;
 }
-
-/** A call of the part of the inbox that keeps requests; counts come with each reply. */
-export type RequestCall = {
-  [Name in Exclude<keyof RequestStore, "counts">]: {
-    readonly method: Name;
-    readonly given: Parameters<RequestStore[Name]>;
-  };
-}[Exclude<keyof RequestStore, "counts">];
 
 /** A message to the thread: all that was asked for in one tick. */
 export interface Message {

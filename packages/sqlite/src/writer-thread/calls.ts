@@ -1,7 +1,7 @@
 import { ReporthookError } from "@reporthook/core";
 import type { Retention } from "@reporthook/core/store";
 import type { Operations, ThreadCall } from "../protocol/operations.ts";
-import type { CallResult, RequestCall } from "../protocol/protocol.ts";
+import type { CallResult } from "../protocol/protocol.ts";
 import { actStep, listActs } from "./admin/acts.ts";
 import { eraseStep } from "./admin/erase.ts";
 import { errorStep } from "./admin/error-steps.ts";
@@ -56,7 +56,7 @@ export class Calls {
       prune: (now) => pruneStep(deliveries, requests, retention.read(), now),
       foresee: (now) => foreseePruning(tables, retention.read(), now),
       keepTime: (mark) => keepTime(tables, mark),
-      requests: (call) => requests.answer(call as RequestCall),
+      requests: (call) => requests.answer(call),
     };
   }
 

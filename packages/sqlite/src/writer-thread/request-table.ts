@@ -2,7 +2,7 @@ import type { RequestQuery, RequestStore, StoredRequest } from "@reporthook/core
 import { type Retention, requestStates, unsettledKeptMs } from "@reporthook/core/store";
 import type { Value } from "../database/driver.ts";
 import { requestKinds } from "../protocol/counts.ts";
-import type { RequestCall } from "../protocol/protocol.ts";
+import type { RequestCall } from "../protocol/operations.ts";
 import type { Tables } from "./deliveries.ts";
 
 const overdue = "settled_at IS NULL AND is_told = 1";
