@@ -529,6 +529,36 @@ describe.concurrent("files", () => {
     await left.end();
   });
 
+  it("consume() hands out as many at a time as a concurrency that rises and falls allows", async () => {
+    const { inbox, clock, put, until, end } = fixture(open());
+    for (let count = 0; count < 9; count++) await put();
+    const running: (() => void)[] = [];
+    let concurrency = 1;
+    inbox.consume("verify", () => new Promise((done) => running.push(() => done(valid))), {
+      ...{ receiver: "a", clock, onError: () => {} },
+      get concurrency() {
+        return concurrency;
+      },
+    });
+    await until(() => running.length === 1, "the first one runs");
+    // The handle stage has more once deliveries that were handled right after their verdict have ended.
+    concurrency = 4;
+    running.shift()?.();
+    await until(() => running.length === 4, "four run");
+    concurrency = 2;
+    for (const done of running.splice(0, 3)) done();
+    const verified = async () => (await inbox.counts()).verified;
+    await until(async () => (await verified()) === 4, "they are recorded");
+    await until(() => running.length === 2, "two run");
+    for (let left = 5; left > 0; left--) {
+      expect(running.length).toBeLessThanOrEqual(2);
+      running.shift()?.();
+      await until(async () => (await verified()) === 9 - left + 1, "it is recorded");
+      await until(() => running.length === Math.min(2, left - 1), "the next one runs");
+    }
+    await end();
+  });
+
   it("consume() hands out all there is without a limit", async () => {
     const { inbox, clock, put, until, end } = fixture(open());
     const opened = deferred();
