@@ -34,7 +34,7 @@ export function isHttpUrl(given: unknown): given is string {
   return typeof given === "string" && /^https?:\/\//i.test(given) && URL.canParse(given);
 }
 
-/** What an address must be, for a message about one that is none, which it does not quote: it may hold a secret. */
+/** The rest of a message about an address that is none: what it must be. It quotes nothing, for that may hold a secret. */
 export function mustBeHttpUrl(example: string, given: unknown): string {
   const way = given instanceof URL ? ", as text: give the href of the URL object" : "";
   return `must be an absolute http(s) URL like "${example}"${way}`;
