@@ -1,5 +1,3 @@
-import { safeText } from "./lib/safe-get.ts";
-import { chainOf } from "./lib/thrown.ts";
 import { systemClock } from "./lib/time/clock.ts";
 import { assertDate, inspect } from "./lib/validate.ts";
 
@@ -36,7 +34,7 @@ export function oncePrune(before: Date): string {
  *
  * `run` executes SQL without parameters in that transaction and returns the rows. `event` is the event, or a text of 1 to 100
  * letters, digits and `_.:-`; `effect`, of 1 to 64 of them, names what is done. Rejects with a TypeError for anything else,
- * before `run` is called, and when `run` returns no rows; with an Error that names {@link onceTable} where that was not run.
+ * before `run` is called, and when `run` returns no rows.
  *
  * @example
  * await sql.begin(async (tx) => {
@@ -56,14 +54,9 @@ export async function once(
   const key = literal("event must be an event, or a text", id, 100);
   const name = literal("effect must be a text", effect, 64);
   const into = "INSERT INTO reporthook_once (event, effect, done_at_ms)";
-  const sql = `${into} VALUES (${key}, ${name}, ${Math.floor(systemClock.now())}) ON CONFLICT DO NOTHING RETURNING event`;
-  let answer: unknown;
-  try {
-    answer = await run(sql);
-  } catch (cause) {
-    if (!chainOf(cause).some(isWithoutTable)) throw cause;
-    throw new Error(noTable, { cause });
-  }
+  const answer: unknown = await run(
+    `${into} VALUES (${key}, ${name}, ${Math.floor(systemClock.now())}) ON CONFLICT DO NOTHING RETURNING event`,
+  );
   const rows = Array.isArray(answer) ? answer : (answer as { rows?: unknown } | null)?.rows;
   // Two are no rows of this INSERT, but such as [rows, details].
   if (Array.isArray(rows) && rows.length < 2) return rows.length === 1;
@@ -71,15 +64,6 @@ export async function once(
   const isSqlite = ["changes", "prepare", "all", "event"].some((one) => one in Object(answer));
   const way = isSqlite ? ofSqlite : typeof answer === "number" ? ofPrisma : ofEach;
   throw new TypeError(`once: run must return the row or none, not ${given}. Write ${way}`);
-}
-
-const noTable =
-  "once: this database has no table reporthook_once: run onceTable, such as await pool.query(onceTable), as one of its migrations";
-
-/** Whether an error is that of SQLite, or has the code that PostgreSQL has for it in every language. */
-function isWithoutTable(error: unknown): boolean {
-  const said = `${safeText(error, "code")} ${safeText(error, "message")}`;
-  return /\b42P01\b|no such table: .*reporthook_once/.test(said);
 }
 
 /** A text in the quotes of SQL; throws a TypeError unless it is made of characters that mean nothing there. */
