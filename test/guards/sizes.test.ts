@@ -23,7 +23,7 @@ const maxAdapterLines = 60;
 const maxFunctionLines = 70;
 /** All that a reader has to read: a feature that raises one of these does so where everybody sees it. */
 const maxLines = {
-  "core/src": 14_631,
+  "core/src": 14_615,
   "core/src/inbox/memory": 811,
   "sqlite/src": 6_884,
   "cli/src": 4_321,
