@@ -9,6 +9,11 @@ export function truly(condition: boolean, what: string): void {
   if (!condition) throw new Error(`Not so: ${what}`);
 }
 
+/** Throws a `TypeError` unless it is an object, which may have more members than are known here. */
+export function assertObject(name: string, given: unknown): void {
+  if (typeof given !== "object" || given === null) throw new TypeError(`${name} must be an object`);
+}
+
 /** Throws unless the promise rejects with an error of this code. */
 export async function rejects(promise: Promise<unknown>, code: string): Promise<void> {
   const outcome = await promise.then(

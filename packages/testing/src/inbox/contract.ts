@@ -1,6 +1,5 @@
 import type { Guarantees, Inbox } from "@reporthook/core";
-import { assertKnownKeys } from "@reporthook/core/store";
-import { patiently, same } from "../assert.ts";
+import { assertObject, patiently, same } from "../assert.ts";
 import { isWorkers } from "../runtime.ts";
 import { actLog } from "./acts/act-log.ts";
 import { acting } from "./acts/acting.ts";
@@ -78,21 +77,18 @@ const cases = [
   ...keepingTime,
 ];
 
-const known = ["open", "guarantees", "patienceMs", "damage", "keepsRequests", "standStill"];
-const knownGuarantees = ["durability", "noticesReuse", "clock", "order", "finds"];
-
 /**
  * Everything that an {@link Inbox} promises, as cases for any test runner.
  *
- * @throws TypeError that names a wrong option: with an unknown one, cases would be skipped
+ * @throws TypeError when the options or their guarantees are no object
  * @example
  * const { guarantees } = memoryInbox();
  * for (const { name, run } of inboxContract({ open: memoryInbox, guarantees })) test(name, run);
  */
 export function inboxContract(options: InboxContractOptions): readonly ContractCase[] {
-  assertKnownKeys("inboxContract", options, known);
+  assertObject("inboxContract: options", options);
   const { open, guarantees, patienceMs = 10_000, damage, standStill } = options;
-  assertKnownKeys("inboxContract", guarantees, knownGuarantees, "guarantees.");
+  assertObject("inboxContract: guarantees", guarantees);
   return cases.map(({ name, needs = [], run }) => {
     const skipped = needs.map((need) => missing(need, options)).find((why) => why !== null);
     if (skipped) return { name: `${name} (skipped: ${skipped})`, run: async () => {}, skipped };

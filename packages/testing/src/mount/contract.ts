@@ -1,4 +1,4 @@
-import { assertKnownKeys } from "@reporthook/core/store";
+import { assertObject } from "../assert.ts";
 import { aheadCases } from "./ahead.ts";
 import { answerCases } from "./answers.ts";
 import { bodyCases } from "./bodies.ts";
@@ -10,16 +10,14 @@ import type { MountCase, MountHost } from "./host.ts";
 import { waitingCases } from "./waiting.ts";
 import { wireCases } from "./wire.ts";
 
-const known = ["methods", "serve", "multiplexed", "raw", "connect", "skip"];
-
 /**
  * The endpoint's contract as cases for any test runner: every answer, byte for byte, on the host that is given.
  *
- * @throws TypeError when the host has an unknown member, or its `skip` names no case
+ * @throws TypeError when the host is no object, or its `skip` names no case
  * @example for (const one of mountContract(host)) test(one.name, one.run);
  */
 export function mountContract(host: MountHost): MountCase[] {
-  assertKnownKeys("mountContract", host, known);
+  assertObject("mountContract: host", host);
   const definitions = [
     ...answerCases,
     ...waitingCases,
