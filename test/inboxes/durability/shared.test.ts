@@ -45,7 +45,7 @@ test("two processes that write and checkpoint one file at once lose nothing, and
   });
 });
 
-test("three processes that are killed and stopped while they write and checkpoint one file see no damage, and none is refused at its start", async () => {
+test("three processes that are killed and stopped while they write and checkpoint one file see no damage, count what it holds, and none is refused at its start", async () => {
   const folder = makeFolder();
   const path = join(folder, "inbox.db");
   const begin = async (name: string): Promise<ChildProcess> => {
@@ -69,5 +69,7 @@ test("three processes that are killed and stopped while they write and checkpoin
   expect(readdirSync(folder).sort()).toEqual(["inbox.db", "inbox.db-shm", "inbox.db-wal"]);
   query(path, (all) => {
     expect(all("PRAGMA integrity_check")).toEqual([{ integrity_check: "ok" }]);
+    const counted = "SELECT sum(value) AS number FROM tally, json_each(counts) WHERE key < 9";
+    expect(all(counted)).toEqual(all("SELECT count(*) AS number FROM delivery"));
   });
 });
