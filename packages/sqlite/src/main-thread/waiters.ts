@@ -19,8 +19,8 @@ export class Waiters<Asked, Answer> {
   }
 
   /**
-   * Settles the first ones with their results; where `answerOf` throws, it rejects. Failures first, so
-   * that the last news is of what was stored beside them.
+   * Settles the first ones with their results; where `answerOf` throws, it rejects. Failures first, so that the last news is of what
+   * was stored beside them.
    */
   settle<Result>(
     results: readonly Result[],
