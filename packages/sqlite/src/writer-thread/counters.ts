@@ -23,9 +23,7 @@ export class Counters {
   #untold = new Set<number>();
 
   constructor(database: Database) {
-    const sqlOf = (rows: string) =>
-      `INSERT OR REPLACE INTO tally (receiver, counts) VALUES ${rows}`;
-    this.#put = new RowWriter(database, 2, sqlOf);
+    this.#put = new RowWriter(database, "INSERT OR REPLACE INTO tally");
     this.#all = database.prepare("SELECT receiver, counts FROM tally");
     this.reload();
   }
@@ -81,7 +79,7 @@ export class Counters {
     const { size } = this.#unwritten;
     for (const receiver of this.#unwritten) {
       this.#untold.add(receiver);
-      this.#put.add(receiver, JSON.stringify(this.#counts.get(receiver)));
+      this.#put.add({ receiver, counts: JSON.stringify(this.#counts.get(receiver)) });
     }
     this.#put.write();
     this.#newest = new Map();

@@ -30,23 +30,6 @@ export interface Tables {
   readonly window: DedupeWindow;
 }
 
-const own = ["seq", "id", "receiver", "arrived_at", "request", "key", "signature", "url", "body"];
-
-/**
- * The statement that inserts deliveries. `OR FAIL`, because a failure rolls back the whole transaction: SQLite need not prepare to
- * undo the statement alone.
- */
-const insertOf = (rows: string): string => `
-  WITH own (${own}) AS (VALUES ${rows}),
-  shared (is_reused, same_signature_as, context, headers, queue, worker)
-    AS (VALUES (?, ?, ?, ?, ?, ?))
-  INSERT OR FAIL INTO delivery (${own},
-    is_reused, same_signature_as, context, headers, queue, state, rank, starts)
-  SELECT ${own},
-    is_reused, same_signature_as, context, headers, queue,
-    0, ifnull(worker, arrived_at), worker IS NOT NULL
-  FROM own CROSS JOIN shared`;
-
 /** The columns that {@link Deliveries.remove} needs. */
 export const removedColumns = "seq, receiver, state, verification, reason, context";
 
@@ -78,7 +61,8 @@ export class Deliveries {
       counters: new Counters(database),
       window: new DedupeWindow(database, () => this.write()),
     };
-    this.#new = new RowWriter(database, own.length, insertOf);
+    // A failure rolls back the whole transaction: SQLite need not prepare to undo the statement alone.
+    this.#new = new RowWriter(database, "INSERT OR FAIL INTO delivery");
     this.#change = new ChangeWriter(database, " WHERE seq = ?");
     this.#record = new ChangeWriter(
       database,
@@ -108,11 +92,25 @@ export class Deliveries {
     if (duplicateOf !== undefined) return { duplicateOf };
     const receiver = receivers.idOf(origin.receiver);
     const seq = this.#nextSeq++;
-    const queue = workerId === null ? queues.verify.first : queues.verify.leased;
-    const isReused = unindexed.length > 0 ? 1 : null;
-    const earlier = sameSignatureAs ?? null;
-    this.#new.share(isReused, earlier, context, headers, queue, workerId);
-    this.#new.add(seq, id, receiver, arrivedAt, requestId, key, signature, url, body);
+    this.#new.add({
+      seq,
+      id,
+      receiver,
+      arrived_at: arrivedAt,
+      request: requestId,
+      key,
+      is_reused: unindexed.length > 0 ? 1 : null,
+      state: 0,
+      queue: workerId === null ? queues.verify.first : queues.verify.leased,
+      rank: workerId ?? arrivedAt,
+      starts: workerId === null ? 0 : 1,
+      signature,
+      same_signature_as: sameSignatureAs ?? null,
+      url,
+      context,
+      headers,
+      body,
+    });
     if (changes !== null) this.#changes.push({ seq, changes });
     if (key !== null) window.add(seq, key, known);
     counters.add(receiver, kind, 1);
