@@ -93,7 +93,8 @@ async function* piecesOf(
   } else if (hasMethod(body, "text")) yield String(await body.text());
   else if (hasMethod(body, "arrayBuffer")) {
     yield new Uint8Array((await body.arrayBuffer()) as ArrayBuffer);
-  } else yield isBuffer(body) ? new Uint8Array(body) : (JSON.stringify(body) ?? "");
+  } else if (tagOf(body) === "[object ArrayBuffer]") yield new Uint8Array(body as ArrayBuffer);
+  else yield JSON.stringify(body) ?? "";
 }
 
 function isWebStream(body: unknown): body is WebStream {
@@ -119,10 +120,6 @@ function isKept(value: unknown): boolean {
   return (
     /^\[object (?:Object|Array|ArrayBuffer|Blob)\]$/.test(tagOf(value)) || ArrayBuffer.isView(value)
   );
-}
-
-function isBuffer(value: unknown): value is ArrayBuffer {
-  return tagOf(value) === "[object ArrayBuffer]";
 }
 
 function tagOf(value: unknown): string {

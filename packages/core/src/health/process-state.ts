@@ -24,13 +24,21 @@ const slotMs = 10_000;
 const lostCertainly: readonly string[] = ["inbox_unavailable", "overloaded", "closing"];
 const lostPerhaps: readonly string[] = ["not_handled", "body_timeout", "body_too_large"];
 
+/** Of a process that begins; copied, because V8 makes a new object shape for each object that several spreads make. */
+const beginning: { -readonly [Name in keyof ProcessReport]: ProcessReport[Name] } = {
+  ...{ id: "", host: "", pid: 0, version, since: 0, at: 0, hasEnded: false, alerts: false },
+  ...{ service: "unknown", refusedSince: null, judgedAt: null, validAt: null, newest: null },
+  ...{ judged: 0, vain: null, invalid: null, lost: null, unsigned: null, failingSince: null },
+  ...{ fails: null, stoodStill: null, deleted: {}, open: null },
+};
+
 /** Takes note of what this process knows alone, and reports it: an instrument of its receiver. */
 export class ProcessState {
   /** The numbers of this process. */
   readonly counters: EventCounters = new EventCounters();
   /** When this process was last seen awake, or began: others were not watched before. */
   awakeSince = 0;
-  readonly #noted: { -readonly [Name in keyof ProcessReport]: ProcessReport[Name] };
+  readonly #noted = { ...beginning };
   /** By signature, of the calls since the last verdict. */
   readonly #vainIds = new Map<string, string>();
   readonly #judged = new Map<number, number>();
@@ -40,12 +48,7 @@ export class ProcessState {
   /** `alerts` is whether this process sends them. */
   constructor(clock: ReceiverClock, alerts: boolean) {
     this.#clock = clock;
-    this.#noted = {
-      ...{ id: "", host: "", pid: 0, version, since: 0, at: 0, hasEnded: false, alerts },
-      ...{ service: "unknown", refusedSince: null, judgedAt: null, validAt: null, newest: null },
-      ...{ judged: 0, vain: null, invalid: null, lost: null, unsigned: null, failingSince: null },
-      ...{ fails: null, stoodStill: null, deleted: {}, open: null },
-    };
+    this.#noted.alerts = alerts;
     this.joined();
   }
 

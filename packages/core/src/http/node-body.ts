@@ -47,7 +47,8 @@ export function readNode(
   limit: number,
   host: () => Read | Promise<Read> = () => "unavailable",
 ): BodyReading {
-  if (!isStream(req)) return readAlready(bodyOfObject(req, kept), limit);
+  const ofObject = (): unknown => kept.rawBody || kept.body || req.body;
+  if (!isStream(req)) return readAlready(alreadyRead(tryGet(ofObject) ?? ""), limit);
   if (req.readableEnded) return readAlready(bodyLeft(req, kept), limit);
   const raw = req.readableDidRead || isRead(req) ? null : rawBodyOf(req, kept);
   if (raw !== null) return readAlready(raw, limit);
@@ -96,10 +97,6 @@ export function readOrLeft(
 export function isStream(req: Pick<NodeStream, "readableDidRead">): boolean {
   // A mock that went through Express has the methods of a stream.
   return tryGet(() => req.readableDidRead) !== undefined;
-}
-
-function bodyOfObject(req: NodeStream & KeptBody, kept: KeptBody): Read {
-  return alreadyRead(tryGet(() => kept.rawBody || kept.body || req.body) ?? "");
 }
 
 /** Whether a body has, or would have, more than this many bytes. */
@@ -182,9 +179,9 @@ function bytesOf(text: string, encoding: string | null): Uint8Array | null {
 /** The raw body that something ahead has kept: not one that is empty, or has another length than was announced. */
 function rawBodyOf(req: NodeStream, kept: KeptBody): Uint8Array | null {
   const raw = tryGet(() => rawBytes(kept.rawBody));
-  const length = raw?.byteLength;
+  if (!raw?.byteLength) return null;
   const announced = isEncoded(req.headers) ? undefined : req.headers["content-length"];
-  return raw && length && length === Number(announced ?? length) ? raw : null;
+  return raw.byteLength === Number(announced ?? raw.byteLength) ? raw : null;
 }
 
 // Express 4 and Koa's parsers leave `{}` for a body that they skip.

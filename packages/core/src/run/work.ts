@@ -1,9 +1,9 @@
 import type { HandleStage } from "../handle/handle-stage.ts";
 import type { Presence } from "../health/presence.ts";
 import type { Job, Outcome, Stage } from "../inbox/delivery.ts";
-import type { Consumer, InboxNotice, Processor } from "../inbox/inbox.ts";
+import type { Consumer, InboxNotice, Lease, Processor } from "../inbox/inbox.ts";
 import { describe } from "../lib/text/describe.ts";
-import { counted } from "../lib/text/in-words.ts";
+import { counted, inWords } from "../lib/text/in-words.ts";
 import { messages } from "../log-messages.ts";
 import type { Reporter } from "../observe/reporter.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
@@ -87,28 +87,23 @@ export class Work {
   }
 
   #consume(stage: Stage): Consumer {
-    const { bind, clock, concurrency, inbox, name } = this.#settings;
-    const handleStage = this.#handle;
-    const stages = { verify: this.#verify, handle: handleStage };
+    const { bind, clock, inbox, name } = this.#settings;
+    const work = stage === "verify" ? this.#verify : this.#handle;
     const processor: Processor = (job, lease) =>
-      this.lastAttempts.ofAttempt(job, stages[stage].run(job, lease));
-    const handleAtOnce: typeof handleStage.runAtOnce = (job, lease) =>
-      handleStage.runAtOnce(job, lease);
+      this.lastAttempts.ofAttempt(job, work.run(job, lease));
     // Any request may have started this: nothing may run in its async context.
-    return inbox.consume(stage, bind(processor), {
+    const options = Object.assign(new Concurrent(work), {
       receiver: name,
-      get concurrency() {
-        return stage === "verify" ? concurrency.verify : handleStage.concurrency;
-      },
       clock,
       // Called for each delivery, or each second.
       onError: this.#failed,
       onRecorded: bind((job: Job, outcome: Outcome) => this.#onRecorded(job, outcome)),
       ...(stage === "verify" && {
-        handleAtOnce: bind(handleAtOnce),
-        onNotice: (notice) => this.#noticed(notice),
+        handleAtOnce: bind((job: Job, lease: Lease) => this.#handle.runAtOnce(job, lease)),
+        onNotice: (notice: InboxNotice) => this.#noticed(notice),
       }),
     });
+    return inbox.consume(stage, bind(processor), options);
   }
 
   #onRecorded(job: Job, outcome: Outcome): void {
@@ -214,12 +209,21 @@ export class Work {
 function textOf(notice: InboxNotice): string {
   if (notice.what === "stood_still") {
     const handedOn = notice.isHandedOn ? "; its deliveries were handed on" : "";
-    return `stood still for ${secondsOf(notice.ms)}${handedOn}`;
+    return `stood still for ${inWords(notice.ms)}${handedOn}`;
   }
   const { deliveries, process, silentMs } = notice;
-  return `took over ${counted(deliveries, "delivery", "deliveries")} of process ${process}, silent for ${secondsOf(silentMs)}`;
+  return `took over ${counted(deliveries, "delivery", "deliveries")} of process ${process}, silent for ${inWords(silentMs)}`;
 }
 
-function secondsOf(ms: number): string {
-  return `${Math.round(ms / 1_000)} s`;
+/** A class, because V8 makes objects slow whose literal has a getter. */
+class Concurrent {
+  readonly #stage: Pick<HandleStage, "concurrency">;
+
+  constructor(stage: Pick<HandleStage, "concurrency">) {
+    this.#stage = stage;
+  }
+
+  get concurrency(): number {
+    return this.#stage.concurrency;
+  }
 }

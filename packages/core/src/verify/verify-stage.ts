@@ -43,6 +43,8 @@ const never = Number.NEGATIVE_INFINITY;
 
 /** The verify stage: asks the service whether a delivery is genuine, and decides the outcome. */
 export class VerifyStage {
+  /** The maximum number of deliveries at a time. */
+  readonly concurrency: number;
   readonly #settings: ReceiverSettings;
   readonly #recognizer: Recognizer;
   readonly #reporter: Reporter;
@@ -59,13 +61,13 @@ export class VerifyStage {
     reporter: Reporter,
     known: KnownRequests,
   ) {
-    const { clock, concurrency } = settings;
+    this.concurrency = settings.concurrency.verify;
     this.#settings = settings;
     this.#recognizer = recognizer;
     this.#reporter = reporter;
     this.#known = known;
-    this.#breaker = new CircuitBreaker(clock);
-    this.#calls = new Semaphore(concurrency.verify);
+    this.#breaker = new CircuitBreaker(settings.clock);
+    this.#calls = new Semaphore(this.concurrency);
   }
 
   /** Ends authorize calls; a running one continues. */

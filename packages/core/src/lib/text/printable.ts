@@ -6,9 +6,10 @@ const steering = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
  * of text, and line breaks; `kept` names characters that stay.
  */
 export function printable(text: string, kept = ""): string {
-  return text.replace(steering, (char) =>
-    kept.includes(char) ? char : (short.get(char) ?? `\\u${hex(char)}`),
-  );
+  return text.replace(steering, (char) => {
+    const hex = char.charCodeAt(0).toString(16).padStart(4, "0");
+    return kept.includes(char) ? char : (short.get(char) ?? `\\u${hex}`);
+  });
 }
 
 const short: ReadonlyMap<string, string> = new Map([
@@ -16,10 +17,6 @@ const short: ReadonlyMap<string, string> = new Map([
   ["\r", "\\r"],
   ["\t", "\\t"],
 ]);
-
-function hex(char: string): string {
-  return char.charCodeAt(0).toString(16).padStart(4, "0");
-}
 
 /** The fields of a log line, their texts and lists of texts {@link printable}. */
 export function printableFields(
