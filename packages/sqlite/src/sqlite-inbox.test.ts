@@ -62,6 +62,21 @@ function change(path: string, sql: string): void {
   file.close();
 }
 
+/** The columns of whole numbers with a value that SQLite does not hold as one. */
+function numbersOfOtherTypes(path: string): unknown[] {
+  const file = loadDriver().open(path);
+  const columns = file.prepare(
+    `SELECT t.name AS "table", c.name AS "column" FROM sqlite_master t, pragma_table_info(t.name) c
+     WHERE t.type = 'table' AND c.type = 'INTEGER'`,
+  );
+  const found = columns.all().filter(({ table, column }) => {
+    const isOther = `typeof("${column}") NOT IN ('integer', 'null')`;
+    return file.prepare(`SELECT 1 FROM "${table}" WHERE ${isOther}`).get() !== undefined;
+  });
+  file.close();
+  return found;
+}
+
 /** A consumer whose work was short a hundred times, so that more is leased ahead than runs, and now hangs. */
 async function hanging({ inbox, put, consume, until }: InboxFixture) {
   const opened = deferred();
@@ -830,6 +845,7 @@ describe.concurrent("files", () => {
           unsignedWaiting: unsigned("verified"),
           unsignedHeld: unsigned("held"),
         });
+        expect(numbersOfOtherTypes(pathOf(inbox))).toEqual([]);
         await end();
       }),
       { numRuns: 15 },

@@ -65,7 +65,7 @@ describe.each(drivers)("the driver $name", (driver) => {
     ["zero", 0, "integer", 0],
     ["minus zero", -0, "integer", 0],
     ["a time in milliseconds", 1_763_735_700_000, "integer", 1_763_735_700_000],
-    ["2^53 - 1", Number.MAX_SAFE_INTEGER, "integer", Number.MAX_SAFE_INTEGER],
+    ["2^51 - 1", 2 ** 51 - 1, "integer", 2 ** 51 - 1],
     ["a fraction", 1.5, "real", 1.5],
     ["text", "zażółć 😀", "text", "zażółć 😀"],
     ["empty text", "", "text", ""],
@@ -76,7 +76,9 @@ describe.each(drivers)("the driver $name", (driver) => {
     ["a Buffer", Buffer.from("hi"), "blob", Uint8Array.of(104, 105)],
     ["no bytes", new Uint8Array(0), "blob", new Uint8Array(0)],
   ])("a driver gives back %s", (_, value, type, expected) => {
-    const select = database.prepare("SELECT v, typeof(v) AS t FROM (SELECT ? AS v)");
+    database.exec("CREATE TABLE kept (v INTEGER)");
+    database.prepare("INSERT INTO kept VALUES (?)").run(value);
+    const select = database.prepare("SELECT v, typeof(v) AS t FROM kept WHERE v IS ?");
     for (const row of [select.get(value), ...select.all(value)]) {
       expect({ ...row }).toEqual({ v: expected, t: type });
       expect(Buffer.isBuffer(row?.["v"])).toBe(false);

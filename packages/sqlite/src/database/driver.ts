@@ -184,18 +184,11 @@ export function rollBack(database: Pick<Database, "exec">): void {
   }
 }
 
-function bind(value: Value): Value | bigint {
-  switch (typeof value) {
-    case "number":
-      // All drivers bind a number as REAL, which matters in a column without a type.
-      return Number.isSafeInteger(value) ? BigInt(value) : value;
-    case "string":
-      return storable(value);
-    default:
-      if (value === null || value instanceof Uint8Array) return value;
-      // libsql ends the process on a boolean.
-      throw new TypeError(`A column can't hold a value of type ${typeof value}`);
-  }
+function bind(value: Value): Value {
+  if (typeof value === "string") return storable(value);
+  if (typeof value === "number" || value === null || value instanceof Uint8Array) return value;
+  // libsql ends the process on a boolean.
+  throw new TypeError(`A column can't hold a value of type ${typeof value}`);
 }
 
 /** Makes text safe: some drivers cut it at NUL when reading, some write lone surrogates. */

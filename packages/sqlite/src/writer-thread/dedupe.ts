@@ -149,7 +149,13 @@ export class DedupeWindow {
 }
 
 /** The hash of the signature that is at this place. */
-function hashOf({ buffer, byteOffset }: Uint8Array, at = 0): Hash {
-  const view = new DataView(buffer, byteOffset + at, signatureBytes);
-  return [(view.getUint32(0) ^ view.getUint32(8)) >>> 0, view.getUint32(4)];
+function hashOf(bytes: Uint8Array, at = 0): Hash {
+  return [(wordAt(bytes, at) ^ wordAt(bytes, at + 8)) >>> 0, wordAt(bytes, at + 4)];
+}
+
+// A DataView would cost as much as the search.
+function wordAt(bytes: Uint8Array, at: number): number {
+  let word = 0;
+  for (let index = at; index < at + 4; index++) word = (word << 8) | (bytes[index] ?? 0);
+  return word >>> 0;
 }

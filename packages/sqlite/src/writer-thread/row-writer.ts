@@ -40,6 +40,7 @@ export class RowWriter {
       if (rows.some((row) => row !== first && (at === 0 || row[at] !== value))) return each;
       return value === null ? isNull : once;
     });
+    const own = [...given.keys()].filter((at) => given[at] === each);
     const shared = first.filter((_value, at) => given[at] === once);
     for (let [at, count] = [0, mostRows]; at < rows.length; ) {
       if (at + count > rows.length) {
@@ -48,7 +49,7 @@ export class RowWriter {
       }
       const values: Value[] = [];
       for (const row of rows.slice(at, at + count)) {
-        for (const [column, value] of row.entries()) if (given[column] === each) values.push(value);
+        for (const column of own) values.push(row[column] ?? null);
       }
       this.#statement(given, count).run(...values, ...shared);
       at += count;
