@@ -23,9 +23,9 @@ const maxAdapterLines = 60;
 const maxFunctionLines = 70;
 /** All that a reader has to read: a feature that raises one of these does so where everybody sees it. */
 const maxLines = {
-  "core/src": 14_615,
+  "core/src": 14_614,
   "core/src/inbox/memory": 811,
-  "sqlite/src": 6_884,
+  "sqlite/src": 6_871,
   "cli/src": 4_321,
   "dashboard/src": 1_466,
   "dashboard/page": 2_245,

@@ -42,3 +42,29 @@ it("a receiver says in its log and its health what happens between processes", a
   ]);
   await receiver.close();
 });
+
+it.each([
+  ["a copy", (options: ConsumeOptions) => ({ ...options })],
+  ["an heir", (options: ConsumeOptions) => Object.create(options) as ConsumeOptions],
+  ["a proxy", (options: ConsumeOptions) => new Proxy(options, {})],
+])(
+  "a receiver works on an inbox that is given %s of the options of its consumers",
+  async (_what, wrapped) => {
+    const inbox = memoryInbox();
+    const consume = inbox.consume.bind(inbox);
+    inbox.consume = (stage, processor, options) => consume(stage, processor, wrapped(options));
+    const handled: string[] = [];
+    const receiver = createReceiver({
+      client: { authorize: async () => "valid" },
+      inbox,
+      logger: false,
+    });
+    receiver.on("*", ({ id }) => void handled.push(id));
+    const body = JSON.stringify({ event_type: "test_webhook_endpoint" });
+    const request = { method: "POST", body, headers: { "x-svc-authorization": "t=1,v1=1" } };
+    expect((await receiver.fetch(new Request("http://localhost/", request))).status).toBe(200);
+    await receiver.idle();
+    expect(handled).toHaveLength(1);
+    await receiver.close();
+  },
+);

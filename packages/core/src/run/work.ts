@@ -1,7 +1,7 @@
 import type { HandleStage } from "../handle/handle-stage.ts";
 import type { Presence } from "../health/presence.ts";
 import type { Job, Outcome, Stage } from "../inbox/delivery.ts";
-import type { Consumer, InboxNotice, Lease, Processor } from "../inbox/inbox.ts";
+import type { ConsumeOptions, Consumer, InboxNotice, Lease, Processor } from "../inbox/inbox.ts";
 import { describe } from "../lib/text/describe.ts";
 import { counted, inWords } from "../lib/text/in-words.ts";
 import { messages } from "../log-messages.ts";
@@ -92,7 +92,8 @@ export class Work {
     const processor: Processor = (job, lease) =>
       this.lastAttempts.ofAttempt(job, work.run(job, lease));
     // Any request may have started this: nothing may run in its async context.
-    const options = Object.assign(new Concurrent(work), {
+    const options = {
+      [limits]: work,
       receiver: name,
       clock,
       // Called for each delivery, or each second.
@@ -102,8 +103,9 @@ export class Work {
         handleAtOnce: bind((job: Job, lease: Lease) => this.#handle.runAtOnce(job, lease)),
         onNotice: (notice: InboxNotice) => this.#noticed(notice),
       }),
-    });
-    return inbox.consume(stage, bind(processor), options);
+    };
+    const live = Object.defineProperty(options, "concurrency", sharedGetter);
+    return inbox.consume(stage, bind(processor), live as typeof live & ConsumeOptions);
   }
 
   #onRecorded(job: Job, outcome: Outcome): void {
@@ -215,15 +217,12 @@ function textOf(notice: InboxNotice): string {
   return `took over ${counted(deliveries, "delivery", "deliveries")} of process ${process}, silent for ${inWords(silentMs)}`;
 }
 
-/** A class, because V8 makes objects slow whose literal has a getter. */
-class Concurrent {
-  readonly #stage: Pick<HandleStage, "concurrency">;
+const limits = Symbol("limits");
 
-  constructor(stage: Pick<HandleStage, "concurrency">) {
-    this.#stage = stage;
-  }
-
-  get concurrency(): number {
-    return this.#stage.concurrency;
-  }
-}
+/** One for all options: V8 makes an object slow that has a getter of its own. */
+const sharedGetter = {
+  enumerable: true,
+  get(this: { readonly [limits]: { readonly concurrency: number } }): number {
+    return this[limits].concurrency;
+  },
+};

@@ -92,25 +92,22 @@ export class Deliveries {
     if (duplicateOf !== undefined) return { duplicateOf };
     const receiver = receivers.idOf(origin.receiver);
     const seq = this.#nextSeq++;
-    this.#new.add({
-      seq,
-      id,
-      receiver,
-      arrived_at: arrivedAt,
-      request: requestId,
-      key,
-      is_reused: unindexed.length > 0 ? 1 : null,
-      state: 0,
-      queue: workerId === null ? queues.verify.first : queues.verify.leased,
-      rank: workerId ?? arrivedAt,
-      starts: workerId === null ? 0 : 1,
-      signature,
-      same_signature_as: sameSignatureAs ?? null,
-      url,
-      context,
-      headers,
-      body,
-    });
+    const isLeased = workerId !== null;
+    this.#new.add(
+      { seq, id, arrived_at: arrivedAt, key, rank: workerId ?? arrivedAt, signature, body },
+      {
+        receiver,
+        request: requestId,
+        is_reused: unindexed.length > 0 ? 1 : null,
+        same_signature_as: sameSignatureAs ?? null,
+        state: 0,
+        queue: isLeased ? queues.verify.leased : queues.verify.first,
+        starts: isLeased ? 1 : 0,
+        url,
+        context,
+        headers,
+      },
+    );
     if (changes !== null) this.#changes.push({ seq, changes });
     if (key !== null) window.add(seq, key, known);
     counters.add(receiver, kind, 1);

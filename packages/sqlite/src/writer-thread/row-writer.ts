@@ -1,22 +1,21 @@
 import type { Database, Statement, Value } from "../database/driver.ts";
 
-const mostRows = 32;
-const mostStatements = 64;
+// A prepared statement keeps the bodies that were bound last: more rows would take more memory than they save time.
+const mostRows = 16;
 
-/** How the values of a column are given: each by itself, or one for all rows. */
-const [each, once, isNull] = [0, 1, 2];
+type Columns = Readonly<Record<string, Value>>;
 
 /**
- * Writes rows, many in one statement: a call of a driver costs as much as storing a row, and each value a part of that. So one that
- * all rows share is bound once, and a null not at all.
+ * Writes rows, many in one statement: a call of a driver costs as much as storing a row, and each value a part of that. So values
+ * that rows are likely to share are bound once if they do.
  */
 export class RowWriter {
   readonly #database: Database;
   readonly #into: string;
-  #columns: readonly string[] = [];
-  /** By how the values are given, and the number of rows. */
-  readonly #statements = new Map<number, Statement>();
-  #rows: (readonly Value[])[] = [];
+  /** By whether some values are shared, and the number of rows: 1, 2, 4, … */
+  readonly #statements = new Map<string, Statement>();
+  #rows: { readonly own: readonly Value[]; readonly common: readonly Value[] }[] = [];
+  #names: { readonly own: readonly string[]; readonly common: readonly string[] } | null = null;
 
   /** `into` begins the statement: `INSERT INTO` and the table. */
   constructor(database: Database, into: string) {
@@ -24,56 +23,49 @@ export class RowWriter {
     this.#into = into;
   }
 
-  /** Adds a row by its columns, the same in the same order for each; {@link write} writes it. */
-  add(row: Readonly<Record<string, Value>>): void {
-    if (this.#columns.length === 0) this.#columns = Object.keys(row);
-    this.#rows.push(Object.values(row));
+  /** Adds a row, whose columns are the same in the same order each time; {@link write} writes it. `common` may be shared. */
+  add(own: Columns, common: Columns = {}): void {
+    this.#names ??= { own: Object.keys(own), common: Object.keys(common) };
+    this.#rows.push({ own: Object.values(own), common: Object.values(common) });
   }
 
   write(): void {
     const rows = this.#rows;
     this.#rows = [];
-    const [first] = rows;
-    if (first === undefined) return;
-    const given = first.map((value, at) => {
-      // The first column also where rows are the same: there is a row for each.
-      if (rows.some((row) => row !== first && (at === 0 || row[at] !== value))) return each;
-      return value === null ? isNull : once;
-    });
-    const own = [...given.keys()].filter((at) => given[at] === each);
-    const shared = first.filter((_value, at) => given[at] === once);
+    const shared = rows[0]?.common ?? [];
+    const isShared = rows.every(({ common }) => common.every((value, at) => value === shared[at]));
     for (let [at, count] = [0, mostRows]; at < rows.length; ) {
       if (at + count > rows.length) {
         count /= 2;
         continue;
       }
       const values: Value[] = [];
-      for (const row of rows.slice(at, at + count)) {
-        for (const column of own) values.push(row[column] ?? null);
+      for (const { own, common } of rows.slice(at, at + count)) {
+        for (const value of own) values.push(value);
+        if (!isShared) for (const value of common) values.push(value);
       }
-      this.#statement(given, count).run(...values, ...shared);
+      this.#statement(isShared, count).run(...values, ...(isShared ? shared : []));
       at += count;
     }
   }
 
-  #statement(given: readonly number[], rows: number): Statement {
-    const key = given.reduce((sum, one) => 3 * sum + one, 0) * 2 * mostRows + rows;
-    const statement = this.#statements.get(key) ?? this.#prepare(given, rows);
-    if (this.#statements.size === mostStatements) this.#statements.clear();
+  #statement(isShared: boolean, rows: number): Statement {
+    const key = `${isShared} ${rows}`;
+    const statement = this.#statements.get(key) ?? this.#prepare(isShared, rows);
     this.#statements.set(key, statement);
     return statement;
   }
 
-  #prepare(given: readonly number[], rows: number): Statement {
-    const own = this.#columns.filter((_name, at) => given[at] === each);
-    const selected = this.#columns.map((name, at) =>
-      given[at] === each ? name : given[at] === once ? "?" : "NULL",
+  #prepare(isShared: boolean, rows: number): Statement {
+    const { own = [], common = [] } = this.#names ?? {};
+    const all = [...own, ...common];
+    const listed = isShared ? own : all;
+    const row = `(${listed.map(() => "?")})`;
+    const selected = [...listed, ...all.slice(listed.length).map(() => "?")];
+    return this.#database.prepare(
+      `WITH listed (${listed}) AS (VALUES ${new Array(rows).fill(row)})
+       ${this.#into} (${all}) SELECT ${selected} FROM listed`,
     );
-    const insert = `${this.#into} (${this.#columns}) SELECT ${selected}`;
-    if (own.length === 0) return this.#database.prepare(insert);
-    const row = `(${own.map(() => "?")})`;
-    const values = `VALUES ${new Array(rows).fill(row)}`;
-    return this.#database.prepare(`WITH own (${own}) AS (${values}) ${insert} FROM own`);
   }
 
   /** Drops the rows that were not written. */
