@@ -219,7 +219,7 @@ function textOf(notice: InboxNotice): string {
 
 const limits = Symbol("limits");
 
-/** One for all options: V8 makes an object slow that has a getter of its own. */
+/** One for all options: V8 makes each object slow that has its own getter. */
 const sharedGetter = {
   enumerable: true,
   get(this: { readonly [limits]: { readonly concurrency: number } }): number {
