@@ -88,12 +88,12 @@ export class Work {
 
   #consume(stage: Stage): Consumer {
     const { bind, clock, inbox, name } = this.#settings;
-    const work = stage === "verify" ? this.#verify : this.#handle;
+    const theStage = stage === "verify" ? this.#verify : this.#handle;
     const processor: Processor = (job, lease) =>
-      this.lastAttempts.ofAttempt(job, work.run(job, lease));
+      this.lastAttempts.ofAttempt(job, theStage.run(job, lease));
     // Any request may have started this: nothing may run in its async context.
     const options = {
-      [limits]: work,
+      [stageOf]: theStage,
       receiver: name,
       clock,
       // Called for each delivery, or each second.
@@ -217,12 +217,12 @@ function textOf(notice: InboxNotice): string {
   return `took over ${counted(deliveries, "delivery", "deliveries")} of process ${process}, silent for ${inWords(silentMs)}`;
 }
 
-const limits = Symbol("limits");
+const stageOf = Symbol("stage");
 
 /** One for all options: V8 makes each object slow that has its own getter. */
 const sharedGetter = {
   enumerable: true,
-  get(this: { readonly [limits]: { readonly concurrency: number } }): number {
-    return this[limits].concurrency;
+  get(this: { readonly [stageOf]: { readonly concurrency: number } }): number {
+    return this[stageOf].concurrency;
   },
 };
