@@ -26,7 +26,7 @@ it("a verdict that can't be recorded, because the lease is lost, is sent once wh
   const sent: Recording[] = [];
   const reported: [id: string, to: string][] = [];
   const ends = new Map<string, () => void>();
-  const source = { shown: new ShownChanges(), flush: () => {} };
+  const source = { shown: new ShownChanges(), tell: () => {} };
   const leases = {
     holdsLeases: () => true,
     complete: (recording: Recording) => void sent.push(recording),

@@ -14,11 +14,10 @@ import { Run, type RunHost } from "./run.ts";
 
 /** The most credit that the thread has at a time. */
 const maxCredit = 256;
-/** Milliseconds after which the thread is told the time again, with the next message. */
-const staleMs = 1_000;
 
 /** The work on one stage of one receiver: processes the deliveries that the thread leases to it, and records the outcomes. */
 export class SqliteConsumer implements Consumer, RunHost {
+  readonly number: number;
   readonly receiver: string;
   readonly stage: Stage;
   readonly processor: Processor;
@@ -28,7 +27,6 @@ export class SqliteConsumer implements Consumer, RunHost {
   isAborted = false;
   /** When the thread was told that it has ended. */
   retiredAt: number = Number.POSITIVE_INFINITY;
-  readonly #number: number;
   /** Until the outcome of the delivery is recorded. */
   readonly #running = new InFlight<Run>();
   readonly #prefetched = new PrefetchBuffer(() => this.#requeue());
@@ -39,7 +37,8 @@ export class SqliteConsumer implements Consumer, RunHost {
   #working = 0;
   /** The credit that the thread still has; negative if more deliveries came than were wanted. */
   #credit = 0;
-  #sentAt = Number.NEGATIVE_INFINITY;
+  /** Whether the thread gets a state although no credit is due. */
+  #isAsking = false;
   #due: { readonly at: number; readonly timer: unknown } | null = null;
 
   constructor(
@@ -49,13 +48,13 @@ export class SqliteConsumer implements Consumer, RunHost {
     processor: Processor,
     options: ConsumeOptions,
   ) {
-    this.#number = number;
+    this.number = number;
     this.stage = stage;
     this.receiver = options.receiver;
     this.source = source;
     this.processor = processor;
     this.options = options;
-    source.flush();
+    this.#ask();
   }
 
   get running(): number {
@@ -66,20 +65,23 @@ export class SqliteConsumer implements Consumer, RunHost {
     return this.#controller.signal;
   }
 
-  /** The state to send to the thread, which then has its credit; null while none is due. `at` is the monotonic time. */
-  takeState(at: number): ConsumerState | null {
+  /**
+   * The state to send to the thread, which then has its credit; null while none is due. `at` is the monotonic time; `isStale` if the
+   * thread has to be told the time of the receiver.
+   */
+  takeState(at: number, isStale: boolean): ConsumerState | null {
     const highWaterMark = this.#highWaterMark;
     const missing = this.stopped ? 0 : highWaterMark - this.#credit;
     // A state for each delivery would cost more than it brings: at half of the mark it is time.
     const isLow = missing > 0 && this.#credit <= highWaterMark / 2;
-    const isOld = at - this.#sentAt >= staleMs;
-    if (this.retiredAt <= at || !(isLow || missing < 0 || isOld)) return null;
-    this.#sentAt = at;
+    const isDue = isLow || missing < 0 || isStale || this.#isAsking;
+    if (this.retiredAt <= at || !isDue) return null;
+    this.#isAsking = false;
     if (this.stopped) this.retiredAt = at;
     this.#credit += missing;
     const { wallOffset, knownSince } = this.options.clock;
     return {
-      consumer: this.#number,
+      consumer: this.number,
       receiver: this.receiver,
       stage: this.stage,
       now: this.#now(),
@@ -92,8 +94,8 @@ export class SqliteConsumer implements Consumer, RunHost {
 
   /** Sends its state to the thread, which serves it, although nothing has changed here. */
   #ask(): void {
-    this.#sentAt = Number.NEGATIVE_INFINITY;
-    this.source.flush();
+    this.#isAsking = true;
+    this.source.tell(this.receiver);
   }
 
   /** The credit that the thread should have: one for each free slot, and for what to prefetch. */
@@ -127,7 +129,7 @@ export class SqliteConsumer implements Consumer, RunHost {
     this.#prefetched.push(leased);
     if (this.stopped) this.#requeue();
     else this.#beginSoon();
-    if (this.#credit <= 0 && this.#highWaterMark > this.#credit) this.source.flush();
+    if (this.#credit <= 0 && this.#highWaterMark > this.#credit) this.source.tell(this.receiver);
   }
 
   /** Wakes when the next delivery comes due; Infinity when none waits. */
@@ -150,7 +152,6 @@ export class SqliteConsumer implements Consumer, RunHost {
     this.#controller = new AbortController();
     if (!isNewThread) return;
     this.#credit = 0;
-    this.#sentAt = Number.NEGATIVE_INFINITY;
   }
 
   /** A delivery was parked, because work on it ended the process too often. */

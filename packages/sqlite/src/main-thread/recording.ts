@@ -13,8 +13,8 @@ const retryMs = 1_000;
 /** The part of the inbox that a consumer needs. */
 export interface ConsumerSource {
   readonly shown: ShownChanges;
-  /** Sends the state of all consumers to the thread. */
-  flush(): void;
+  /** Sends the states of the consumers of a receiver to the thread. */
+  tell(receiver: string): void;
 }
 
 /** The connection with the thread that leased a delivery: a lease ends with its thread. */

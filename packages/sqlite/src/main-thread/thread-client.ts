@@ -51,7 +51,12 @@ export class ThreadClient implements ConsumerSource {
     return backlogOf(this.counts.get(receiver), this.#connection?.pending.countsOf(receiver));
   }
 
-  flush(): void {
+  tell(receiver: string): void {
+    this.consumers.noteChange(receiver);
+    this.#flush();
+  }
+
+  #flush(): void {
     try {
       this.connect().flush();
     } catch {
@@ -78,7 +83,7 @@ export class ThreadClient implements ConsumerSource {
     this.consumers.endThread(error ?? new Error("The inbox was closed"));
     // Reopens the file for consumers, also for those that began while it was closed, at once.
     const reopen = (): void => {
-      if (this.consumers.isActive) this.flush();
+      if (this.consumers.isActive) this.#flush();
     };
     if (error === null) {
       reopen();

@@ -101,6 +101,7 @@ export class ThreadConnection implements LeaseSource {
       return;
     }
     this.#message.complete(recording.completion);
+    this.#owner.consumers.noteChange(recording.completion.receiver);
     this.#recordings.push(recording);
     this.flush();
   }

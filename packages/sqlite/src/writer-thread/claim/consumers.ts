@@ -21,6 +21,8 @@ export interface ActiveConsumer {
 export class Consumers {
   readonly #byReceiver = new Map<string, readonly ActiveConsumer[]>();
   #all: readonly ActiveConsumer[] = [];
+  /** The consumers that the running batch may serve or has to tell: looking at all of them takes longer the more there are. */
+  readonly #changed = new Set<ActiveConsumer>();
   #begun: ActiveConsumer[] = [];
   #last: LivedMoment = { now: 0, wallOffset: 0 };
 
@@ -45,6 +47,7 @@ export class Consumers {
       const ofReceiver = this.#byReceiver.get(state.receiver) ?? [];
       const known = ofReceiver.find((one) => one.state.consumer === state.consumer);
       if (state.hasEnded) {
+        if (known !== undefined) this.#changed.delete(known);
         this.#set(
           state.receiver,
           ofReceiver.filter((one) => one !== known),
@@ -52,23 +55,27 @@ export class Consumers {
       } else if (known === undefined) {
         const begun = { state, credit: state.credit, dueAt: -Infinity, toldDueAt: null, left: 0 };
         this.#begun.push(begun);
+        this.#changed.add(begun);
         this.#set(state.receiver, [...ofReceiver, begun]);
       } else {
         known.state = state;
         known.credit += state.credit;
         known.toldDueAt = null;
+        this.#changed.add(known);
       }
     }
   }
 
   /** The consumers with credit for which something may be due. */
   toServe(): readonly ActiveConsumer[] {
-    return this.#all.filter((one) => one.credit > 0 && isDue(one));
+    return [...this.#changed].filter(mayBeServed);
   }
 
   /** The due times that the main thread does not know, of consumers with credit: others ask once they have some. */
   takeDue(): { readonly consumer: number; readonly at: number }[] {
-    const untold = this.#all.filter((one) => one.credit > 0 && one.dueAt !== one.toldDueAt);
+    const untold = [...this.#changed].filter(
+      (one) => one.credit > 0 && one.dueAt !== one.toldDueAt,
+    );
     for (const one of untold) one.toldDueAt = one.dueAt;
     return untold.map(({ state, dueAt }) => ({ consumer: state.consumer, at: dueAt }));
   }
@@ -83,7 +90,10 @@ export class Consumers {
 
   /** Has all consumers look for what is due: the file has changed otherwise than by their deliveries. */
   invalidate(): void {
-    for (const one of this.#all) one.dueAt = -Infinity;
+    for (const one of this.#all) {
+      one.dueAt = -Infinity;
+      this.#changed.add(one);
+    }
   }
 
   /** Notes that a delivery of the batch waits: until it is due, or for credit. */
@@ -91,6 +101,7 @@ export class Consumers {
     for (const one of this.#byReceiver.get(receiver) ?? []) {
       if (one.state.stage !== stage) continue;
       one.dueAt = Math.min(one.dueAt, dueAt ?? -Infinity);
+      this.#changed.add(one);
       if (dueAt === null) one.left++;
     }
   }
@@ -98,7 +109,10 @@ export class Consumers {
   /** Ends a batch. */
   commit(): void {
     this.#begun = [];
-    for (const one of this.#all) one.left = 0;
+    for (const one of this.#changed) {
+      one.left = 0;
+      if (!mayBeServed(one)) this.#changed.delete(one);
+    }
   }
 
   /** Ends a batch that has failed: gives back the credit of what was claimed. Nobody knows what is due, nor is told. */
@@ -117,6 +131,10 @@ export class Consumers {
     else this.#byReceiver.delete(receiver);
     this.#all = [...this.#byReceiver.values()].flat();
   }
+}
+
+function mayBeServed(one: ActiveConsumer): boolean {
+  return one.credit > 0 && isDue(one);
 }
 
 /** Whether something may be due for a consumer. */
