@@ -44,12 +44,13 @@ export function testStages(
     redact: (text: string) => text.replaceAll("canary", "[api key]"),
   };
   const own = new ProcessState(settings.clock, false);
-  const reporter = new Reporter(settings, new Lookout(settings), [own]);
+  const lookout = new Lookout(settings);
+  const reporter = new Reporter(settings, lookout, [own]);
   const recognizer = new Recognizer(settings.parse);
   const known = new KnownRequests(settings);
   const job = (given: Partial<Job> = {}): Job => testJob(clock.now(), given);
   return {
-    verify: new VerifyStage(settings, recognizer, reporter, known),
+    verify: new VerifyStage(settings, recognizer, reporter, known, lookout),
     handle: new HandleStage(settings, recognizer, reporter, known, registrations),
     ...{ registrations, clock, job, service: () => own.report().service },
   };

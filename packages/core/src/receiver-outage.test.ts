@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { Authorizer } from "./client/authorizer.ts";
 import type { Verdict } from "./client/client.ts";
 import { ServiceError } from "./errors.ts";
+import { memoryInbox } from "./inbox/memory/memory-inbox.ts";
 import type { ReceiverOptions } from "./options/receiver-options.ts";
 
 const second = 1_000;
@@ -154,6 +155,18 @@ describe("outages", () => {
       await turns(4);
     }
     expect(seen).toHaveLength(1);
+  });
+
+  it("a stranger's refused signatures hide no genuine one after a restart: the key has worked before", async () => {
+    const inbox = memoryInbox();
+    const before = stress({ inbox });
+    await before.run(10 * second);
+    await before.receiver.close();
+    const service = stress({ inbox });
+    service.trouble = 401;
+    await service.run(60 * second);
+    // Where no key has worked, there is one probe after 1, 2, 4, 8, 16 and 30 seconds.
+    expect(service.asked.length).toBeGreaterThan(3 * 60);
   });
 
   it("an outage uses up no attempts while nobody is asked", async () => {

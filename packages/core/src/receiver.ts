@@ -113,7 +113,7 @@ class OwnReceiver implements Receiver {
     const recognizer = new Recognizer(settings.parse);
     const known = new KnownRequests(settings);
     this.#known = known;
-    const verify = new VerifyStage(settings, recognizer, reporter, known);
+    const verify = new VerifyStage(settings, recognizer, reporter, known, lookout);
     const registrations = this.#registrations;
     const handle = new HandleStage(settings, recognizer, reporter, known, registrations);
     const sweep = new OverdueSweep(settings, known);

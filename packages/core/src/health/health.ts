@@ -194,6 +194,11 @@ export class Lookout {
     return [own, ...others.filter(({ id }) => id !== own.id)];
   }
 
+  /** Whether a signed notification was ever valid here, as far as it has looked. */
+  get everValid(): boolean {
+    return this.look?.everValid || this.reports.some(({ validAt }) => Number.isFinite(validAt));
+  }
+
   #problems(): Problem[] {
     const { look, reports } = this;
     const facts = this.#inbox.ok ? (look?.facts ?? null) : null;
@@ -205,7 +210,7 @@ export class Lookout {
       reports,
       fails: this.#fails,
       overdue: look?.overdue ?? null,
-      everValid: look?.everValid || reports.some(({ validAt }) => Number.isFinite(validAt)),
+      everValid: this.everValid,
       living: livingOf(reports, now, this.#own?.awakeSince),
     });
     // Of an inbox that fails nothing else is known.

@@ -17,14 +17,14 @@ function refuse(breaker: CircuitBreaker, ...signatures: string[]): void {
 
 function openByRefusals() {
   const clock = manualClock();
-  const breaker = new CircuitBreaker(clock);
+  const breaker = new CircuitBreaker(clock, () => false);
   refuse(breaker, "a");
   return { clock, breaker };
 }
 
 function openBySilence() {
   const clock = manualClock();
-  const breaker = new CircuitBreaker(clock);
+  const breaker = new CircuitBreaker(clock, () => false);
   const permits = Array.from({ length: 8 }, () => permitted(breaker));
   for (const permit of permits) breaker.unavailable(permit, 0);
   return { breaker, clock, stale: permits[0] as Permit };
@@ -33,7 +33,7 @@ function openBySilence() {
 describe("refusals", () => {
   it("the circuit breaker opens at the first refusal before any verdict, else at two different signatures in a row", () => {
     expect(openByRefusals().breaker.open).toBe("unauthorized");
-    const breaker = new CircuitBreaker(manualClock());
+    const breaker = new CircuitBreaker(manualClock(), () => false);
     breaker.judged(permitted(breaker));
     for (let again = 0; again < 20; again++) refuse(breaker, "a");
     expect([breaker.open, breaker.openMs]).toEqual([null, 0]);
@@ -43,7 +43,7 @@ describe("refusals", () => {
   });
 
   it("the circuit breaker starts to count again after a verdict", () => {
-    const breaker = new CircuitBreaker(manualClock());
+    const breaker = new CircuitBreaker(manualClock(), () => false);
     breaker.judged(permitted(breaker));
     const other = permitted(breaker);
     refuse(breaker, "a");
@@ -56,7 +56,7 @@ describe("refusals", () => {
 
   it("the circuit breaker stays closed for 5 minutes after a verdict amid refusals", () => {
     const clock = manualClock();
-    const breaker = new CircuitBreaker(clock);
+    const breaker = new CircuitBreaker(clock, () => false);
     breaker.judged(permitted(breaker));
     refuse(breaker, "a");
     breaker.judged(permitted(breaker));
@@ -84,19 +84,25 @@ describe("refusals", () => {
     expect(breaker.permit()).not.toBeNull();
   });
 
-  it("the circuit breaker probes several signatures each second where the key has worked", () => {
-    const clock = manualClock();
-    const breaker = new CircuitBreaker(clock);
-    breaker.judged(permitted(breaker));
-    refuse(breaker, "a", "b");
-    for (let second = 0; second < 600; second++) {
-      expect(breaker.permit()).toBeNull();
-      clock.advance(1_000);
-      const permits = Array.from({ length: 4 }, () => permitted(breaker));
-      expect(breaker.permit()).toBeNull();
-      for (const permit of permits) breaker.unauthorized(permit, `${second}`, 0);
-    }
-  });
+  it.each([
+    ["in this process", false],
+    ["before it began", true],
+  ])(
+    "the circuit breaker probes several signatures each second where the key has worked %s",
+    (_when, everValid) => {
+      const clock = manualClock();
+      const breaker = new CircuitBreaker(clock, () => everValid);
+      if (!everValid) breaker.judged(permitted(breaker));
+      refuse(breaker, "a", "b");
+      for (let second = 0; second < 600; second++) {
+        expect(breaker.permit()).toBeNull();
+        clock.advance(1_000);
+        const permits = Array.from({ length: 4 }, () => permitted(breaker));
+        expect(breaker.permit()).toBeNull();
+        for (const permit of permits) breaker.unauthorized(permit, `${second}`, 0);
+      }
+    },
+  );
 
   it("the circuit breaker calls others back soon after a probe, and then with the next probe", () => {
     const { clock, breaker } = openByRefusals();
@@ -119,7 +125,7 @@ describe("refusals", () => {
 
   it("the circuit breaker waits as long as the service asked, at most 30 seconds", () => {
     const clock = manualClock();
-    const breaker = new CircuitBreaker(clock);
+    const breaker = new CircuitBreaker(clock, () => false);
     breaker.unauthorized(permitted(breaker), "a", 3_600_000);
     clock.advance(29_999);
     expect(breaker.permit()).toBeNull();
@@ -133,7 +139,7 @@ describe("refusals", () => {
 
   it("the circuit breaker does not lengthen a pause for calls under way when it opened", () => {
     const clock = manualClock();
-    const breaker = new CircuitBreaker(clock);
+    const breaker = new CircuitBreaker(clock, () => false);
     const late = permitted(breaker);
     refuse(breaker, "a");
     clock.advance(1_000);
@@ -144,7 +150,7 @@ describe("refusals", () => {
 
   it("the circuit breaker probes in time, and never once stopped", () => {
     const clock = manualClock();
-    const breaker = new CircuitBreaker(clock);
+    const breaker = new CircuitBreaker(clock, () => false);
     refuse(breaker, "a");
     clock.advance(1_000);
     expect(breaker.permit()).not.toBeNull();
@@ -155,7 +161,7 @@ describe("refusals", () => {
 
 describe("silence", () => {
   it("the circuit breaker opens after five silent calls in a row, unless an answer came between", () => {
-    const breaker = new CircuitBreaker(manualClock());
+    const breaker = new CircuitBreaker(manualClock(), () => false);
     const permit = permitted(breaker);
     breaker.unavailable(permit, 0);
     breaker.answered(permit);
@@ -168,7 +174,7 @@ describe("silence", () => {
 
   it("the circuit breaker stays closed for a minute after an answer amid silence", () => {
     const clock = manualClock();
-    const breaker = new CircuitBreaker(clock);
+    const breaker = new CircuitBreaker(clock, () => false);
     breaker.unavailable(permitted(breaker), 0);
     breaker.answered(permitted(breaker));
     for (let call = 0; call < 100; call++) breaker.unavailable(permitted(breaker), 0);

@@ -11,7 +11,7 @@ export interface Permit {
 
 /** Unanswered calls in a row after which the service counts as unavailable. */
 const silencesInARow = 5;
-/** Refusals of different signatures in a row after which the key is to blame; one is enough if the key never worked. */
+/** Refusals of different signatures in a row after which the key is to blame; one is enough before the first verdict. */
 const refusalsInARow = 2;
 /** Milliseconds that the breaker stays closed after a verdict amid refusals or silence: these concern single signatures. */
 const trustMs = { unauthorized: 300_000, unavailable: 60_000 };
@@ -33,9 +33,10 @@ const never = Number.NEGATIVE_INFINITY;
  */
 export class CircuitBreaker {
   readonly #clock: Clock;
+  readonly #everValid: () => boolean;
   #open: Outage | null = null;
   #stopped = false;
-  #hasWorked = false;
+  #hasJudged = false;
   #pauses = 0;
   #probeAt = 0;
   #probedAt = never;
@@ -45,8 +46,10 @@ export class CircuitBreaker {
   #silences = 0;
   readonly #trustedUntil = { unauthorized: never, unavailable: never };
 
-  constructor(clock: Clock) {
+  /** `everValid` tells whether a signature was valid here before, in another process or an earlier one. */
+  constructor(clock: Clock, everValid: () => boolean) {
     this.#clock = clock;
+    this.#everValid = everValid;
   }
 
   /** Why no call is permitted; null while the breaker is closed, or stopped. */
@@ -86,7 +89,7 @@ export class CircuitBreaker {
   judged(permit: Permit): void {
     this.answered(permit);
     if (permit.amidRefusals && this.#refused.size > 0) this.#trust("unauthorized");
-    this.#hasWorked = true;
+    this.#hasJudged = true;
     // Each clear() makes a new table.
     if (this.#refused.size > 0) this.#refused.clear();
     this.#close();
@@ -102,7 +105,7 @@ export class CircuitBreaker {
   /** Reports a 401 or 403: opens the breaker once different signatures were refused without a verdict in between. */
   unauthorized(permit: Permit, signature: string, retryAfterMs: number): void {
     this.answered(permit);
-    const enough = this.#hasWorked ? refusalsInARow : 1;
+    const enough = this.#hasJudged ? refusalsInARow : 1;
     // More are not needed.
     if (this.#refused.size < enough) this.#refused.add(signature);
     this.#failed("unauthorized", permit, this.#refused.size >= enough, retryAfterMs);
@@ -133,7 +136,7 @@ export class CircuitBreaker {
   }
 
   #mayHideGenuine(why: Outage): boolean {
-    return why === "unauthorized" && this.#hasWorked;
+    return why === "unauthorized" && (this.#hasJudged || this.#everValid());
   }
 
   #trust(why: Outage): void {

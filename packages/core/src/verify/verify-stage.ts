@@ -2,6 +2,7 @@ import { withoutToken } from "../callback-urls/callback-url.ts";
 import type { Authorization } from "../client/authorizer.ts";
 import type { Verdict } from "../client/client.ts";
 import type { Recognizer } from "../events/recognize.ts";
+import type { Lookout } from "../health/health.ts";
 import {
   cutOff,
   type Job,
@@ -60,13 +61,14 @@ export class VerifyStage {
     recognizer: Recognizer,
     reporter: Reporter,
     known: KnownRequests,
+    lookout: Pick<Lookout, "everValid">,
   ) {
     this.concurrency = settings.concurrency.verify;
     this.#settings = settings;
     this.#recognizer = recognizer;
     this.#reporter = reporter;
     this.#known = known;
-    this.#breaker = new CircuitBreaker(settings.clock);
+    this.#breaker = new CircuitBreaker(settings.clock, () => lookout.everValid);
     this.#calls = new Semaphore(this.concurrency);
   }
 
