@@ -11,15 +11,19 @@ export const mutations: readonly Mutation[] = [
     of: "store",
     becomes: `
       const { inbox } = this.#settings;
-      const adding = deadline.race(inbox.add(delivery, arrival)).catch(() => "late" as const);
+      const stored = inbox.add(delivery, arrival);
+      const adding = deadline.race(stored, deadline.ms).catch(() => "late" as const);
       return adding.then((added) =>
         added === "late" ? { status: "added" as const, id: delivery.id } : added);`,
   },
   {
     name: "takes longer to answer than the sender waits",
     file: `${core}/lib/time/deadline.ts`,
-    of: "#left",
-    becomes: "return 30_000;",
+    of: "#arm",
+    becomes: `
+      this.#clock.clearTimeout(this.#timer);
+      this.#firesAt = this.#lateAt + 30_000;
+      this.#timer = setUnrefTimeout(this.#clock, () => this.#late?.(), 30_000);`,
   },
   {
     name: "takes no verdict for a good one",

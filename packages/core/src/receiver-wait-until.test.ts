@@ -68,16 +68,17 @@ describe("serverless requests", () => {
     finish.open();
     await turnUntil(() => done);
 
-    const broken = await post("report", () => {
+    const fail = (): never => {
       throw new TypeError("Illegal invocation");
-    });
-    expect(broken.status).toBe(200);
-    await receiver.idle();
-    const [line] = lines.filter(({ message }) => message === messages.waitUntilFailed);
-    expect(line).toMatchObject({
-      level: "error",
-      fields: { error: "TypeError: Illegal invocation" },
-    });
+    };
+    for (const waitUntil of [fail, async () => fail()]) {
+      expect((await post("report", waitUntil)).status).toBe(200);
+      await receiver.idle();
+      emulator.clock.advance(60_000);
+    }
+    const failed = lines.filter(({ message }) => message === messages.waitUntilFailed);
+    const line = { level: "error", fields: { error: "TypeError: Illegal invocation" } };
+    expect(failed).toMatchObject([line, line]);
   });
 
   it.each([

@@ -10,7 +10,7 @@ function entryTable(entries: readonly Entry[], terminal: Terminal): string[] {
   return table(entryColumns, entries, terminal);
 }
 
-function attemptsShown(...history: readonly Attempt[]): string[] {
+function linesOf(history: readonly Attempt[], body: string | null = null): string[] {
   const details: EntryDetails = {
     ...{ id: "01m7", state: "verified", reason: null, type: "report.complete", reportId: "r-1" },
     ...{
@@ -22,9 +22,13 @@ function attemptsShown(...history: readonly Attempt[]): string[] {
       error: null,
       requestId: null,
     },
-    ...{ headers: {}, verification: "valid", history, body: null, context: null, url: "/" },
+    ...{ headers: {}, verification: "valid", history, body, context: null, url: "/" },
   };
-  const lines = entryLines(details, createTerminal(false, {}));
+  return entryLines(details, createTerminal(false, {}));
+}
+
+function attemptsShown(...history: readonly Attempt[]): string[] {
+  const lines = linesOf(history);
   const from = lines.indexOf("Attempts") + 1;
   return lines.slice(from, from + history.length).map((line) => line.slice(26));
 }
@@ -131,3 +135,8 @@ it.each([
     expect(line).toMatch(new RegExp(`received +API key refused, ${when}$`));
   },
 );
+
+it("entryLines() shows a body as it is when it is nested too deep to be formatted", () => {
+  const body = `${"[".repeat(50_000)}${"]".repeat(50_000)}`;
+  expect(linesOf([], body).at(-1)).toBe(body);
+});

@@ -50,9 +50,7 @@ export function entryLines(details: EntryDetails, terminal: Terminal): string[] 
   const traceLines = trace.flatMap((line) =>
     hang(" ".repeat(line.search(/[^ ]|$/)), line.trim(), terminal),
   );
-  // Formatted, if that changes only white space.
-  const value = parsed(body ?? "");
-  const pretty = JSON.stringify(value) === body ? JSON.stringify(value, null, 2) : body;
+  const pretty = prettyOf(body ?? "") ?? body;
   return [
     ...pairs(facts, terminal),
     ...(trace.length > 1 ? [...heading("Last error"), ...traceLines] : []),
@@ -60,6 +58,16 @@ export function entryLines(details: EntryDetails, terminal: Terminal): string[] 
     ...heading("Body"),
     pretty === null ? "no longer kept" : terminal.clean(pretty),
   ];
+}
+
+/** A body formatted, if that changes only white space; null if it does more, or JSON.stringify can't nest as deep. */
+function prettyOf(body: string): string | null {
+  try {
+    const value = parsed(body);
+    return JSON.stringify(value) === body ? JSON.stringify(value, null, 2) : null;
+  } catch {
+    return null;
+  }
 }
 
 /** The attempts and the acts of people, with attempts alike in a row on one line: an outage may leave twenty. */

@@ -1,9 +1,10 @@
 import { inspect } from "node:util";
-import { setUp, turns } from "@reporthook/test-support/receiver-setup";
+import { setUp, turns, turnUntil } from "@reporthook/test-support/receiver-setup";
 import { manualClock } from "@reporthook/testing/internals";
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import type { Authorizer } from "../client/authorizer.ts";
+import { createClient } from "../client/client.ts";
 import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
 import { loggerOf, oncePerMinute } from "../lib/log.ts";
 import { messages } from "../log-messages.ts";
@@ -209,6 +210,34 @@ describe("receiving", () => {
     expect(status).toBe(200);
   });
 
+  it.each([
+    ["asked about", { autostart: false }],
+    ["handled", { retry: { attempts: 9 } }],
+  ] as const)(
+    "a report that was stored before require was set, and waits to be %s, is held without its token",
+    async (_step, before) => {
+      const inbox = memoryInbox();
+      const old = setUp({ inbox, ...before });
+      old.receiver.on("*", () => Promise.reject(new Error("not yet")));
+      await old.send("report.complete");
+      await turns();
+      await old.receiver.close({ timeoutMs: 0 });
+      const { clock, clientOptions } = old.emulator;
+      const callback = { secrets: [secret], require: true };
+      const now = make({ inbox, clock, callback, client: createClient(clientOptions) });
+      await now.receiver.start();
+      while (inbox.backlog("reports").waiting > 0) {
+        await turns();
+        clock.advance(1_000);
+      }
+      expect(now.seen).toEqual([]);
+      const held = { state: "held", reason: { code: "no_token" } };
+      expect(await now.receiver.inbox.list()).toMatchObject([held]);
+      await now.receiver.inbox.release({ reason: "no_token" });
+      await turnUntil(() => now.seen.length === 1);
+    },
+  );
+
   it("a token made for a request is known from the receipt on, and is valid where one is required", async () => {
     const callback = { secrets: [secret], require: true };
     const { emulator, receiver, sendTo } = make({ callback });
@@ -249,6 +278,15 @@ describe("receiving", () => {
     expect((await sendTo(url, notification)).body).toEqual({ ...first.body, status: "duplicate" });
     const other = await receiver.callbackUrl(base, { context: { customer: "c-2" } });
     expect((await sendTo(other, notification)).body).toMatchObject({ status: "accepted" });
+  });
+
+  it("the token of a callback URL is read and removed also where its name is percent-encoded", async () => {
+    const { receiver, seen, sendTo } = make();
+    const url = await receiver.callbackUrl(base, { context: customer });
+    const { body } = await sendTo(url.replace("callback_token", "callback%5Ftoken"));
+    await receiver.idle();
+    expect(seen).toMatchObject([{ context: customer }]);
+    expect(await receiver.inbox.get(body.id)).toMatchObject({ url: "/webhooks/reports" });
   });
 
   it("the token of a callback URL is in no log, hook, entry or store", async () => {

@@ -1,4 +1,5 @@
 import type { OncePerMinute } from "../lib/log.ts";
+import { tryGet } from "../lib/safe-get.ts";
 import {
   assertKnownKeys,
   assertOption,
@@ -94,6 +95,27 @@ export const withoutToken = "";
 /** Stored in place of a context that a token does not carry. */
 const withoutContext = " ";
 
+/** Why a genuine delivery is held whose token is missing. */
+export const noToken =
+  "It is genuine, but came without the token that callback.require asks for, or with one of a secret that is gone or of a request that is not known. Check that you requested the report, then release it: handlers get no context.";
+
+/** Whether a delivery lacks the token that is required; one that was stored before it was has none at all. */
+export function lacksToken(
+  {
+    context,
+    requestId,
+    released,
+  }: {
+    readonly context: string | null;
+    readonly requestId: string | null;
+    readonly released: boolean;
+  },
+  callback: CallbackSettings | undefined,
+): boolean {
+  const isMissing = context === withoutToken || (context === null && requestId === null);
+  return isMissing && !released && callback?.require === true;
+}
+
 const parameter = "callback_token";
 const longest = 255;
 // With its parameter: a mark, 26 characters encoded, and a signature.
@@ -181,13 +203,11 @@ function withToken(base: string, token: string): string {
 export function split(url: string): { readonly rest: string; readonly token: string | null } {
   const at = url.indexOf("?");
   const parts = at === -1 ? [] : url.slice(at + 1).split("&");
-  const isToken = (part: string): boolean => part.startsWith(`${parameter}=`);
+  const nameOf = (part: string): string => part.slice(0, part.indexOf("="));
+  const isToken = (part: string): boolean =>
+    part.includes("=") && tryGet(() => decodeURIComponent(nameOf(part))) === parameter;
   // A callback URL may have a fragment, which no request has.
-  const [token] =
-    parts
-      .find(isToken)
-      ?.slice(parameter.length + 1)
-      .split("#", 1) ?? [];
+  const [token] = parts.find(isToken)?.replace(/^.*?=/, "").split("#", 1) ?? [];
   if (token === undefined) return { rest: url, token: null };
   const others = parts.filter((part) => !isToken(part)).join("&");
   return { rest: url.slice(0, others === "" ? at : at + 1) + others, token };

@@ -111,6 +111,14 @@ describe("bodies", () => {
     },
   );
 
+  it.each([
+    ["a promise", Promise.resolve({ domains: ["a.example"] })],
+    ["a map", new Map([["domains", ["a.example"]]])],
+    ["an heir of one", Object.create({ domains: ["a.example"] })],
+  ])("reportBody() refuses %s, whose fields would not be sent", (_what, report) => {
+    expect(problemsOf(report)).toEqual({ report: expect.stringContaining("plain object") });
+  });
+
   it("reportBody() refuses a report when JSON cannot hold it", () => {
     expect(problemsOf({ extra: 1n })).toHaveProperty("report");
   });

@@ -1,5 +1,5 @@
 import { InvalidReportRequestError, type ReportRequestProblem } from "../errors.ts";
-import { isHttpUrl, mustBeHttpUrl } from "../lib/validate.ts";
+import { isHttpUrl, isPlain, mustBeHttpUrl } from "../lib/validate.ts";
 
 /** A metric of a report: one that the document shows, or any other text (document, section "Report request"). */
 export type Metric =
@@ -92,6 +92,11 @@ const checks: ReadonlyMap<string, Check> = new Map([
 export function reportBody(report: ReportRequest): string {
   if (typeof report !== "object" || report === null || Array.isArray(report)) {
     throw new InvalidReportRequestError([{ field: "report", message: "must be an object" }]);
+  }
+  if (!isPlain(report)) {
+    const message =
+      "must be a plain object: the fields of any other would not be sent. Await a promise";
+    throw new InvalidReportRequestError([{ field: "report", message }]);
   }
   const fields = { ...report };
   const problems = Object.entries(fields).flatMap(([field, value]) =>

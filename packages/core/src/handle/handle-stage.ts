@@ -1,3 +1,4 @@
+import { lacksToken, noToken } from "../callback-urls/callback-url.ts";
 import { ReporthookError } from "../errors.ts";
 import type { EventOf } from "../events/events.ts";
 import { type Recognizer, toObject } from "../events/recognize.ts";
@@ -143,6 +144,10 @@ export class HandleStage {
     if (isReused && this.#settings.reusedSignature === "hold") {
       const message = `Its signature came with other bytes, or at another address: ${job.sameSignatureAs}. Release it if you trust both.`;
       return park("held", "reused_signature", message);
+    }
+    // It was verified before the option was set.
+    if (event.type.startsWith("report.") && lacksToken(job, this.#settings.callback)) {
+      return park("held", "no_token", noToken);
     }
     const isTrusted = event.verification !== "unsigned" || job.released;
     return job.requestId !== null && isTrusted

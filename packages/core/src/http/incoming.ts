@@ -1,4 +1,5 @@
 import { tryGet } from "../lib/safe-get.ts";
+import { isPlain } from "../lib/validate.ts";
 
 /** The headers of a request: web standard, or Node's `req.headers`. */
 export type IncomingHeaders = Headers | Readonly<Record<string, string | string[] | undefined>>;
@@ -106,8 +107,7 @@ function once(joined: string): string {
   return joined;
 }
 
-const { getPrototypeOf, prototype } = Object;
-const { toString: tagOf } = prototype;
+const { toString: tagOf } = Object.prototype;
 
 /** A body that something ahead has left: its bytes, text or parsed object. */
 export function alreadyRead(body: unknown): Uint8Array | BodyFailure {
@@ -135,15 +135,6 @@ export function concat(chunks: readonly Uint8Array[], size: number): Uint8Array 
     at += chunk.byteLength;
   }
   return all;
-}
-
-/** Whether a value may be parsed JSON; a form, a stream or a promise would be written as `{}`. */
-function isPlain(value: unknown): boolean {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return true;
-  const parent: unknown = getPrototypeOf(value);
-  return (
-    parent === null || (getPrototypeOf(parent) === null && tagOf.call(value) === "[object Object]")
-  );
 }
 
 /** Makes a {@link BodyReading} of a body that was read already, held to `limit`. */

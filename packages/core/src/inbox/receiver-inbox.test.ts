@@ -1,10 +1,41 @@
-import { setUp } from "@reporthook/test-support/receiver-setup";
+import { setUp, turnUntil } from "@reporthook/test-support/receiver-setup";
 import { describe, expect, it } from "vitest";
-import { ReporthookError } from "../errors.ts";
+import { DoNotRetry, ReporthookError } from "../errors.ts";
 import type { ActQuery } from "./acts/selection.ts";
 import { memoryInbox } from "./memory/memory-inbox.ts";
 
+/** Filters that an object of a class computes, or inherits. */
+class DeadOnes {
+  get state(): "dead" {
+    return "dead";
+  }
+}
+
 describe("inbox of a receiver", () => {
+  it.each([
+    ["computes", new DeadOnes()],
+    ["inherits", Object.create({ state: "dead" }) as DeadOnes],
+  ])(
+    "receiver.inbox finds and discards what fits a filter that the selection %s, and nothing else",
+    async (_how, dead) => {
+      const { post, send, seen, receiver } = setUp({ unsigned: "hold" });
+      receiver.on("report.complete", (event) => {
+        seen.push(event);
+        throw new DoNotRetry("no");
+      });
+      await send("report.complete");
+      await post({ body: "{}", headers: { "content-type": "application/json" } });
+      await turnUntil(() => seen.length === 1);
+      await receiver.idle();
+      const { inbox } = receiver;
+      expect(await inbox.list(dead)).toHaveLength(1);
+      expect(await inbox.errors(dead)).toMatchObject([{ count: 1 }]);
+      expect(await inbox.discard(dead, { dryRun: true })).toEqual({ do_not_retry: 1 });
+      expect(await inbox.discard(dead)).toBe(1);
+      expect(await inbox.counts()).toMatchObject({ dead: 0, held: 1 });
+    },
+  );
+
   it("receiver.inbox shows its own receiver only, and nothing that a discard has deleted", async () => {
     const inbox = memoryInbox({ retention: { parkedMs: 60_000 } });
     const mine = setUp({ inbox, unsigned: "hold" });

@@ -103,9 +103,9 @@ export function receiverInbox(
   };
   const acting = (act: Act): ActOn => {
     const carryOut = async (which: string | Selection, options: ActOptions = {}) => {
-      checkAct(act, which, options);
+      checkOptions(act, options);
+      const selection = typeof which === "string" ? { id: which } : selectionOf(act, which);
       const { by = null, dryRun } = options;
-      const selection = typeof which === "string" ? { id: which } : which;
       const now = time.clock.now();
       const { wallOffset } = time.clock;
       const query = { ...selection, act, receiver: name, now, wallOffset, by, dryRun };
@@ -116,8 +116,8 @@ export function receiverInbox(
   };
   const afterPrune = <T>(query: () => Promise<T>): Promise<T> => ask(() => prune().then(query));
   return {
-    list: async (query = {}) => {
-      checkList(query);
+    list: async (given = {}) => {
+      const query = listQueryOf(given);
       return afterPrune(() => inbox.list({ ...query, receiver: name }));
     },
     get: async (id) => {
@@ -125,8 +125,8 @@ export function receiverInbox(
       return afterPrune(() => getEntry(inbox, id, name));
     },
     counts: () => afterPrune(() => inbox.counts(name)),
-    summary: async (query) => {
-      assertKnownKeys("summary", query, ["from", "until"]);
+    summary: async (given) => {
+      const query = readOnce("summary", given, ["from", "until"]);
       assertDate("summary: from", query.from);
       assertDate("summary: until", query.until);
       return afterPrune(() => inbox.summary({ ...query, receiver: name }));
@@ -138,13 +138,13 @@ export function receiverInbox(
     release: acting("release"),
     retry: acting("retry"),
     discard: acting("discard"),
-    errors: async (query = {}) => {
-      assertKnownKeys("errors", query, ["state"]);
+    errors: async (given = {}) => {
+      const query = readOnce("errors", given, ["state"]);
       checkFilters("errors", query);
       return afterPrune(() => inbox.errors({ ...query, receiver: name }));
     },
-    acts: async (query = {}) => {
-      assertKnownKeys("acts", query, ["limit"]);
+    acts: async (given = {}) => {
+      const query = readOnce("acts", given, ["limit"]);
       assertLimit("acts", query.limit);
       return ask(() => inbox.acts({ ...query, receiver: name }));
     },
@@ -153,32 +153,46 @@ export function receiverInbox(
 
 const texts = ["type", "reportId", "requestId", "reason", "error", "idPrefix"] as const;
 const filters = ["state", ...texts, "from", "until"] as const;
-const asked: readonly string[] = [...filters, "newestFirst", "limit", "after"];
+const asked = [...filters, "newestFirst", "limit", "after"] as const;
 
-function checkList(query: Omit<InboxQuery, "receiver">): void {
-  assertKnownKeys("list", query, asked);
+function listQueryOf(given: Omit<InboxQuery, "receiver">): Omit<InboxQuery, "receiver"> {
+  const query = readOnce("list", given, asked);
   checkFilters("list", query);
   const { limit, newestFirst = false, after = "" } = query;
   assertLimit("list", limit);
   assertBoolean("list: newestFirst", newestFirst);
   assertText("list: after", after);
+  return query;
 }
 
-function checkAct(act: Act, which: string | Selection, options: ActOptions): void {
+function checkOptions(act: Act, options: ActOptions): void {
   assertKnownKeys(act, options, ["by", "dryRun"]);
   assertText(`${act}: by`, options.by ?? "");
   assertBoolean(`${act}: dryRun`, options.dryRun ?? false);
-  if (typeof which === "string") return;
-  const isSelection = typeof which === "object" && which !== null;
-  assertOption(`${act}: the first argument`, "an id or a selection", which, isSelection);
-  assertKnownKeys(act, which, [...filters, "unchangedSince"]);
+}
+
+function selectionOf(act: Act, given: Selection): Selection {
+  const isSelection = typeof given === "object" && given !== null;
+  assertOption(`${act}: the first argument`, "an id or a selection", given, isSelection);
+  const which = readOnce(act, given, [...filters, "unchangedSince"]);
   checkFilters(act, which);
   if (which.unchangedSince !== undefined)
     assertDate(`${act}: unchangedSince`, which.unchangedSince);
-  if (filters.some((name) => which[name] !== undefined && which[name] !== "")) return;
+  if (filters.some((name) => which[name] !== undefined && which[name] !== "")) return which;
   throw new TypeError(
     `${act}: give at least one filter of ${filters.join(", ")}; state: "parked" means all parked ones`,
   );
+}
+
+/** A copy of the options by their names: an object may inherit or compute them, and they are checked as they are asked. */
+function readOnce<T extends object>(
+  whose: string,
+  given: T,
+  names: readonly (keyof T & string)[],
+): T {
+  assertKnownKeys(whose, given, names);
+  const read = names.map((name) => [name, given[name]] as const);
+  return Object.fromEntries(read.filter(([, value]) => value !== undefined)) as T;
 }
 
 function checkFilters(whose: string, query: InboxFilters): void {

@@ -93,6 +93,15 @@ export function jsonText(name: string, given: unknown): string {
   throw new TypeError(`${name} must be something that JSON can hold: no cycle, no bigint`);
 }
 
+/** Whether a value may be parsed JSON; a form, a stream or a promise would be written as `{}`. */
+export function isPlain(value: unknown): boolean {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return true;
+  const parent: unknown = Object.getPrototypeOf(value);
+  if (parent === null) return true;
+  const tag = Object.prototype.toString.call(value);
+  return Object.getPrototypeOf(parent) === null && tag === "[object Object]";
+}
+
 /** Shows a value in few words. */
 export function inspect(value: unknown): string {
   return typeof value === "string" ? JSON.stringify(value) : quotable(value);

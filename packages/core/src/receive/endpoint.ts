@@ -84,11 +84,11 @@ export class Endpoint {
     const deciding = this.#reporter.receive(incoming, id, (given) =>
       this.#run(given, id, deadline),
     );
-    try {
-      context?.waitUntil?.(Promise.allSettled([deciding, attempted]));
-    } catch (error) {
+    // It may be asynchronous, and fail later.
+    const waiting = async () => context?.waitUntil?.(Promise.allSettled([deciding, attempted]));
+    void waiting().catch((error: unknown) => {
       this.#settings.oncePerMinute.error({ error: describe(error) }, messages.waitUntilFailed);
-    }
+    });
     return deciding;
   }
 

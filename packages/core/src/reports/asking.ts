@@ -9,6 +9,7 @@ import { onAbort } from "../lib/abort.ts";
 import { safeGet, safeText } from "../lib/safe-get.ts";
 import { describe } from "../lib/text/describe.ts";
 import type { ReceiverClock } from "../lib/time/lived-clock.ts";
+import { realClock } from "../lib/time/real-timers.ts";
 import {
   assertBoolean,
   assertKnownKeys,
@@ -24,6 +25,7 @@ import { changeRequest, type KnownRequests } from "./known-requests.ts";
 import type { ReportRequests, RequestOptions } from "./reports-type.ts";
 import { confirmed } from "./request.ts";
 
+const heedMs = 1_000;
 const known = ["context", "idempotencyKey", "overdueMs", "signal", "resend"];
 
 /** Makes the method that asks for reports. */
@@ -109,10 +111,11 @@ async function askOnce(
   try {
     own.signal.throwIfAborted();
     sent = true;
-    const given = await client.requestReport?.(
+    const asking = client.requestReport?.(
       { ...report, webhook_url: webhookUrl },
       { signal: own.signal, context: contextOf(request) },
     );
+    const given = await Promise.race([asking, endOf(own.signal)]);
     answer = withoutToken(given, split(webhookUrl).token);
   } catch (error) {
     if (earlier !== null || !isRefusal(error)) throw unsure(error, id);
@@ -138,6 +141,14 @@ function copyOf(reason: unknown, sent: boolean): Error {
   const message = safeText(reason, "message") ?? describe(reason);
   const copy = new DOMException(message, safeText(reason, "name") ?? "AbortError");
   return Object.assign(copy, { cause: reason, sent });
+}
+
+/** Rejects with the reason of a signal a second after it: a client of the app may not heed it. */
+function endOf(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    const end = (): void => void realClock.setTimeout(() => reject(signal.reason), heedMs);
+    signal.addEventListener("abort", end, { once: true });
+  });
 }
 
 /** The report and the context of a request as text: the same for equal ones. */

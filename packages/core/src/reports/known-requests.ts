@@ -30,7 +30,7 @@ interface Brought {
 export class KnownRequests {
   readonly #of: OfReceiver;
   readonly #store: RequestStore | undefined;
-  readonly #asking = new Map<string | symbol, Promise<unknown>>();
+  readonly #asking = new Map<string | symbol, Promise<void>>();
   readonly #waiting = new Set<{ readonly id: string; end(): void }>();
   #isClosed = false;
 
@@ -66,18 +66,21 @@ export class KnownRequests {
     call: () => Promise<T>,
   ): Promise<T> {
     const key = idempotencyKey ?? Symbol("none");
-    for (;;) {
+    const earlier = this.#asking.get(key);
+    const inTurn = async (): Promise<T> => {
+      if (earlier !== undefined) await firstOf(earlier, Number.POSITIVE_INFINITY, signal);
       signal?.throwIfAborted();
-      const earlier = this.#asking.get(key);
-      if (earlier === undefined) break;
-      await firstOf(earlier, Number.POSITIVE_INFINITY, signal);
-    }
-    const asking = call();
-    this.#asking.set(key, asking);
-    return asking.finally(() => this.#asking.delete(key));
+      return call();
+    };
+    const asking = inTurn();
+    const ended: Promise<void> = Promise.allSettled([earlier, asking]).then(() => {
+      if (this.#asking.get(key) === ended) this.#asking.delete(key);
+    });
+    this.#asking.set(key, ended);
+    return asking;
   }
 
-  /** Resolves once all calls on their way have been answered. */
+  /** Resolves once all calls on their way, and those that wait for them, have been answered. */
   async asked(): Promise<void> {
     while (this.#asking.size > 0) await Promise.allSettled(this.#asking.values());
   }

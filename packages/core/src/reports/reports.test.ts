@@ -304,6 +304,44 @@ describe("asking", () => {
     await expect(reports.request(report)).rejects.toMatchObject({ code: "closed" });
   });
 
+  it("reports.request() that waits for another one with its key is waited for by close()", async () => {
+    const { receiver, reports, sent, failWith } = make();
+    const answers: ((response: Response) => void)[] = [];
+    failWith(() => new Promise((answer) => answers.push(answer)));
+    const one = reports.request(report, { idempotencyKey: "k" });
+    const other = reports.request(report, { idempotencyKey: "k" });
+    one.catch(() => {});
+    await turnUntil(() => answers.length === 1);
+    let isClosed = false;
+    const closing = receiver.close().then(() => {
+      isClosed = true;
+    });
+    answers[0]?.(statusOf(400)());
+    await expect(one).rejects.toMatchObject({ serviceStatus: 400 });
+    await turnUntil(() => answers.length === 2);
+    expect(isClosed).toBe(false);
+    answers[1]?.(Response.json({}, { status: 201 }));
+    expect((await other).answer?.status).toBe(201);
+    await closing;
+    expect(sent).toHaveLength(2);
+  });
+
+  it("reports.request() ends at its signal, and frees its key, though a client of the app does not", async () => {
+    const requestReport = vi.fn(() => new Promise<never>(() => {}));
+    const client = { authorize: async () => "valid" as const, requestReport };
+    const { reports } = make({ client });
+    const controller = new AbortController();
+    const options = { idempotencyKey: "k", signal: controller.signal };
+    const asking = reports.request(report, options);
+    asking.catch(() => {});
+    await vi.waitUntil(() => requestReport.mock.calls.length === 1, 60_000);
+    controller.abort();
+    const error = await asking.catch((given: unknown) => given);
+    expect(error).toMatchObject({ name: "AbortError", retryable: false });
+    const { id, answer } = await reports.request(report, { idempotencyKey: "k" });
+    expect([error, answer]).toMatchObject([{ requestId: id }, null]);
+  });
+
   it("reports.request() leaves the error of the inbox as it is, for it may be that of other calls", async () => {
     const inbox = memoryInbox();
     const away = new Error("The thread has ended");
@@ -384,9 +422,9 @@ describe("asking", () => {
     ["settle", [1, "complete"], "reports.settle: id must"],
     ["settle", ["a", "open"], "reports.settle: status must be complete or internal_error"],
     ["settle", ["a", "complete", { text: "" }], "reports.settle: text is no option"],
-    ["settle", ["a", "complete", { body: null }], "reports.settle: body must be an object"],
-    ["settle", ["a", "complete", { body: [] }], "reports.settle: body must be an object"],
-    ["settle", ["a", "complete", { body: "{}" }], "reports.settle: body must be an object"],
+    ["settle", ["a", "complete", { body: null }], "reports.settle: body must be a plain object"],
+    ["settle", ["a", "complete", { body: [] }], "reports.settle: body must be a plain object"],
+    ["settle", ["a", "complete", { body: "{}" }], "reports.settle: body must be a plain object"],
     ["wait", [1], "reports.wait: id must"],
     ["wait", ["a", { timeoutMs: -1 }], "reports.wait: timeoutMs must"],
     ["wait", ["a", { signal: {} }], "reports.wait: signal must"],

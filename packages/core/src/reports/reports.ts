@@ -12,6 +12,7 @@ import {
   assertOption,
   assertSignal,
   assertText,
+  isPlain,
   jsonText,
 } from "../lib/validate.ts";
 import { KnownRequests } from "./known-requests.ts";
@@ -75,7 +76,7 @@ export function reportsIn(
       assertKnownKeys("reports.settle", options, ["body"]);
       const { body = {} } = options;
       const isObject = typeof body === "object" && body !== null && !Array.isArray(body);
-      assertOption("reports.settle: body", "an object", body, isObject);
+      assertOption("reports.settle: body", "a plain object", body, isObject && isPlain(body));
       const bytes = new TextEncoder().encode(jsonText("reports.settle: body", body));
       await ready();
       const request = await requests.get(id);

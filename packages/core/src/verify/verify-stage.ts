@@ -1,4 +1,4 @@
-import { withoutToken } from "../callback-urls/callback-url.ts";
+import { lacksToken, noToken } from "../callback-urls/callback-url.ts";
 import type { Authorization } from "../client/authorizer.ts";
 import type { Verdict } from "../client/client.ts";
 import type { Recognizer } from "../events/recognize.ts";
@@ -38,8 +38,6 @@ import {
   withoutVerdict,
 } from "./without-verdict.ts";
 
-const noToken =
-  "It is genuine, but came without the token that callback.require asks for, or with one of a secret that is gone or of a request that is not known. Check that you requested the report, then release it: handlers get no context.";
 const never = Number.NEGATIVE_INFINITY;
 
 /** The verify stage: asks the service whether a delivery is genuine, and decides the outcome. */
@@ -132,12 +130,10 @@ export class VerifyStage {
     }
     if (verdict === "expired" && !this.#mayRunExpired(job)) return this.#expired(job);
     const verified = { verification: verdict, ...this.#recognized(job) };
-    if (this.#lacksToken(job)) return { ...park("held", "no_token", noToken), ...verified };
+    if (lacksToken(job, this.#settings.callback)) {
+      return { ...park("held", "no_token", noToken), ...verified };
+    }
     return { to: "verified", ...verified };
-  }
-
-  #lacksToken({ context, released }: Job): boolean {
-    return context === withoutToken && !released && this.#settings.callback?.require === true;
   }
 
   #mayRunExpired(job: Job): boolean {

@@ -82,6 +82,11 @@ describe("erasing", () => {
     expect(of({ idle: 12 })).toBe(false);
   });
 
+  it("isOfReport() finds an id behind any depth", () => {
+    const deep = `{"pad":${"[".repeat(100_000)}${"]".repeat(100_000)},"report_id":"12"}`;
+    expect(isOfReport(new TextEncoder().encode(deep), "12")).toBe(true);
+  });
+
   it("isOfReport() finds no report that is called null or true in an id that is neither text nor number", () => {
     const given = new TextEncoder().encode('{"report_id":null,"id":true}');
     expect([isOfReport(given, "null"), isOfReport(given, "true")]).toEqual([false, false]);

@@ -30,11 +30,14 @@ export function isErased({ body, context, lastError }: StoredDelivery): boolean 
 /** Whether a body is about a report: a member whose name ends with "id" has its id, as a text or a number, at any depth. */
 export function isOfReport(body: Uint8Array | null, reportId: string): boolean {
   const text = new TextDecoder().decode(body ?? undefined);
-  let isFound = false;
-  const compare = (name: string, value: unknown): void => {
-    const isId = /id$/i.test(name) && (typeof value === "string" || typeof value === "number");
-    isFound ||= isId && String(value) === reportId;
-  };
-  tryGet(() => JSON.parse(text, compare));
-  return isFound;
+  // Not by recursion: bodies of strangers may be nested as deep as they are long.
+  const left: unknown[] = [tryGet(() => JSON.parse(text))];
+  while (left.length > 0) {
+    for (const [name, value] of Object.entries(left.pop() ?? {})) {
+      if (typeof value === "object") left.push(value);
+      else if (/id$/i.test(name) && typeof value !== "boolean" && String(value) === reportId)
+        return true;
+    }
+  }
+  return false;
 }

@@ -235,6 +235,19 @@ describe("keys of a client", () => {
     expect(redactorOf({})("key/canary")).toBe("key/canary");
   });
 
+  it("redactorOf() takes tokens of callback URLs out of a text, also for a client that createClient() did not make", () => {
+    const { carried } = createKeyRedactor();
+    for (const redact of [redactorOf(carried), redactorOf({})]) {
+      expect(
+        redact(
+          "not reachable: https://a.example/?callback_token=2.canary.x-_, or callback%5Ftoken%3D2.canary",
+        ),
+      ).toBe(
+        "not reachable: https://a.example/?callback_token=[removed], or callback%5Ftoken%3D[removed]",
+      );
+    }
+  });
+
   it("redactorOf() looks at no more of a text than is ever shown, and cuts no key in two", () => {
     const { used, carried } = createKeyRedactor();
     const key = "k".repeat(2_048);

@@ -54,7 +54,7 @@ export function createTextRedactor(apiKey = ""): (text: string) => string {
   const redactor = apiKey.length < minSecretLength ? undefined : createRedactor(apiKey);
   return (text) =>
     (redactor?.text(text) ?? text)
-      .replace(/(callback_token(?:=|%3D))[\w.-]+/gi, "$1[removed]")
+      .replace(/(callback(?:_|%5F)token(?:=|%3D))[\w.-]+/gi, "$1[removed]")
       .replace(/(:\/\/[^\s/:@"]*:)[^\s/?#"]+(?=@)/g, "$1[removed]");
 }
 
@@ -93,9 +93,11 @@ export function createKeyRedactor(): {
   };
 }
 
-/** The redactor of a client's keys, for errors of handlers and hooks; it changes nothing if `createClient` did not make it. */
+/** The redactor of a client's keys, if `createClient` made it, and of tokens: for errors of handlers and hooks. */
 export function redactorOf(client: object): (text: string) => string {
-  return (client as { [keyRedactor]?: (text: string) => string })[keyRedactor] ?? ((text) => text);
+  const { [keyRedactor]: redactKeys } = client as { [keyRedactor]?: (text: string) => string };
+  const redactTokens = createTextRedactor();
+  return (text) => redactTokens(redactKeys?.(text) ?? text);
 }
 
 /**
