@@ -25,7 +25,7 @@ const maxFunctionLines = 70;
 const maxLines = {
   "core/src": 14_684,
   "core/src/inbox/memory": 811,
-  "sqlite/src": 6_928,
+  "sqlite/src": 6_883,
   "cli/src": 4_329,
   "dashboard/src": 1_466,
   "dashboard/page": 2_245,

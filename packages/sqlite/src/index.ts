@@ -1,3 +1,2 @@
-export { type SqliteEngine, sqliteEngine } from "./database/engine.ts";
 export type { SqliteInboxOptions } from "./main-thread/options.ts";
 export { sqliteInbox } from "./sqlite-inbox.ts";

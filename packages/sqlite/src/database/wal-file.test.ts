@@ -11,7 +11,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, onTestFinished, test } from "vitest";
 import { type Database, loadDriver } from "./driver.ts";
-import { isAffectedVersion } from "./engine.ts";
 import { type CheckpointGuard, WalFile } from "./wal-file.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reporthook-log-"));
@@ -57,23 +56,6 @@ function interrupted(database: Database, during: () => void): Database {
 /** Which log it is: another one each time that it starts over. */
 const saltsOf = (path: string): string =>
   readFileSync(`${path}-wal`).subarray(16, 24).toString("hex");
-
-test.each([
-  ["3.6.23", true],
-  ["3.44.5", true],
-  ["3.44.6", false],
-  ["3.45.1", true],
-  ["3.50.6", true],
-  ["3.50.7", false],
-  ["3.51.2", true],
-  ["3.51.3", false],
-  ["3.52.0", false],
-  ["3.53.4", false],
-  ["4.0.0", false],
-  ["", true],
-])("isAffectedVersion() of %s is %s", (version, isAffected) => {
-  expect(isAffectedVersion(version)).toBe(isAffected);
-});
 
 test("a commit during a checkpoint does not start the log over", () => {
   const { path, database, add } = setUp();
