@@ -4,6 +4,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -12,6 +13,7 @@ import {
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import type { Inbox } from "@reporthook/core";
+import { testWith } from "@reporthook/test-support/needs";
 import { createInboxFixture, endedAs, handled, later, valid } from "@reporthook/testing/internals";
 import { afterAll, describe, expect, it } from "vitest";
 import { sqliteInbox } from "./index.ts";
@@ -212,6 +214,22 @@ describe("backups", () => {
     expect((await inbox.list({ limit: 1 }))[0]?.id).toBe(id);
     await end();
   });
+
+  testWith(process.platform === "linux" ? null : "/proc needs Linux")(
+    "backup() leaves no connection open, which would delete the log of an app that was killed since",
+    async () => {
+      const file = newPath();
+      const inbox = sqliteInbox(file);
+      await inbox.open();
+      await inbox.backup?.(newPath());
+      await inbox.close();
+      const open = readdirSync("/proc/self/fd").map((name) => {
+        const path = `/proc/self/fd/${name}`;
+        return existsSync(path) ? readlinkSync(path) : "";
+      });
+      expect(open.filter((path) => path.startsWith(file))).toEqual([]);
+    },
+  );
 
   it("backup() leaves no text in the copy that is erased there later", async () => {
     const { inbox, put, work, clock, end } = fixture(sqliteInbox(newPath()));
