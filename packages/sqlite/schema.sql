@@ -7,7 +7,8 @@ CREATE TABLE act (
     act TEXT NOT NULL,
     by TEXT,
     selection TEXT NOT NULL,
-    count INTEGER NOT NULL
+    -- The deliveries that it changed, by reason; JSON.
+    counts TEXT NOT NULL
   );
 
 CREATE TABLE delivery (

@@ -7,6 +7,7 @@ import type {
   Backlog,
   ConsumeOptions,
   Consumer,
+  CountedAct,
   Counts,
   Entry,
   EntryDetails,
@@ -16,7 +17,6 @@ import type {
   Inbox,
   InboxHealth,
   InboxQuery,
-  LoggedAct,
   NewDelivery,
   Notes,
   Processor,
@@ -199,7 +199,7 @@ class BullmqInbox implements Inbox {
     );
   }
 
-  acts(query: ActsQuery = {}): Promise<LoggedAct[]> {
+  acts(query: ActsQuery = {}): Promise<CountedAct[]> {
     return this.#session.ask(({ acts }) => acts.list(query));
   }
 

@@ -7,6 +7,7 @@ import type {
   Backlog,
   ConsumeOptions,
   Consumer,
+  CountedAct,
   Counts,
   Entry,
   EntryDetails,
@@ -15,7 +16,6 @@ import type {
   Facts,
   Inbox,
   InboxQuery,
-  LoggedAct,
   NewDelivery,
   Notes,
   Outcome,
@@ -214,7 +214,7 @@ export class TableInbox implements Inbox {
       if (act !== "discard") kept.changedAt = this.#shown.after(kept.changedAt);
     }
     this.#wake();
-    if (!dryRun) this.#acts.add(query, count.total);
+    if (!dryRun) this.#acts.add(query, count.counts);
     yield count;
   }
 
@@ -222,7 +222,7 @@ export class TableInbox implements Inbox {
     return parts.groupErrors(this.#rows.values(), query);
   }
 
-  async acts(query: ActsQuery = {}): Promise<LoggedAct[]> {
+  async acts(query: ActsQuery = {}): Promise<CountedAct[]> {
     return this.#acts.list(query);
   }
 

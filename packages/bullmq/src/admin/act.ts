@@ -56,14 +56,14 @@ export async function* actInSteps(
   const found = await askOn(open, async ({ receivers }) =>
     candidatesOf(await receivers.some(query.receiver), query),
   );
-  const act: ActInSteps = { query, count: 0, job: null };
+  const act: ActInSteps = { query, done: new ActCount(), job: null };
   for (let from = 0; from < found.length; from += actedAtOnce) {
     const step = new ActCount();
     const some = found.slice(from, from + actedAtOnce);
-    const take = async (): Promise<number> => {
+    const take = async (): Promise<ActStep> => {
       const acting = some.map(([queues, id]) => actOnOne(queues, meterOf, id, query));
       for (const one of await Promise.all(acting)) if (one !== null) step.add(one);
-      return step.total;
+      return step;
     };
     await askOn<unknown>(open, ({ acts }) =>
       query.dryRun === true ? take() : acts.log(act, take),

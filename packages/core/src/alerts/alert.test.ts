@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { problemsUrl } from "../health/problem.ts";
-import type { LoggedAct } from "../inbox/acts/act-log.ts";
+import type { CountedAct } from "../inbox/acts/act-log.ts";
 import { firing, over, type Told } from "./alert.ts";
 
 const minute = 60_000;
@@ -12,9 +12,9 @@ const told: Told = { code: "parked", severity: "warning", reason: "expired", cou
 type Deleted = Readonly<Record<string, readonly [at: number, count: number]>>;
 
 /** All that {@link over} gets beside the problem: what retention and people deleted. */
-type Ending = readonly [Parameters<typeof over>[0], readonly LoggedAct[]];
+type Ending = readonly [Parameters<typeof over>[0], readonly CountedAct[]];
 
-function ending(deleted: readonly Deleted[] = [], acts: readonly LoggedAct[] = []): Ending {
+function ending(deleted: readonly Deleted[] = [], acts: readonly CountedAct[] = []): Ending {
   const reports = deleted.map((each) => ({ deleted: each }));
   const watched = { name: "mine", clock: { now: () => now }, lookout: { reports, wallOffset } };
   return [watched as unknown as Ending[0], acts];
@@ -22,8 +22,9 @@ function ending(deleted: readonly Deleted[] = [], acts: readonly LoggedAct[] = [
 
 const endOf = (told: Told, [watched, acts]: Ending) => over(watched, told, acts);
 
-function discard(selection: LoggedAct["selection"], count: number, ms = 0): LoggedAct {
-  return { at: new Date(since + wallOffset + ms), by: "ada", act: "discard", selection, count };
+function discard(counts: CountedAct["counts"], ms = 0): CountedAct {
+  const what = { by: "ada", act: "discard", selection: { state: "parked" }, count: 0 } as const;
+  return { ...what, at: new Date(since + wallOffset + ms), counts };
 }
 
 describe("the beginning", () => {
@@ -76,53 +77,38 @@ describe("the end", () => {
   const deleted = (count: number, of = "deliveries were"): string =>
     `deleted after 5 min: ${count} parked ${of} deleted at the end of the retention, to make room, or by a person`;
   const resolved = "resolved after 5 min: no delivery is parked as expired any more";
-  const also = (count: number): string => `; ${count} of any reason were discarded since`;
 
   it.each<[string, Ending, string, number]>([
     ["one of this reason", ending([{ expired: [since, 1] }]), deleted(1, "delivery was"), 1],
     ["of two processes", ending([{ expired: [now, 1] }, { expired: [now, 2] }]), deleted(3), 3],
     ["of another reason", ending([{ unsigned: [now, 2] }]), resolved, 0],
     ["before it began", ending([{ expired: [since - 1, 2] }]), resolved, 0],
-    ["by a person", ending([], [discard({ reason: "expired" }, 4)]), deleted(4), 4],
+    ["by a person", ending([], [discard({ expired: 4, poison: 1 })]), deleted(4), 4],
+    ["of another reason by a person", ending([], [discard({ unsigned: 4 })]), resolved, 0],
+    ["by a person before", ending([], [discard({ expired: 4 }, -1)]), resolved, 0],
     [
-      "of another reason by a person",
-      ending([], [discard({ reason: "unsigned" }, 4)]),
-      resolved,
-      0,
-    ],
-    ["by a person before", ending([], [discard({ reason: "expired" }, 4, -1)]), resolved, 0],
-    [
-      "by their ids",
-      ending([], [discard({ id: "a" }, 1), discard({ id: "b" }, 1)]),
-      resolved + also(2),
-      0,
-    ],
-    [
-      "by a reason and by an error",
-      ending(
-        [{ expired: [now, 1] }],
-        [discard({ reason: "expired" }, 2), discard({ error: "e" }, 5)],
-      ),
-      deleted(3) + also(5),
+      "one by one, and by retention",
+      ending([{ expired: [now, 1] }], [discard({ expired: 1 }), discard({ expired: 1 })]),
+      deleted(3),
       3,
     ],
-    ["never: released", ending([], [{ ...discard({ id: "a" }, 1), act: "release" }]), resolved, 0],
+    ["never: released", ending([], [{ ...discard({ expired: 1 }), act: "release" }]), resolved, 0],
   ])("over() tells what was deleted: %s", (_, given, title, count) => {
     const alert = endOf(told, given);
     expect([alert.title, alert.count]).toEqual([`mine: ${title}`, count]);
   });
 
-  it("over() of parked_expiring tells all that were announced, and not what a person chose", () => {
+  it("over() of parked_expiring tells those of all reasons, and no more than it was about", () => {
     const given = ending(
-      [{ expired: [now, 1], do_not_retry: [now, 2], unsigned: [now, 9] }],
-      [discard({ reason: "expired" }, 4)],
+      [{ expired: [now, 1], do_not_retry: [now, 1], unsigned: [now, 9] }],
+      [discard({ expired: 4 })],
     );
     const alert = endOf({ ...told, code: "parked_expiring", reason: null }, given);
-    expect([alert.title, alert.count]).toEqual([`mine: ${deleted(3)}${also(4)}`, 3]);
+    expect([alert.title, alert.count]).toEqual([`mine: ${deleted(3)}`, 3]);
   });
 
   it("over() of another problem says nothing of deletions", () => {
-    const given = ending([{ expired: [now, 1] }], [discard({ reason: "expired" }, 4)]);
+    const given = ending([{ expired: [now, 1] }], [discard({ expired: 4 })]);
     const { title } = endOf({ ...told, code: "key_refused" }, given);
     expect(title).toBe("mine: resolved after 5 min: the service accepts the API key");
   });

@@ -1,5 +1,5 @@
 import { type Problem, problemsUrl, titleOf } from "../health/problem.ts";
-import type { LoggedAct } from "../inbox/acts/act-log.ts";
+import type { CountedAct } from "../inbox/acts/act-log.ts";
 import { counted, inWords } from "../lib/text/in-words.ts";
 import type { Watched } from "../observe/instrumentation.ts";
 
@@ -33,17 +33,16 @@ export function firing(
 export function over(
   { name, clock, lookout }: Pick<Watched, "name" | "clock" | "lookout">,
   told: Told,
-  acts: readonly LoggedAct[],
+  acts: readonly CountedAct[],
 ): Alert {
   const { code, reason, since, count } = told;
-  const { deleted, unknown } = deletedSince(told, lookout, acts);
+  const deleted = deletedSince(told, lookout, acts);
   const what =
     deleted > 0
       ? `${counted(deleted, "parked delivery was", "parked deliveries were")} deleted at the end of the retention, to make room, or by a person`
       : endOf[code].replace("REASON", reason ?? "");
   const how = deleted > 0 ? "deleted" : "resolved";
-  const also = unknown > 0 ? `; ${unknown} of any reason were discarded since` : "";
-  const title = `${name}: ${how} after ${inWords(clock.now() - since)}: ${what}${also}`;
+  const title = `${name}: ${how} after ${inWords(clock.now() - since)}: ${what}`;
   return {
     ...told,
     ...{ state: "resolved", receiver: name, title, text: `${title}.` },
@@ -52,27 +51,27 @@ export function over(
   };
 }
 
-/** How many were deleted, and how many a person discarded of which nobody knows any more whether they are meant. */
+/** How many of those that a problem was about were deleted since. */
 function deletedSince(
-  { code, reason, since }: Told,
+  { code, reason, since, count: most }: Told,
   { reports, wallOffset }: Watched["lookout"],
-  acts: readonly LoggedAct[],
-): { readonly deleted: number; readonly unknown: number } {
-  let [deleted, unknown] = [0, 0];
-  const add = (one: string | false | undefined, at: number, count: number): void => {
-    if (at < since) return;
-    if (!one) unknown += count;
-    else if (code === "parked" ? one === reason : one !== "unsigned") deleted += count;
+  acts: readonly CountedAct[],
+): number {
+  let deleted = 0;
+  const add = (one: string, at: number, count: number): void => {
+    const isMeant = code === "parked" ? one === reason : one !== "unsigned";
+    if (isMeant && at >= since) deleted += count;
   };
-  if (!code.startsWith("parked")) return { deleted, unknown };
+  if (!code.startsWith("parked")) return 0;
   for (const report of reports) {
     for (const [one, [at, count]] of Object.entries(report.deleted)) add(one, at, count);
   }
-  for (const { act, selection, at, count } of acts) {
+  for (const { act, at, counts } of acts) {
     if (act !== "discard") continue;
-    add(code === "parked" && selection.reason, at.getTime() - wallOffset, count);
+    for (const [one, count] of Object.entries(counts)) add(one, at.getTime() - wallOffset, count);
   }
-  return { deleted, unknown };
+  // A person may have discarded those that were not announced, too.
+  return code === "parked" ? deleted : Math.min(deleted, most ?? deleted);
 }
 
 const endOf: Readonly<Record<Alert["code"], string>> = {

@@ -70,7 +70,7 @@ function fillable(): { readonly inbox: Inbox; readonly isFull: { now: boolean } 
 const inboxWith = (parts: Partial<Inbox>): Inbox => Object.assign(memoryInbox(), parts);
 
 describe("parked deliveries", () => {
-  it("alerts() sends one message for a burst, and one when all are released or discarded", async () => {
+  it("alerts() sends one message for a burst, and one when all are discarded, as deleted", async () => {
     const { sent, park, pass, receiver } = watched();
     const ids = [await park(), await park(), await park()];
     await pass(minute);
@@ -92,7 +92,7 @@ describe("parked deliveries", () => {
     await pass(minute);
     expect(sent[1]).toMatchObject({ state: "resolved", since: sent[0]?.since, url });
     expect(sent[1]?.text).toMatch(
-      /^reports: resolved after \d min: no delivery is parked as do_not_retry any more; 3 of any reason were discarded since\.$/,
+      /^reports: deleted after \d min: 3 parked deliveries were deleted at the end of the retention, to make room, or by a person\.$/,
     );
     await pass(60 * minute);
     expect(sent.length).toBe(2);
@@ -176,7 +176,7 @@ describe("parked deliveries", () => {
     );
   });
 
-  it("alerts() tells nothing as deleted that was deleted over an hour before the end", async () => {
+  it("alerts() does not count what retention deleted over an hour before the end", async () => {
     const inbox = memoryInbox({ retention: { parkedMs: 3 * 60 * minute } });
     const { sent, park, pass, receiver, emulator } = watched({ on: ["parked"] }, { inbox });
     const leap = async (minutes: number): Promise<void> => {
@@ -193,7 +193,7 @@ describe("parked deliveries", () => {
     await pass(minute);
     expect(sent.map(({ title }) => title)).toEqual([
       "reports: 1 delivery is parked as do_not_retry",
-      expect.stringMatching(/^reports: resolved after \d h: no delivery is parked as do_not_retry/),
+      expect.stringMatching(/^reports: deleted after \d h: 1 parked delivery was deleted/),
     ]);
   });
 

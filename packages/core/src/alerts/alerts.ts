@@ -1,7 +1,7 @@
 import { type ProblemKind, problemKey, problemKinds } from "../health/problem.ts";
 import { livingOf } from "../health/process-report.ts";
 import { toldKey } from "../health/situation.ts";
-import { type LoggedAct, maxActs } from "../inbox/acts/act-log.ts";
+import { type CountedAct, maxActs } from "../inbox/acts/act-log.ts";
 import type { Job, Outcome } from "../inbox/delivery.ts";
 import { type OncePerMinute, oncePerMinute } from "../lib/log.ts";
 import { safeGet, tryGet } from "../lib/safe-get.ts";
@@ -144,7 +144,7 @@ class AlertWatcher implements Instrumentation {
   /** Tells of problems that are over; one whose kind is told no more is forgotten. */
   async #tellEnds(ended: readonly (readonly [key: string, Told])[]): Promise<void> {
     const { inbox, name } = this.#watched;
-    let acts: readonly LoggedAct[] = [];
+    let acts: readonly CountedAct[] = [];
     if (ended.some(([, { code }]) => code.startsWith("parked"))) {
       const asked = this.#soon(() => inbox.acts({ receiver: name, limit: maxActs }));
       // If the inbox does not tell them, the alert says less.

@@ -146,7 +146,8 @@ export function receiverInbox(
     acts: async (given = {}) => {
       const query = readOnce("acts", given, ["limit"]);
       assertLimit("acts", query.limit);
-      return ask(() => inbox.acts({ ...query, receiver: name }));
+      const acts = await ask(() => inbox.acts({ ...query, receiver: name }));
+      return acts.map(({ counts: _, ...act }) => act);
     },
   };
 }

@@ -120,7 +120,8 @@ const schema = `
     act TEXT NOT NULL,
     by TEXT,
     selection TEXT NOT NULL,
-    count INTEGER NOT NULL
+    -- The deliveries that it changed, by reason; JSON.
+    counts TEXT NOT NULL
   );
   -- Lived time and the wall clock at one moment, the later one of all processes, and by how much retention is held back.
   CREATE TABLE lived (

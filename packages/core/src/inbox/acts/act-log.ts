@@ -1,4 +1,5 @@
-import type { Act, ActQuery, ActsQuery, Selection } from "./selection.ts";
+import { sumOf } from "../../lib/add-counts.ts";
+import type { Act, ActQuery, ActsQuery, ReasonCounts, Selection } from "./selection.ts";
 
 /** An act on the deliveries of an inbox, as its log shows it. */
 export interface LoggedAct {
@@ -12,14 +13,20 @@ export interface LoggedAct {
   readonly count: number;
 }
 
+/** An act as an inbox remembers it. */
+export interface CountedAct extends LoggedAct {
+  /** The deliveries that it changed by the reason that they had; by state where they had none. */
+  readonly counts: ReasonCounts;
+}
+
 /** The number of acts that an inbox remembers: the last ones. */
 export const maxActs = 1_000;
 
-/** The log of an act, with the number of deliveries that it changed so far. */
+/** The log of an act, with the deliveries that it changed so far. */
 export function loggedActOf(
   query: Omit<ActQuery, "act"> & Pick<LoggedAct, "act">,
-  count: number,
-): LoggedAct {
+  counts: ReasonCounts,
+): CountedAct {
   const { act, receiver: _, now, wallOffset = 0, by, dryRun: __, ...selection } = query;
   const given = Object.entries(selection).filter(([, value]) => value !== undefined);
   return {
@@ -27,7 +34,8 @@ export function loggedActOf(
     by,
     act,
     selection: Object.fromEntries(given),
-    count,
+    count: sumOf(counts),
+    counts: { ...counts },
   };
 }
 
@@ -42,17 +50,18 @@ export function selectionFrom(json: string): LoggedAct["selection"] {
 
 /** The last acts on an inbox, in memory. */
 export class ActLog {
-  readonly #acts: { readonly receiver: string | undefined; readonly act: LoggedAct }[] = [];
+  readonly #acts: { readonly receiver: string | undefined; readonly act: CountedAct }[] = [];
 
   /** Adds an act, unless it changed nothing. */
-  add(query: ActQuery, count: number): void {
-    if (count === 0) return;
-    this.#acts.push({ receiver: query.receiver, act: loggedActOf(query, count) });
+  add(query: ActQuery, counts: ReasonCounts): void {
+    const act = loggedActOf(query, counts);
+    if (act.count === 0) return;
+    this.#acts.push({ receiver: query.receiver, act });
     if (this.#acts.length > maxActs) this.#acts.shift();
   }
 
   /** The last acts, newest first: those on this receiver, or on all. */
-  list({ receiver, limit = 100 }: ActsQuery): LoggedAct[] {
+  list({ receiver, limit = 100 }: ActsQuery): CountedAct[] {
     return this.#acts
       .filter(({ receiver: of }) => receiver === undefined || of === undefined || of === receiver)
       .map(({ act }) => act)

@@ -176,7 +176,7 @@ class MemoryInbox implements Inbox {
       else this.#change(stored, () => changeFor(query, stored));
       if (act !== "discard") this.#place(stored, now);
     }
-    if (!dryRun) this.#acts.add(query, step.total);
+    if (!dryRun) this.#acts.add(query, step.counts);
     yield step;
   }
 

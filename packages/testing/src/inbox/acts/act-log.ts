@@ -20,11 +20,19 @@ export const actLog: readonly InboxCase[] = [
       const selection = { state: "dead", reason: "do_not_retry", until };
       same(
         { ...last, at: 0 },
-        { at: 0, by: "bob@web-1", act: "discard", selection, count: 3 },
+        {
+          at: 0,
+          by: "bob@web-1",
+          act: "discard",
+          selection,
+          count: 3,
+          counts: { do_not_retry: 3 },
+        },
         "The last act",
       );
       const { at, ...rest } = before ?? {};
-      same(rest, { by: "ada", act: "release", selection: { id: first }, count: 1 }, "The first");
+      const released = { selection: { id: first }, count: 1, counts: { do_not_retry: 1 } };
+      same(rest, { by: "ada", act: "release", ...released }, "The first");
       same((at?.getTime() ?? 0) >= begin - 1, true, "Whether it has its time");
       same(await inbox.acts({ receiver: "b" }), [], "The acts on another receiver");
       same((await inbox.acts()).length, 2, "The acts on all receivers");
@@ -59,6 +67,7 @@ export const actLog: readonly InboxCase[] = [
       for await (const step of inbox.act({ ...query, act: "release" })) {
         const [begun] = await inbox.acts();
         same(begun?.count, sumOf(step.counts), "How many, after its first step");
+        same(begun?.counts, step.counts, "Which, after its first step");
         break;
       }
       const { held } = await inbox.counts("a");
