@@ -2,7 +2,7 @@ import { evidence } from "@reporthook/test-support/evidence";
 import { inCheck, isQuick, isRest } from "@reporthook/test-support/needs";
 import { beforeAll, describe, expect, test } from "vitest";
 import { mutations } from "./mutations.ts";
-import { buildProduct, type Product } from "./product/product.ts";
+import { buildProduct, mutated, type Product } from "./product/product.ts";
 import { type Result, runWorld } from "./run.ts";
 
 // The long run is `pnpm test:world`; WORLD_SEED repeats one world, and prints what happens in it.
@@ -104,6 +104,13 @@ describe.each(kinds.map((kind) => [kind.name, kind] as const))("%s", (name, kind
     }
   });
 });
+
+test.each(mutations)(
+  "the fault of a receiver that $name has its place in the product",
+  (mutation) => {
+    expect(mutated(mutation)).toContain(mutation.becomes);
+  },
+);
 
 if (chosen === undefined && !inCheck)
   describe("faulty receivers", () => {

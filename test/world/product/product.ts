@@ -29,9 +29,14 @@ export const appFile: string = pathOf("packages/sqlite/src/index.ts");
 export const threadFile: string = pathOf("packages/sqlite/src/writer-thread.ts");
 const threadCodeFile = pathOf("packages/sqlite/src/thread-code.ts");
 
+/** The file of a mutation with its fault in it. Throws if the file has no such function. */
+export function mutated(mutation: Mutation): string {
+  return plant(readFileSync(pathOf(mutation.file), "utf8"), mutation);
+}
+
 /** Builds the product from its sources. */
 export async function buildProduct(mutation?: Mutation): Promise<Product> {
-  if (mutation !== undefined) plant(readFileSync(pathOf(mutation.file), "utf8"), mutation);
+  if (mutation !== undefined) mutated(mutation);
   const [app, thread] = await Promise.all([
     bundle(pathOf("test/world/product/product-entry.ts"), mutation),
     bundle(pathOf("packages/sqlite/src/writer-thread.ts"), mutation),

@@ -54,6 +54,7 @@ export interface ReportRequests<Context = unknown, Required extends boolean = fa
   /**
    * Resolves to the request once it is `complete` or `internal_error`, in any process on the inbox. Rejects `not_found`,
    * `wait_timeout` after `timeoutMs` milliseconds, `closed`, or with the signal's reason. It keeps no process alive; `start()` does.
+   * Not for handlers: the event that it waits for may need the slot of the handler that waits.
    */
   wait(
     id: string,
