@@ -2,7 +2,7 @@ import { type Callbacks, contextOf, split } from "../callback-urls/callback-url.
 import type { RequestedReport, ServiceAnswer } from "../client/client.ts";
 import { reportBody } from "../client/report-request.ts";
 import { responseIn } from "../client/service-response.ts";
-import { InvalidReportRequestError, ReporthookError } from "../errors.ts";
+import { InvalidReportRequestError, ReporthookError, ServiceError } from "../errors.ts";
 import { newId } from "../inbox/id.ts";
 import type { RequestStore, StoredRequest } from "../inbox/request-store.ts";
 import { onAbort } from "../lib/abort.ts";
@@ -179,12 +179,16 @@ function unsure(thrown: unknown, requestId: string, isShared = false): Error {
   return Object.assign(new ReporthookError(code, message, { cause: thrown }), about);
 }
 
-/** The answer as JSON holds it, without the token, which the service may repeat. */
+/** The answer as JSON holds it, without the token, which the service may repeat. Throws a ServiceError if it is no success. */
 function withoutToken(
   answer: Partial<ServiceAnswer> | undefined,
   token: string | null,
 ): ServiceAnswer {
   const { status = 200, body = null } = answer ?? {};
+  if (!(status >= 200 && status < 300)) {
+    const message = `requestReport of the client answered ${status}, which confirms no request`;
+    throw new ServiceError("service_failed", message, { serviceStatus: status, retryable: false });
+  }
   const text = jsonText("What requestReport of the client answers", { status, body });
   return JSON.parse(token === null ? text : text.replaceAll(token, "[callback token]"));
 }

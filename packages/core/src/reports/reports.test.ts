@@ -326,6 +326,23 @@ describe("asking", () => {
     expect(sent).toHaveLength(2);
   });
 
+  it.each([
+    [500, { state: "unconfirmed", answer: null }],
+    [422, null],
+  ])(
+    "reports.request() confirms nothing by the answer %d of a client of the app",
+    async (status, left) => {
+      const client = {
+        authorize: async () => "valid" as const,
+        requestReport: async () => ({ status }),
+      };
+      const { reports } = make({ client: client as unknown as ReceiverOptions["client"] });
+      const error = { code: "service_failed", serviceStatus: status, retryable: false };
+      await expect(reports.request(report)).rejects.toMatchObject(error);
+      expect((await reports.list())[0] ?? null).toEqual(left && expect.objectContaining(left));
+    },
+  );
+
   it("reports.request() ends at its signal, and frees its key, though a client of the app does not", async () => {
     const requestReport = vi.fn(() => new Promise<never>(() => {}));
     const client = { authorize: async () => "valid" as const, requestReport };
