@@ -1,6 +1,7 @@
 import { DoNotRetry, RetryAfter } from "../errors.ts";
 import { type Job, type Parked, park, type Retry, retryIn } from "../inbox/delivery.ts";
 import { describe } from "../lib/text/describe.ts";
+import { counted } from "../lib/text/in-words.ts";
 import { accountOf, shownError } from "../lib/thrown.ts";
 import { jitter } from "../lib/time/clock.ts";
 import type { RetryOptions } from "../options/receiver-options.ts";
@@ -25,7 +26,7 @@ export function afterFailure(
     return { ...park("dead", "do_not_retry", describe(final, redact), text), err };
   }
   if (attempts >= retry.attempts) {
-    const message = `${attempts} attempts failed. Last: ${describe(failure, redact)}`;
+    const message = `${counted(attempts, "attempt", "attempts")} failed. Last: ${describe(failure, redact)}`;
     return { ...park("dead", "attempts_used_up", message, text), err };
   }
   const when = failures.find(RetryAfter.is)?.when;
