@@ -176,6 +176,20 @@ describe("parked deliveries", () => {
     );
   });
 
+  it("alerts() tells the end also where an inbox of the app remembers acts without their reasons", async () => {
+    const memory = memoryInbox();
+    const acts = async () => [
+      { act: "discard", at: new Date(), by: null, selection: {}, count: 1 },
+    ];
+    const inbox = Object.assign(memory, { acts }) as unknown as Inbox;
+    const { sent, park, pass, receiver } = watched({}, { inbox });
+    const id = await park();
+    await pass(minute);
+    await receiver.inbox.discard(id);
+    await pass(minute);
+    expect(sent.map(({ state }) => state)).toEqual(["firing", "resolved"]);
+  });
+
   it("alerts() does not count what retention deleted over an hour before the end", async () => {
     const inbox = memoryInbox({ retention: { parkedMs: 3 * 60 * minute } });
     const { sent, park, pass, receiver, emulator } = watched({ on: ["parked"] }, { inbox });

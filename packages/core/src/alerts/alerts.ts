@@ -151,7 +151,8 @@ class AlertWatcher implements Instrumentation {
       acts = await asked.catch(() => []);
     }
     for (const [key, told] of ended) {
-      const alert = over(this.#watched, told, acts);
+      // An inbox of the app may remember acts otherwise.
+      const alert = tryGet(() => over(this.#watched, told, acts)) ?? over(this.#watched, told, []);
       if (this.#on.includes(told.code) && !(await this.#sent(alert))) continue;
       this.#told.delete(key);
       await this.#keep();

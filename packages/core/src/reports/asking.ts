@@ -8,6 +8,7 @@ import type { RequestStore, StoredRequest } from "../inbox/request-store.ts";
 import { onAbort } from "../lib/abort.ts";
 import { safeGet, safeText } from "../lib/safe-get.ts";
 import { describe } from "../lib/text/describe.ts";
+import { setUnrefTimeout } from "../lib/time/clock.ts";
 import type { ReceiverClock } from "../lib/time/lived-clock.ts";
 import { realClock } from "../lib/time/real-timers.ts";
 import {
@@ -110,12 +111,13 @@ async function askOnce(
   let answer: ServiceAnswer;
   try {
     own.signal.throwIfAborted();
+    const end = endOf(own.signal);
     sent = true;
     const asking = client.requestReport?.(
       { ...report, webhook_url: webhookUrl },
       { signal: own.signal, context: contextOf(request) },
     );
-    const given = await Promise.race([asking, endOf(own.signal)]);
+    const given = await Promise.race([asking, end]);
     answer = withoutToken(given, split(webhookUrl).token);
   } catch (error) {
     if (earlier !== null || !isRefusal(error)) throw unsure(error, id);
@@ -145,10 +147,13 @@ function copyOf(reason: unknown, sent: boolean): Error {
 
 /** Rejects with the reason of a signal a second after it: a client of the app may not heed it. */
 function endOf(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    const end = (): void => void realClock.setTimeout(() => reject(signal.reason), heedMs);
-    signal.addEventListener("abort", end, { once: true });
+  const end = new Promise<never>((_, reject) => {
+    const late = (): void => reject(signal.reason);
+    const begin = (): void => void setUnrefTimeout(realClock, late, heedMs);
+    signal.addEventListener("abort", begin, { once: true });
   });
+  end.catch(() => {});
+  return end;
 }
 
 /** The report and the context of a request as text: the same for equal ones. */

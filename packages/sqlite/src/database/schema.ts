@@ -3,7 +3,7 @@ import { type Database, inboxFailed, rollBack } from "./driver.ts";
 import { applicationId, marks, schemaIn, writeMark } from "./header.ts";
 
 /** The version of the schema: a file of any other one is refused. */
-const schemaVersion = 15;
+const schemaVersion = 16;
 
 /**
  * The rows in the index of states. It has those that wait or are parked, which are few: most are leased as they come, and then

@@ -96,12 +96,12 @@ export class ThreadConnection implements LeaseSource {
   }
 
   complete(recording: Recording): void {
+    this.#owner.consumers.noteChange(recording.completion.receiver);
     if (this.#over) {
       recording.resolve(false);
       return;
     }
     this.#message.complete(recording.completion);
-    this.#owner.consumers.noteChange(recording.completion.receiver);
     this.#recordings.push(recording);
     this.flush();
   }
