@@ -190,7 +190,8 @@ function withoutToken(
   token: string | null,
 ): ServiceAnswer {
   const { status = 200, body = null } = answer ?? {};
-  if (!(status >= 200 && status < 300)) {
+  // Another client may give the body itself, whose status is a text.
+  if (typeof status === "number" && !(status >= 200 && status < 300)) {
     const message = `requestReport of the client answered ${status}, which confirms no request`;
     throw new ServiceError("service_failed", message, { serviceStatus: status, retryable: false });
   }

@@ -343,6 +343,14 @@ describe("asking", () => {
     },
   );
 
+  it("reports.request() takes the body itself as the answer of a client of the app, whose status is a text", async () => {
+    const requestReport = async () => ({ status: "processing", report_id: "r-1" });
+    const client = { authorize: async () => "valid" as const, requestReport };
+    const { reports } = make({ client: client as unknown as ReceiverOptions["client"] });
+    const { id } = await reports.request(report);
+    expect(await reports.get(id)).toMatchObject({ state: "open" });
+  });
+
   it("reports.request() ends at its signal, and frees its key, though a client of the app does not", async () => {
     const requestReport = vi.fn(() => new Promise<never>(() => {}));
     const client = { authorize: async () => "valid" as const, requestReport };
