@@ -23,12 +23,12 @@ const maxAdapterLines = 60;
 const maxFunctionLines = 70;
 /** All that a reader has to read: a feature that raises one of these does so where everybody sees it. */
 const maxLines = {
-  "core/src": 14_713,
+  "core/src": 14_785,
   "core/src/inbox/memory": 811,
-  "sqlite/src": 6_893,
-  "cli/src": 4_330,
-  "dashboard/src": 1_466,
-  "dashboard/page": 2_245,
+  "sqlite/src": 6_897,
+  "cli/src": 4_334,
+  "dashboard/src": 1_470,
+  "dashboard/page": 2_249,
 };
 
 const api = new API({ cwd: root });

@@ -41,7 +41,7 @@ onEachServer((server) => {
     const { put, consume, wait, verify, inbox, end } = await open();
     const secret = "a-signature-of-the-service";
     const id = await put({ signature: secret });
-    consume("verify", valid, { atOnce: async () => handled });
+    consume("verify", valid, { handleAtOnce: async () => handled });
     await wait(id, "handled");
     const job = await verify.getJob(id);
     expect(await job?.getState()).toBe("completed");
@@ -54,11 +54,11 @@ onEachServer((server) => {
     const { put, consume, wait, inbox, end } = await open();
     const door = deferred();
     const id = await put();
-    const atOnce = async () => {
+    const handleAtOnce = async () => {
       await door.promise;
       return handled;
     };
-    const { consumer } = consume("verify", valid, { atOnce });
+    const { consumer } = consume("verify", valid, { handleAtOnce });
     await wait(id, "verified");
     expect(await inbox.counts("a")).toMatchObject({ received: 0, verified: 1 });
     expect((await inbox.list({ state: "verified" })).map((entry) => entry.id)).toEqual([id]);
@@ -77,11 +77,11 @@ onEachServer((server) => {
     const { put, consume, wait, verify, inbox, patiently, end } = await open();
     const door = deferred();
     const id = await put();
-    const atOnce = async () => {
+    const handleAtOnce = async () => {
       await door.promise;
       return endedAs("dead", "do_not_retry");
     };
-    const slow = consume("verify", valid, { atOnce });
+    const slow = consume("verify", valid, { handleAtOnce });
     await wait(id, "verified");
     // The token that BullMQ takes without a look at the lock.
     await verify.backend.moveJobFromActiveToWait(id, "0");
@@ -99,7 +99,7 @@ onEachServer((server) => {
   it("a delivery that failed waits for its next try among those to be handled", async () => {
     const { act, put, consume, wait, inbox, verify, until, end } = await open();
     const id = await put();
-    consume("verify", valid, { atOnce: async () => later(60_000) });
+    consume("verify", valid, { handleAtOnce: async () => later(60_000) });
     await until(async () => (await inbox.get(id))?.attempts === 1, "it has failed");
     await wait(id, "verified");
     await until(async () => (await verify.count()) === 0, "it has left");
@@ -158,7 +158,7 @@ onEachServer((server) => {
     const parts = { signature: "s", body: "{}" };
     const id = await put(parts);
     const handling = consume("handle", handled);
-    consume("verify", valid, { atOnce: async () => handled });
+    consume("verify", valid, { handleAtOnce: async () => handled });
     await wait(id, "handled");
     await act("release", id);
     await until(() => handling.jobs.length === 1, "it runs again");
@@ -173,7 +173,7 @@ onEachServer((server) => {
     const { put, make, add, consume, wait, inbox, end } = await open({ retention });
     const parts = { signature: "s", body: "{}" };
     const id = await put(parts);
-    const { consumer } = consume("verify", valid, { atOnce: async () => handled });
+    const { consumer } = consume("verify", valid, { handleAtOnce: async () => handled });
     await wait(id, "handled");
     await consumer.stop();
     await inbox.prune(new Date());

@@ -43,7 +43,6 @@ export {
   countStates,
   filterEntries,
   idRange,
-  minuteMs,
   noBacklog,
   summarize,
   zeroCounts,
@@ -51,7 +50,6 @@ export {
 export { getEntry, receiverInbox } from "./inbox/receiver-inbox.ts";
 export { requestStates } from "./inbox/request-store.ts";
 export {
-  dayMs,
   isUnsigned,
   maxUnsigned,
   noticeMsOf,
@@ -92,6 +90,7 @@ export { Pace } from "./lib/time/pace.ts";
 export { Standstill, signMs } from "./lib/time/standstill.ts";
 export { laterMark, noMark, Timekeeper } from "./lib/time/timekeeper.ts";
 export { settlesWithin } from "./lib/time/timeout.ts";
+export { dayMs, hourMs, minuteMs } from "./lib/time/units.ts";
 export { assertKnownKeys } from "./lib/validate.ts";
 export { type Erased, eraseReport } from "./reports/erasing.ts";
 export { storedReports } from "./reports/reports.ts";

@@ -87,9 +87,13 @@ export async function openConnection(settings: BullmqSettings): Promise<Connecti
     worker(name) {
       const { leaseMs } = settings;
       const options = {
-        ...{ connection: workerConnection(settings) as never, autorun: false },
-        ...{ lockDuration: leaseMs, stalledInterval: Math.ceil(leaseMs / 5) },
-        ...{ maxStalledCount: neverFail, skipVersionCheck: true, name: processName },
+        connection: workerConnection(settings) as never,
+        autorun: false,
+        lockDuration: leaseMs,
+        stalledInterval: Math.ceil(leaseMs / 5),
+        maxStalledCount: neverFail,
+        skipVersionCheck: true,
+        name: processName,
       };
       const worker: Worker =
         settings.backend === "redis"
@@ -133,9 +137,8 @@ function onRedis({ connection, leaseMs }: BullmqSettings): Base {
   const now = { enableOfflineQueue: false, maxRetriesPerRequest: 0 };
   const limits = { commandTimeout: answerMs, socketTimeout: answerMs };
   const options = { connectTimeout: openMs, ...limits, ...lasting(connection), ...now };
-  const backend = createRedisBackend("reporthook", {
-    ...{ connection: options, skipVersionCheck: true, lockDuration: leaseMs },
-  });
+  const queueOptions = { connection: options, skipVersionCheck: true, lockDuration: leaseMs };
+  const backend = createRedisBackend("reporthook", queueOptions);
   return {
     backend,
     readyMs: openMs,
@@ -165,9 +168,8 @@ function onPostgres({ connection, leaseMs }: BullmqSettings): Base {
   const options = { connectionTimeoutMillis: openMs, query_timeout: answerMs, migrate: true };
   const pool = postgresConnection({ ...options, ...connection });
   // For the jobs that are taken up as others are completed.
-  const backend = new PostgresQueueBackend(pool, "reporthook", {
-    ...{ connection, lockDuration: leaseMs },
-  });
+  const queueOptions = { connection, lockDuration: leaseMs };
+  const backend = new PostgresQueueBackend(pool, "reporthook", queueOptions);
   return {
     backend,
     readyMs: migrateMs,
@@ -210,7 +212,9 @@ export function postgresConnection(options: Record<string, unknown>): PostgresCo
 function workerConnection({ backend, connection }: BullmqSettings): Record<string, unknown> {
   return backend === "redis"
     ? {
-        ...{ connectTimeout: openMs, socketTimeout: silenceMs, ...lasting(connection) },
+        connectTimeout: openMs,
+        socketTimeout: silenceMs,
+        ...lasting(connection),
         maxRetriesPerRequest: null,
       }
     : { connectionTimeoutMillis: openMs, query_timeout: answerMs, max: 5, ...connection };

@@ -22,7 +22,11 @@ export async function exchange(
 ): Promise<Exchange> {
   const from = performance.now();
   const ended = (result: Partial<Exchange>): Exchange => ({
-    ...{ status: null, headers: new Headers(), body: "", error: "", cause: "" },
+    status: null,
+    headers: new Headers(),
+    body: "",
+    error: "",
+    cause: "",
     ...result,
     ms: performance.now() - from,
   });

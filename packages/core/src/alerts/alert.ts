@@ -45,8 +45,13 @@ export function over(
   const title = `${name}: ${how} after ${inWords(clock.now() - since)}: ${what}`;
   return {
     ...told,
-    ...{ state: "resolved", receiver: name, title, text: `${title}.` },
-    ...{ command: null, url: problemsUrl, since: new Date(since + lookout.wallOffset) },
+    state: "resolved",
+    receiver: name,
+    title,
+    text: `${title}.`,
+    command: null,
+    url: problemsUrl,
+    since: new Date(since + lookout.wallOffset),
     count: deleted || (count === null ? null : 0),
   };
 }

@@ -1,13 +1,12 @@
 import type { ReceiveResult } from "../http/answer.ts";
 import type { Job, Outcome } from "../inbox/delivery.ts";
 import type { Notes } from "../inbox/facts/facts.ts";
-import { hourKey, hourMs } from "../inbox/facts/hours.ts";
+import { hourKey } from "../inbox/facts/hours.ts";
 import type { Pruned } from "../inbox/inbox.ts";
+import { hourMs } from "../lib/time/units.ts";
 
 /** The bounds of the histogram of answers, in seconds. */
-export const answerBounds: readonly number[] = [
-  ...[0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10],
-];
+export const answerBounds: readonly number[] = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10];
 
 /** The numbers of a process since its start. */
 export interface Numbers {

@@ -1,10 +1,11 @@
-import { hourKey, hourMs, oldHours } from "../inbox/facts/hours.ts";
+import { hourKey, oldHours } from "../inbox/facts/hours.ts";
 import type { OfReceiver } from "../inbox/receiver-inbox.ts";
 import { isTiedToRequests } from "../lib/platform.ts";
 import { setUnrefTimeout } from "../lib/time/clock.ts";
 import { realClock } from "../lib/time/real-timers.ts";
 import { signMs, slowMs, standstillMs } from "../lib/time/standstill.ts";
 import { settlesWithin } from "../lib/time/timeout.ts";
+import { hourMs } from "../lib/time/units.ts";
 import type { Lookout } from "./health.ts";
 import { lifeSignMs, noteOf } from "./process-report.ts";
 import type { ProcessState } from "./process-state.ts";

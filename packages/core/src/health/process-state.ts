@@ -9,12 +9,11 @@ import { isAskedAgain } from "../inbox/transitions.ts";
 import { thisProcess } from "../lib/platform.ts";
 import { describe } from "../lib/text/describe.ts";
 import type { ReceiverClock } from "../lib/time/lived-clock.ts";
+import { hourMs, minuteMs } from "../lib/time/units.ts";
 import { version } from "../lib/version.ts";
 import { EventCounters } from "./counters.ts";
 import type { ProcessReport } from "./process-report.ts";
 
-const minuteMs = 60_000;
-const hourMs = 3_600_000;
 const never = Number.NEGATIVE_INFINITY;
 const headersLength = 200;
 /** Milliseconds after a notification that could not be stored in which the receiver is not ready, unless one was since. */
@@ -24,12 +23,31 @@ const slotMs = 10_000;
 const lostCertainly: readonly string[] = ["inbox_unavailable", "overloaded", "closing"];
 const lostPerhaps: readonly string[] = ["not_handled", "body_timeout", "body_too_large"];
 
-/** Of a process that begins; copied, because V8 makes a new object shape for each object that several spreads make. */
+/** Of a process that begins. */
 const beginning: { -readonly [Name in keyof ProcessReport]: ProcessReport[Name] } = {
-  ...{ id: "", host: "", pid: 0, version, since: 0, at: 0, hasEnded: false, alerts: false },
-  ...{ service: "unknown", refusedSince: null, judgedAt: null, validAt: null, newest: null },
-  ...{ judged: 0, vain: null, invalid: null, lost: null, unsigned: null, failingSince: null },
-  ...{ fails: null, stoodStill: null, deleted: {}, open: null },
+  id: "",
+  host: "",
+  pid: 0,
+  version,
+  since: 0,
+  at: 0,
+  hasEnded: false,
+  alerts: false,
+  service: "unknown",
+  refusedSince: null,
+  judgedAt: null,
+  validAt: null,
+  newest: null,
+  judged: 0,
+  vain: null,
+  invalid: null,
+  lost: null,
+  unsigned: null,
+  failingSince: null,
+  fails: null,
+  stoodStill: null,
+  deleted: {},
+  open: null,
 };
 
 /** Takes note of what this process knows alone, and reports it: an instrument of its receiver. */

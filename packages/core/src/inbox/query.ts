@@ -1,13 +1,11 @@
 import { withoutToken } from "../callback-urls/callback-url.ts";
+import { minuteMs } from "../lib/time/units.ts";
 import { type InboxQuery, isChosen, type SummaryQuery } from "./acts/selection.ts";
 import { isParked, type ReasonCode, type State, states } from "./delivery.ts";
 import type { Summary } from "./facts/facts.ts";
 import { idAt } from "./id.ts";
 import type { Backlog } from "./inbox.ts";
 import type { StoredDelivery } from "./stored-delivery.ts";
-
-/** A minute in milliseconds. */
-export const minuteMs = 60_000;
 
 /** The ids that a query may find: `first` and greater ones, all smaller than `below`. */
 export function idRange(query: InboxQuery): { readonly first: string; readonly below: string } {

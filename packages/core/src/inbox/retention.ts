@@ -1,4 +1,5 @@
 import { addCounts } from "../lib/add-counts.ts";
+import { dayMs } from "../lib/time/units.ts";
 import { assertKnownKeys, assertPositive } from "../lib/validate.ts";
 import { isParked, isWaiting, type ReasonCode, type State } from "./delivery.ts";
 import type { Pruned } from "./inbox.ts";
@@ -73,7 +74,7 @@ export function retentionStep(
 }
 
 /** Milliseconds for which a request that is not settled is kept after it was due. */
-export const unsettledKeptMs: number = 30 * 86_400_000;
+export const unsettledKeptMs: number = 30 * dayMs;
 
 /** Whether the retention of a request is over at a lived time: it is then deleted, once no delivery of it is kept. */
 export function isRequestOver(
@@ -135,6 +136,3 @@ export class PruneCount implements Pruned {
     addCounts(this.madeRoom, madeRoom);
   }
 }
-
-/** A day in milliseconds. */
-export const dayMs = 86_400_000;

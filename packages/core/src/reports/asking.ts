@@ -76,7 +76,10 @@ function newRequest(
     dates: {
       requestedAt: wallNow,
       dueAt: wallNow + overdueMs,
-      ...{ confirmedAt: null, processingAt: null, settledAt: null, overdueAt: null },
+      confirmedAt: null,
+      processingAt: null,
+      settledAt: null,
+      overdueAt: null,
     },
     brought: {},
   };

@@ -43,7 +43,13 @@ export function requestRecordOf(request: StoredRequest): RequestRecord {
   const { id, state, report, idempotencyKey, reportId, answer, dates } = request;
   const date = (ms: number | null): Date | null => (ms === null ? null : new Date(ms));
   return {
-    ...{ id, state, report, context: contextOf(request) ?? null, idempotencyKey, reportId, answer },
+    id,
+    state,
+    report,
+    context: contextOf(request) ?? null,
+    idempotencyKey,
+    reportId,
+    answer,
     requestedAt: new Date(dates.requestedAt),
     confirmedAt: date(dates.confirmedAt),
     processingAt: date(dates.processingAt),
@@ -60,13 +66,21 @@ export function overdueEvent(
 ): OverdueEvent {
   const { id: requestId, report, answer, reportId, dates } = request;
   return {
-    ...{ id, type: "report.overdue", requestId, report, answer, reportId, receivedAt },
+    id,
+    type: "report.overdue",
+    requestId,
+    report,
+    answer,
+    reportId,
+    receivedAt,
     context: contextOf(request),
     requestedAt: new Date(dates.requestedAt),
     dueAt: new Date(dates.dueAt),
     confirmed: dates.confirmedAt !== null,
     lastStatus: dates.processingAt === null ? null : "processing",
-    ...{ eventType: null, verification: null, body: null },
+    eventType: null,
+    verification: null,
+    body: null,
   };
 }
 

@@ -14,8 +14,12 @@ type Outcome = (typeof outcomes)[number];
 
 /** The outcomes by the names of what is counted: states, and of hours the events that led to them. */
 const outcomeOf: Readonly<Record<string, Outcome>> = {
-  ...{ received: "waiting", verified: "waiting", handled: "handled" },
-  ...{ held: "parked", dead: "parked", rejected: "rejected" },
+  received: "waiting",
+  verified: "waiting",
+  handled: "handled",
+  held: "parked",
+  dead: "parked",
+  rejected: "rejected",
 };
 
 /** The spans of time: how many bars each has, and how long one is. */

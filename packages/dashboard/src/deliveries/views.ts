@@ -7,7 +7,7 @@ import type {
   Summary,
   SummaryQuery,
 } from "@reporthook/core";
-import { type InboxProcess, states } from "@reporthook/core/store";
+import { hourMs, type InboxProcess, minuteMs, states } from "@reporthook/core/store";
 import { readableJson, redactText } from "./json-text.ts";
 import { throttle } from "./shared-views.ts";
 import { redactEntry, shownBody, shownDelivery } from "./shown.ts";
@@ -20,8 +20,6 @@ import {
   type WireOverview,
 } from "./wire.ts";
 
-const minuteMs = 60_000;
-const hourMs = 3_600_000;
 const weekMs = 604_800_000;
 const mostGroups = 5;
 const mostActs = 5;
@@ -115,7 +113,8 @@ function groupsOf(
   return groups
     .filter(({ error }) => key === undefined || key === error)
     .map(({ error, text, count, reasons }) => ({
-      ...{ error, text: redactText(text) },
+      error,
+      text: redactText(text),
       count: reason === undefined ? count : (reasons[reason] ?? 0),
     }))
     .filter(({ count }) => count > 0)
@@ -143,7 +142,12 @@ const nothing = {
   reports: null,
   counts: { received: 0, verified: 0, handled: 0, held: 0, rejected: 0, dead: 0 },
   oldest: { received: null, verified: null, handled: null, held: null, rejected: null, dead: null },
-  ...{ parked: {}, parkedChangedAt: null, errors: {}, minutes: [], hours: [], acts: [] },
+  parked: {},
+  parkedChangedAt: null,
+  errors: {},
+  minutes: [],
+  hours: [],
+  acts: [],
 } satisfies Partial<WireOverview>;
 
 /** The query in the page's address, without parts that it does not understand. */

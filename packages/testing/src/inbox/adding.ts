@@ -22,11 +22,18 @@ export const adding: readonly InboxCase[] = [
       const { id } = delivery;
       same(await add(delivery), { status: "added", id }, "What add() answered");
       const entry = {
-        ...{ id, state: "received", reason: null, type: null, reportId: null, attempts: 0 },
+        id,
+        state: "received",
+        reason: null,
+        type: null,
+        reportId: null,
+        attempts: 0,
         receivedAt: new Date(delivery.receivedAt),
         nextAttemptAt: new Date(delivery.receivedAt),
         changedAt: new Date(delivery.receivedAt),
-        ...{ lastError: null, error: null, requestId: "q-1" },
+        lastError: null,
+        error: null,
+        requestId: "q-1",
       };
       same(await inbox.list(), [entry], "The list");
       const { headers } = delivery;
@@ -83,14 +90,19 @@ export const adding: readonly InboxCase[] = [
       const test = await put({
         signature: null,
         arrival: {
-          ...{ to: "verified", verification: "unsigned" },
-          ...{ type: "test_webhook_endpoint", reportId: null },
+          to: "verified",
+          verification: "unsigned",
+          type: "test_webhook_endpoint",
+          reportId: null,
         },
       });
       const held = await put({
         signature: null,
         arrival: {
-          ...{ to: "held", verification: "unsigned", type: "report.complete", reportId: "7" },
+          to: "held",
+          verification: "unsigned",
+          type: "report.complete",
+          reportId: "7",
           reason: { code: "unsigned", message: "It came without a signature." },
         },
       });
@@ -101,8 +113,11 @@ export const adding: readonly InboxCase[] = [
       same(
         { id, type, verification, signature, released },
         {
-          ...{ id: test, type: "test_webhook_endpoint", verification: "unsigned" },
-          ...{ signature: null, released: false },
+          id: test,
+          type: "test_webhook_endpoint",
+          verification: "unsigned",
+          signature: null,
+          released: false,
         },
         "The job",
       );

@@ -20,7 +20,9 @@ export const context: readonly InboxCase[] = [
       };
       const make = () =>
         createReceiver({
-          ...{ inbox, clock, client: { authorize } },
+          inbox,
+          clock,
+          client: { authorize },
           logger: { warn: see("warn"), error: see("error"), info: see("info") },
           observe: Object.fromEntries(hooks.map((hook) => [hook, see(hook)])),
           parse: () => {
@@ -51,7 +53,9 @@ export const context: readonly InboxCase[] = [
     async run({ inbox, clock, patiently }) {
       const told: unknown[] = [];
       const receiver = createReceiver({
-        ...{ inbox, clock, client: { authorize: async () => "valid" as const } },
+        inbox,
+        clock,
+        client: { authorize: async () => "valid" as const },
         logger: { warn: ({ err }) => void told.push(err) },
       });
       receiver.on("report", function failing() {
@@ -78,8 +82,11 @@ export const context: readonly InboxCase[] = [
     name: "a handler that throws a revoked proxy is retried like any other, and the delivery is dead after the last attempt",
     async run({ inbox, clock, patiently }) {
       const receiver = createReceiver({
-        ...{ inbox, clock, client: { authorize: async () => "valid" as const } },
-        ...{ logger: false, retry: { attempts: 2, minMs: 0, maxMs: 0 } },
+        inbox,
+        clock,
+        client: { authorize: async () => "valid" as const },
+        logger: false,
+        retry: { attempts: 2, minMs: 0, maxMs: 0 },
       });
       receiver.on("report", () => {
         const { proxy, revoke } = Proxy.revocable({}, {});

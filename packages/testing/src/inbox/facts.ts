@@ -6,8 +6,12 @@ const dayMs = 86_400_000;
 const own = { to: "verified", reportId: null } as const;
 const nothing = {
   counts: { received: 0, verified: 0, handled: 0, held: 0, rejected: 0, dead: 0 },
-  ...{ newest: null, oldestUnverified: null, oldestWaiting: null },
-  ...{ parked: [], expiring: null, failing: null },
+  newest: null,
+  oldestUnverified: null,
+  oldestWaiting: null,
+  parked: [],
+  expiring: null,
+  failing: null,
 };
 
 /** The promises about the facts of a receiver, and about its notes. */

@@ -2,6 +2,7 @@ import type {
   Act,
   ActOptions,
   AddResult,
+  ConsumeOptions,
   Consumer,
   Inbox,
   InboxNotice,
@@ -68,13 +69,10 @@ export interface FixtureActOptions extends ActOptions {
   readonly receiver?: string;
 }
 
-/** The receiver that consumes, and its concurrency. */
-export interface FixtureConsumeOptions {
-  readonly receiver?: string;
-  readonly concurrency?: number;
-  /** Handles deliveries right after their verdict. */
-  readonly atOnce?: (job: Job, lease: Lease) => Promise<Outcome> | null;
-}
+/** What of the options of a consumer is not the fixture's: the receiver is "a", and the concurrency 1, unless told. */
+export type FixtureConsumeOptions = Partial<
+  Pick<ConsumeOptions, "receiver" | "concurrency" | "handleAtOnce">
+>;
 
 /** The outcome of a job. */
 export type Step = Outcome | ((job: Job, lease: Lease) => Outcome | Promise<Outcome>);
@@ -154,23 +152,23 @@ export function createInboxFixture(
   const consumers: Consumer[] = [];
   const make = deliveryMaker(() => (isOwn ? began : clock.now()));
 
-  function add(delivery: NewDelivery, options: AddOptions = {}): Promise<AddResult> {
-    return inbox.add(delivery, options.arrival ?? { to: "received" });
-  }
+  const add: InboxFixture["add"] = (delivery, { arrival } = {}) =>
+    inbox.add(delivery, arrival ?? { to: "received" });
 
   function consume(stage: Stage, step: Step, options: FixtureConsumeOptions = {}): Consuming {
-    const { receiver = "a", concurrency = 1, atOnce } = options;
     const [jobs, errors, notices, recorded]: Seen = [[], [], [], []];
     const work = async (job: Job, lease: Lease): Promise<Outcome> => {
       jobs.push(job);
       return typeof step === "function" ? step(job, lease) : step;
     };
     const consumer = inbox.consume(stage, work, {
-      ...{ receiver, concurrency, clock },
+      receiver: "a",
+      concurrency: 1,
+      ...options,
+      clock,
       onError: (error) => void errors.push(error),
       onNotice: (notice) => void notices.push(notice),
       onRecorded: (job, outcome) => void recorded.push({ job, outcome }),
-      ...(atOnce && { handleAtOnce: atOnce }),
     });
     consumers.push(consumer);
     return { consumer, jobs, errors, notices, recorded };

@@ -93,7 +93,7 @@ export const handlingAtOnce: readonly InboxCase[] = [
     name: "handleAtOnce may refuse a delivery, which is then handed out to be handled",
     async run(fixture) {
       const id = await fixture.put();
-      const { consumer } = fixture.consume("verify", valid, { atOnce: () => null });
+      const { consumer } = fixture.consume("verify", valid, { handleAtOnce: () => null });
       await settled(fixture, id, "verified");
       await fixture.patiently(consumer.stop(), "stop()");
       const [job] = await fixture.work("handle", handled);
@@ -163,11 +163,13 @@ function start(fixture: InboxFixture, work: Work): Started {
     return work(job, lease);
   };
   const both = [
-    fixture.consume("verify", verify, { atOnce: handle }),
+    fixture.consume("verify", verify, { handleAtOnce: handle }),
     fixture.consume("handle", handle),
   ];
   return {
-    ...{ handling, stages, consumers: both.map(({ consumer }) => consumer) },
+    handling,
+    stages,
+    consumers: both.map(({ consumer }) => consumer),
     recorded: () =>
       both
         .flatMap(({ recorded }) => recorded)

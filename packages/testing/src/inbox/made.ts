@@ -39,17 +39,15 @@ export function deliveryMaker(now: () => number): (parts?: Parts) => Promise<New
     // Ids begin with the time of receipt and continue in the order of making.
     const id = idAt(receivedAt) + String(number).padStart(6, "0") + newId(receivedAt).slice(16);
     return {
-      ...{
-        id,
-        receiver,
-        receivedAt,
-        arrivedAt,
-        signature,
-        url,
-        context,
-        requestId,
-        body,
-      },
+      id,
+      receiver,
+      receivedAt,
+      arrivedAt,
+      signature,
+      url,
+      context,
+      requestId,
+      body,
       headers: { "content-type": "application/json", "user-agent": "contract" },
       key: signature === null ? null : await dedupeKey({ receiver, signature, url, body }),
     };
@@ -66,7 +64,8 @@ export function ownClock(): ManualClock {
     ...systemClock,
     advance,
     pending: 0,
-    ...{ running: now, wallNow: now },
+    running: now,
+    wallNow: now,
     wallOffset: 0,
     knownSince: 0,
   };

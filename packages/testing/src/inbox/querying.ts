@@ -33,7 +33,8 @@ export const querying: readonly InboxCase[] = [
       const processing = { type: "report.processing", reportId: "r-2" } as const;
       await work("verify", valid, { ...valid, ...processing }, valid, {
         ...valid,
-        ...{ type: "unknown", reportId: null },
+        type: "unknown",
+        reportId: null,
       });
       await work(
         "handle",

@@ -14,17 +14,19 @@ function storeOf({ requests }: Inbox): RequestStore {
 
 function made(id: string, parts: Partial<StoredRequest> = {}): StoredRequest {
   return {
-    ...{ id, receiver: "a", idempotencyKey: null, state: "unconfirmed", dueAt: 1_000 },
-    ...{
-      settledAt: null,
-      version: 0,
-      report: { domains: ["é"] },
-      context: '{"c":"é"}',
-      reportId: null,
-      answer: { status: 201, body: { é: "\u0000 '" } },
-      dates,
-      brought: { "report.complete": { by: "1", done: false } },
-    },
+    id,
+    receiver: "a",
+    idempotencyKey: null,
+    state: "unconfirmed",
+    dueAt: 1_000,
+    settledAt: null,
+    version: 0,
+    report: { domains: ["é"] },
+    context: '{"c":"é"}',
+    reportId: null,
+    answer: { status: 201, body: { é: "\u0000 '" } },
+    dates,
+    brought: { "report.complete": { by: "1", done: false } },
     ...parts,
   };
 }

@@ -133,7 +133,7 @@ export async function sendTo(served: Served, request: TestRequest): Promise<Got>
   const init: RequestInit & { duplex: "half" } = {
     method,
     headers: {
-      ...{ "content-type": "application/json" },
+      "content-type": "application/json",
       ...(signature !== null && { "x-svc-authorization": signature }),
       ...headers,
     },

@@ -2,7 +2,8 @@ import { memoryInbox, type Receiver } from "@reporthook/core";
 import { setUp, turns } from "@reporthook/test-support/receiver-setup";
 import { manualClock } from "@reporthook/testing/internals";
 import { describe, expect, it } from "vitest";
-import { hourKey, hourMs } from "./hours.ts";
+import { hourMs } from "../../lib/time/units.ts";
+import { hourKey } from "./hours.ts";
 
 const signMs = 5_000;
 const dayMs = 24 * hourMs;

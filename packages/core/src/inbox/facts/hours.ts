@@ -1,4 +1,5 @@
 import { tryGet } from "../../lib/safe-get.ts";
+import { hourMs } from "../../lib/time/units.ts";
 import type { Notes } from "./facts.ts";
 
 /** The numbers of one hour. */
@@ -9,8 +10,6 @@ export interface Hour {
   readonly counts: Readonly<Record<string, number>>;
 }
 
-/** An hour in milliseconds. */
-export const hourMs = 3_600_000;
 /** The beginning of the keys of the numbers of hours. */
 export const hourKey = "hour/";
 const keptHours = 30 * 24;

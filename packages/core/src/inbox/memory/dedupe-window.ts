@@ -1,4 +1,4 @@
-import { dayMs } from "../retention.ts";
+import { dayMs } from "../../lib/time/units.ts";
 import type { StoredDelivery } from "../stored-delivery.ts";
 
 const keysMax = 200_000;

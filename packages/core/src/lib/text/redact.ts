@@ -122,7 +122,11 @@ function literal(text: string): string {
 }
 
 const entities: Readonly<Record<string, string>> = {
-  ...{ "&": "amp", "<": "lt", ">": "gt", '"': "quot", "'": "apos" },
+  "&": "amp",
+  "<": "lt",
+  ">": "gt",
+  '"': "quot",
+  "'": "apos",
 };
 
 /**

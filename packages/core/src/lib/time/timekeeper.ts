@@ -3,6 +3,7 @@ import { setUnrefTimeout } from "./clock.ts";
 import { LivedClock } from "./lived-clock.ts";
 import { slackMs, tickMs } from "./running-time.ts";
 import { settlesWithin } from "./timeout.ts";
+import { hourMs } from "./units.ts";
 
 /** One moment by lived time and by the wall clock, in milliseconds since the epoch. */
 export interface TimeMark {
@@ -35,11 +36,19 @@ export function laterMark(one: TimeMark, other: TimeMark): TimeMark {
   return { ...later, heldMs: Math.max(one.heldMs, other.heldMs) };
 }
 
-const quietMs = 3_600_000;
 const muchMs = 300_000;
 const endMs = 1_000;
 
-/** Has a clock live through the time of a store: from process to process, and together with others. */
+/**
+ * Has a clock live through the time of a store: from process to process, and together with others.
+ *
+ * @example
+ * A process ends at 10:00, by lived time and by the wall clock. The next one begins when the wall clock shows
+ * - 10:05: lived time goes on from 10:05.
+ * - 09:00: lived time goes on from 10:00, for it never goes back.
+ * - 10:00 a year later: lived time goes on from there, and what waits is due. Retention is judged an hour later at the earliest; if
+ *   the wall clock is set back to 10:01 by then, that year has not passed for retention (`heldMs`).
+ */
 export class Timekeeper {
   /** Called when the store can't keep the time. */
   onError: ((error: unknown) => void) | undefined;
@@ -103,7 +112,7 @@ export class Timekeeper {
 
   /** Whether the start, whose clock nobody knows, is less than an hour ago: until then retention is not judged. */
   get isYoung(): boolean {
-    return this.clock.running() - this.#startedAt < quietMs;
+    return this.clock.running() - this.#startedAt < hourMs;
   }
 
   /** The lived time at which retention is judged. */
@@ -187,7 +196,7 @@ export class Timekeeper {
     }
     const isBack = this.#furthest - wallOffset > slackMs;
     this.#backSince = isBack ? (this.#backSince ?? now) : null;
-    if (this.#backSince !== null && now - this.#backSince < quietMs) return;
+    if (this.#backSince !== null && now - this.#backSince < hourMs) return;
     this.#furthest = wallOffset;
     this.#backSince = null;
   }

@@ -18,7 +18,9 @@ export function storedFacts(tables: Tables, retention: StoredRetention, name: st
   const oldest = (state: State): number => {
     const { rows } = findRows(tables, {
       query: { receiver: name },
-      ...{ states: [state], most: 1, columns: "id, arrived_at" },
+      states: [state],
+      most: 1,
+      columns: "id, arrived_at",
     });
     return Number(rows[0]?.["arrived_at"] ?? Infinity);
   };

@@ -56,7 +56,9 @@ export class Query {
     const asked = id === undefined ? query : { receiver, idPrefix: id };
     return findRows(this.#deliveries.tables, {
       query: { ...asked, after },
-      ...{ states: statesOf(query), most: rowsPerStep, columns: acted },
+      states: statesOf(query),
+      most: rowsPerStep,
+      columns: acted,
     });
   }
 

@@ -20,7 +20,10 @@ function asking(
   return createReceiver({
     client: { authorize: async () => "valid", requestReport },
     callback: { secrets: ["0123456789abcdef0123456789abcdef"], url },
-    ...{ inbox, name, logger: false, autostart: false },
+    inbox,
+    name,
+    logger: false,
+    autostart: false,
     ...(inbox.guarantees.clock === "given" && { clock }),
   });
 }

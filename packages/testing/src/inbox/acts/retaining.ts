@@ -25,8 +25,10 @@ export const unsigned: Arrival & { readonly to: "held" } = {
 export const unsignedTest: Parts = {
   signature: null,
   arrival: {
-    ...{ to: "verified", verification: "unsigned" },
-    ...{ type: "test_webhook_endpoint", reportId: null },
+    to: "verified",
+    verification: "unsigned",
+    type: "test_webhook_endpoint",
+    reportId: null,
   },
 };
 
@@ -96,7 +98,8 @@ export const retaining: readonly InboxCase[] = [
       await put({ at: old, receiver: "b" });
       await fixture.put({ signature: null, arrival: unsigned, receiver: "b" });
       await fixture.put({
-        ...{ signature: null, receiver: "b" },
+        signature: null,
+        receiver: "b",
         arrival: { to: "verified", verification: "unsigned", type: null, reportId: null },
       });
       const load = { ...noBacklog, waiting: 2, unverified: 1, unsignedWaiting: 1, unsignedHeld: 1 };

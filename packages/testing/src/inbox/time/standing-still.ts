@@ -32,7 +32,9 @@ export async function standStillOn(
       return valid;
     };
     inbox.consume("verify", work, {
-      ...{ receiver: "a", concurrency, clock: new LivedClock(systemClock) },
+      receiver: "a",
+      concurrency,
+      clock: new LivedClock(systemClock),
       onError: () => void errors++,
       onNotice(notice) {
         notices.push(notice);

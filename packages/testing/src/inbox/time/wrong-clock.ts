@@ -57,7 +57,9 @@ export async function run(
         return "valid";
       },
     },
-    ...{ inbox, clock, retry: { attempts: 10, minMs: 1_000, maxMs: 1_000 } },
+    inbox,
+    clock,
+    retry: { attempts: 10, minMs: 1_000, maxMs: 1_000 },
     logger: { warn: (_fields, message) => void warnings.push(message), error: () => {} },
   });
   receiver.on("*", () => {
