@@ -27,7 +27,7 @@ const maxLines = {
   "core/src/inbox/memory": 811,
   "sqlite/src": 6_897,
   "cli/src": 4_334,
-  "dashboard/src": 1_470,
+  "dashboard/src": 1_473,
   "dashboard/page": 2_249,
 };
 

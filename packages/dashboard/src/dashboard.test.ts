@@ -47,6 +47,11 @@ describe("people", () => {
 });
 
 describe("the logger", () => {
+  it.each([null, true, "console", {}, { info: () => {} }])("a logger may not be %j", (logger) => {
+    const wanted = "dashboard: logger must be false or an object with error";
+    expect(() => shown({ logger })).toThrow(new TypeError(wanted));
+  });
+
   it.each([
     [
       "throws",

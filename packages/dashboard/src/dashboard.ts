@@ -56,6 +56,9 @@ export function dashboard(source: Source, options: DashboardOptions = {}): Dashb
   if (authorize !== undefined && typeof authorize !== "function") {
     throw new TypeError("dashboard: authorize must be a function");
   }
+  if (given !== false && typeof given?.error !== "function") {
+    throw new TypeError("dashboard: logger must be false or an object with error");
+  }
   const logger = loggerOf(source.name ?? "reports", given || {});
   const answerTo = createAnswers(source, logger);
   const refused = authorize
