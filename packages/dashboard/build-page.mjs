@@ -3,7 +3,12 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { build } from "vite";
 
-const types = { html: "text/html", js: "text/javascript", css: "text/css" };
+const types = {
+  html: "text/html",
+  js: "text/javascript",
+  css: "text/css",
+  svg: "image/svg+xml",
+};
 
 // Of tests it is "test", for which the page would be built with the paths of its sources.
 process.env["NODE_ENV"] = "production";

@@ -39,6 +39,9 @@ describe("wrong command lines", () => {
     ["a host that is none", ["dev", "--host="], "an address of this machine"],
     ["an option as a value", ["inbox", "list", "--db", "--state"], "--db needs a value"],
     ["a receiver of no name", ["inbox", "list", "--db", "a", "--receiver", "a:b"], "option name"],
+    ["no report", ["inbox", "erase", "--db", "a", "--report-id", ""], "a variable not set"],
+    ["no error", ["inbox", "release", "--db", "a", "--error", " "], "a variable not set"],
+    ["no request", ["inbox", "list", "--db", "a", "--request-id", ""], "a variable not set"],
     ["an inbox that is none", ["dev", "--db", ":memory:"], "name a file"],
     ["an inbox without a name", ["dev", "--db", ""], "name a file"],
     [

@@ -52,6 +52,7 @@ describe.each(Object.entries(frameworks))("on %s", (_, framework) => {
       for (const [, path = ""] of files) {
         const file = await ask(new URL(path, url).href);
         expect(file.status, path).toBe(200);
+        expect(file.headers["content-type"], path).toMatch(/^(text|image)\/[\w+]+; charset=utf-8$/);
         bytes += gzipSync(file.text).length;
       }
       expect(bytes).toBeLessThan(60_000);

@@ -1,7 +1,7 @@
 import { type Setup, setUp, turns } from "@reporthook/test-support/receiver-setup";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { Authorizer } from "./client/authorizer.ts";
-import type { Verdict } from "./client/client.ts";
+import { createClient, type Verdict } from "./client/client.ts";
 import { ServiceError } from "./errors.ts";
 import { memoryInbox } from "./inbox/memory/memory-inbox.ts";
 import type { ReceiverOptions } from "./options/receiver-options.ts";
@@ -136,6 +136,49 @@ describe("outages", () => {
       expect((await receiver.inbox.get(old))?.reason?.message).not.toMatch("its fault");
     },
   );
+
+  it("an app that gives no key is told so as a critical problem", async () => {
+    const client = createClient({
+      baseUrl: "https://api.example",
+      apiKey: () => Promise.reject(new Error("the vault is sealed")),
+    });
+    const { receiver, send, emulator } = setUp({ client });
+    for (let count = 0; count < 3; count++) await send("report.processing");
+    for (let passed = 0; passed < 70; passed++) {
+      emulator.clock.advance(second);
+      await turns();
+    }
+    const { problems, service } = await receiver.health();
+    expect(service).toBe("unreachable");
+    const text = expect.stringContaining("Last error: Error: The function given as apiKey threw");
+    expect(problems[0]).toMatchObject({
+      code: "no_verdicts",
+      severity: "critical",
+      count: 3,
+      text,
+    });
+  });
+
+  it("a stranger whose signatures no header can carry causes no critical problem, and no call of the service", async () => {
+    const signature = ({ url }: { readonly url: string }) =>
+      new URL(url, "http://app").searchParams.get("sig");
+    const fetch = vi.fn();
+    const client = createClient({ baseUrl: "https://api.example", apiKey: "k", fetch });
+    const { receiver, emulator } = setUp({ client, signature });
+    for (let count = 0; count < 5; count++) {
+      const url = `http://app/hook?sig=${encodeURIComponent(`\u65e5${count}`)}`;
+      const answer = await receiver.fetch(new Request(url, { method: "POST", body: "{}" }));
+      expect(answer.status).toBe(200);
+    }
+    for (let passed = 0; passed < 70; passed++) {
+      emulator.clock.advance(second);
+      await turns();
+    }
+    const { problems, service } = await receiver.health();
+    expect(service).toBe("unknown");
+    expect(problems.filter(({ severity }) => severity === "critical")).toEqual([]);
+    expect(fetch).not.toHaveBeenCalled();
+  });
 
   it("a failure that only some signatures meet keeps no other waiting for long", async () => {
     const poison = { body: "{}", headers: { "X-svc-authorization": "poison" } };

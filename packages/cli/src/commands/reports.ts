@@ -25,6 +25,7 @@ import {
   type Examples,
   limitOption,
   receiverOption,
+  text,
   withExamples,
 } from "../lib/options.ts";
 import type { Terminal } from "../lib/terminal.ts";
@@ -71,7 +72,7 @@ export function addReports(program: Command, terminal: Terminal): void {
   add("list", "List requests, oldest first.", overdue)
     .addOption(choiceOption("--state <state>", "only this state", states))
     .addOption(limitOption(10_000))
-    .option("--after <id>", "only requests after this one")
+    .option("--after <id>", "only requests after this one", text)
     .action((options: ListOptions) =>
       withInbox(terminal, options, "Reading the inbox", async (inbox) => {
         const { receiver, state, limit } = options;

@@ -8,7 +8,7 @@ import { emulatorKey, playgroundUrl, program, webhookPath } from "../lib/environ
 import { CommandFailed, UsageError } from "../lib/errors.ts";
 import { exchange, isDelivered, objectIn, parsed } from "../lib/exchange.ts";
 import { milliseconds } from "../lib/layout.ts";
-import { choiceOption, oneOf, url, withExamples } from "../lib/options.ts";
+import { choiceOption, oneOf, text, url, withExamples } from "../lib/options.ts";
 import type { Terminal } from "../lib/terminal.ts";
 
 // The service sends all but one.
@@ -40,7 +40,7 @@ export function addTrigger(program: Command, terminal: Terminal): void {
         .argParser(url)
         .default(ofPlayground, "the playground"),
     )
-    .option("--report-id <id>", "the report's id (default: a new one)")
+    .option("--report-id <id>", "the report's id (default: a new one)", text)
     .addOption(choiceOption("--signature <kind>", "its signature", signatures).default("valid"))
     .option("--body <json>", "the body to send, unchanged (default: the usual one)")
     .option("--from <file>", "send a recorded notification: an exported fixture, or a body")

@@ -9,7 +9,7 @@ import type {
 import { eventNames, getEntry, states } from "@reporthook/core/store";
 import { type Command, InvalidArgumentError, type Option } from "commander";
 import { CommandFailed } from "../lib/errors.ts";
-import { choiceOption } from "../lib/options.ts";
+import { choiceOption, text } from "../lib/options.ts";
 import { type InboxSource, nameOf } from "./source.ts";
 
 /** Filters for deliveries, as the options have them. */
@@ -29,9 +29,9 @@ const unitsMs = { s: 1_000, m: 60_000, min: 60_000, h: 3_600_000, d: 86_400_000 
 export function withFilters(command: Command, only: string): Command {
   return command
     .addOption(choiceOption("--type <event>", `${only} of this event`, types))
-    .option("--report-id <id>", `${only} of this report`)
-    .option("--request-id <id>", `${only} of this request`)
-    .option("--error <key>", `${only} with this key of an error, from inbox errors`)
+    .option("--report-id <id>", `${only} of this report`, text)
+    .option("--request-id <id>", `${only} of this request`, text)
+    .option("--error <key>", `${only} with this key of an error, from inbox errors`, text)
     .option("--since <when>", `${only} received since: 30min, 2h, 7d or a date`, moment)
     .option("--until <when>", `${only} received before: a time span ago, or a date`, moment);
 }

@@ -5,7 +5,7 @@ import type { Command } from "commander";
 import { CommandFailed } from "../lib/errors.ts";
 import { objectIn } from "../lib/exchange.ts";
 import { type Column, table } from "../lib/layout.ts";
-import { choiceOption, limitOption, receiverOption } from "../lib/options.ts";
+import { choiceOption, limitOption, receiverOption, text } from "../lib/options.ts";
 import type { Terminal } from "../lib/terminal.ts";
 import {
   type FilterOptions,
@@ -45,7 +45,7 @@ export function addList(group: Command, terminal: Terminal): void {
     .addOption(receiverOption())
     .option("--newest-first", "the newest first")
     .addOption(limitOption(10_000))
-    .option("--after <id>", "only deliveries after this one")
+    .option("--after <id>", "only deliveries after this one", text)
     .action((given: ListOptions) =>
       withInbox(terminal, given, "Reading the inbox", async (inbox, options) => {
         const { limit, receiver, newestFirst } = options;

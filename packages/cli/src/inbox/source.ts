@@ -6,7 +6,7 @@ import type { Command } from "commander";
 import { playgroundFile, program } from "../lib/environment.ts";
 import { CommandFailed, UsageError } from "../lib/errors.ts";
 import { type Column, quoted, table } from "../lib/layout.ts";
-import { type Examples, file, usualReceiver, withExamples } from "../lib/options.ts";
+import { type Examples, file, text, usualReceiver, withExamples } from "../lib/options.ts";
 import type { Terminal } from "../lib/terminal.ts";
 
 /** The inbox of a command: a file, or the queues at a URL; and the receiver that is named. */
@@ -37,7 +37,7 @@ export function addInboxCommand(
       "--inbox <url>",
       "the app's queues: redis://…, rediss://…, postgres://… or postgresql://…; REPORTS_INBOX names either",
     )
-    .option("--prefix <name>", "prefix of the queue names, if the app sets one");
+    .option("--prefix <name>", "prefix of the queue names, if the app sets one", text);
   return withExamples(command, examples);
 }
 

@@ -2,7 +2,7 @@ import { counted, type Erased, eraseReport, inWords, sumOf } from "@reporthook/c
 import type { Command } from "commander";
 import { confirm } from "../lib/ask.ts";
 import { CommandFailed, UsageError } from "../lib/errors.ts";
-import { file, receiverOption } from "../lib/options.ts";
+import { file, receiverOption, text } from "../lib/options.ts";
 import type { Terminal } from "../lib/terminal.ts";
 import { actorOn } from "./actions.ts";
 import { findRequestId } from "./find.ts";
@@ -60,8 +60,8 @@ export function addErase(group: Command, terminal: Terminal): void {
     "of one report": "reporthook inbox erase --report-id r-4711 --db inbox.db",
     "of one request, without a question": "reporthook inbox erase --request-id 01m7qk2v --yes",
   })
-    .option("--report-id <id>", "the report")
-    .option("--request-id <id>", "the request")
+    .option("--report-id <id>", "the report", text)
+    .option("--request-id <id>", "the request", text)
     .addOption(receiverOption())
     .option("--yes", "do not ask")
     .action(async (options: EraseOptions) => {

@@ -65,6 +65,12 @@ export function portOption(usual: number): Option {
   return new Option("--port <port>", what).argParser(integer(0, 65_535)).default(usual);
 }
 
+/** Parses a text, which is not to be that of a variable that is not set. */
+export function text(given: string): string {
+  if (given.trim() !== "") return given;
+  throw new InvalidArgumentError("It must not be empty: is a variable not set?");
+}
+
 /** Parses the path of a file that may be missing. */
 export function file(given: string): string {
   if (!/^(file:|\w+:\/\/|:memory:|$)/i.test(given)) return given;

@@ -457,6 +457,65 @@ describe("processes", () => {
     ]);
   });
 
+  it("alerts() tells nothing resolved that a process knew which ended over an hour ago", async () => {
+    const inbox = memoryInbox();
+    const first = watched({}, { inbox });
+    for (let count = 0; count < 6; count++)
+      await first.send("report.complete", { signature: "invalid" });
+    await first.pass(minute);
+    expect(first.sent).toMatchObject([{ code: "all_rejected", state: "firing", count: 6 }]);
+    await first.receiver.close();
+    const { clock, clientOptions } = first.emulator;
+    clock.advance(2 * 60 * minute);
+    const second = watched({}, { inbox, clock, client: createClient(clientOptions) });
+    await second.receiver.start();
+    await first.pass(70 * minute);
+    expect(second.sent).toEqual([]);
+    const problem = { code: "all_rejected", severity: "critical", count: 6 };
+    expect((await second.receiver.health()).problems).toMatchObject([problem]);
+  });
+
+  it("alerts() tells once of a process that was killed, with any number of restarts", async () => {
+    const inbox = memoryInbox();
+    const first = watched({}, { inbox });
+    await first.receiver.start();
+    await first.pass(5_000);
+    const [[key = "", text = ""] = []] = Object.entries(
+      await inbox.notes("reports", "now/process/"),
+    );
+    const killed = { ...JSON.parse(text), id: "killed", pid: 1 };
+    await inbox.keepNotes("reports", { [key.replace(/[^/]+$/, "killed")]: JSON.stringify(killed) });
+    await first.pass(minute);
+    const problem = { code: "process_stalled", reason: expect.stringMatching(/^1 on /) };
+    expect(first.sent).toMatchObject([{ ...problem, state: "firing" }]);
+    await first.receiver.close();
+    const { clock } = first.emulator;
+    const second = watched({}, { inbox, clock });
+    await second.receiver.start();
+    await first.pass(5 * minute);
+    expect(second.sent).toEqual([]);
+    await first.pass(60 * minute);
+    expect(second.sent).toMatchObject([{ ...problem, state: "resolved" }]);
+  });
+
+  it("alerts() leaves out what another version has told that this one does not know", async () => {
+    const inbox = memoryInbox();
+    const told = {
+      later: { code: "later", severity: "critical", reason: null, count: 1, since: 1 },
+    };
+    await inbox.keepNotes("reports", { "now/told": JSON.stringify({ ...told, odd: null }) });
+    const { sent, park, pass, receiver, lines } = watched({}, { inbox });
+    const id = await park();
+    await pass(minute);
+    await receiver.inbox.discard(id);
+    await pass(minute);
+    expect(sent.map(({ code, state }) => `${code} ${state}`)).toEqual([
+      "parked firing",
+      "parked resolved",
+    ]);
+    expect(lines.filter(({ level }) => level === "error")).toEqual([]);
+  });
+
   it("alerts() tells once for an inbox, with two processes at once", async () => {
     const inbox = memoryInbox();
     const first = watched({}, { inbox });

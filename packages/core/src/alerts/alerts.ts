@@ -1,5 +1,5 @@
 import { type ProblemKind, problemKey, problemKinds } from "../health/problem.ts";
-import { livingOf } from "../health/process-report.ts";
+import { eldestOf, livingOf } from "../health/process-report.ts";
 import { toldKey } from "../health/situation.ts";
 import { type CountedAct, maxActs } from "../inbox/acts/act-log.ts";
 import type { Job, Outcome } from "../inbox/delivery.ts";
@@ -107,10 +107,15 @@ class AlertWatcher implements Instrumentation {
 
   #look(): void {
     this.#timer = undefined;
-    this.#looking ??= this.#compare().finally(() => {
-      this.#looking = null;
-      this.#lookIn(everyMs);
-    });
+    const failed = (error: unknown): void => {
+      this.#oncePerMinute.error({ error: this.#redact(describe(error)) }, messages.alertNotSent);
+    };
+    this.#looking ??= this.#compare()
+      .catch(failed)
+      .finally(() => {
+        this.#looking = null;
+        this.#lookIn(everyMs);
+      });
   }
 
   async #compare(): Promise<void> {
@@ -122,8 +127,7 @@ class AlertWatcher implements Instrumentation {
     const { look } = lookout;
     const isNew = inbox.ok && look !== null && look !== before;
     if (isNew && !this.#isUnkept) {
-      const kept = tryGet(() => JSON.parse(look.told ?? "{}"));
-      this.#told = new Map(Object.entries(kept ?? {}));
+      this.#told = toldIn(look.told);
     }
     if (isNew && !this.#isFirst()) return;
     const open = new Map(problems.map((problem) => [problemKey(problem), problem]));
@@ -137,7 +141,9 @@ class AlertWatcher implements Instrumentation {
       await this.#keep();
     }
     // Of an inbox that fails it is not known what is over.
-    if (isNew) await this.#tellEnds([...this.#told].filter(([key]) => !open.has(key)));
+    const isOver = ([key, { code }]: readonly [string, Told]) =>
+      !open.has(key) && (code !== "process_stalled" || lookout.knowsSilent);
+    if (isNew) await this.#tellEnds([...this.#told].filter(isOver));
     if (this.#isUnkept) await this.#keep();
   }
 
@@ -163,9 +169,7 @@ class AlertWatcher implements Instrumentation {
   #isFirst(): boolean {
     const { clock, lookout } = this.#watched;
     const telling = livingOf(lookout.reports, clock.now()).filter(({ alerts }) => alerts);
-    const [own] = telling;
-    telling.sort((one, other) => one.since - other.since || (one.id < other.id ? -1 : 1));
-    return telling[0] === own;
+    return eldestOf(telling) === telling[0];
   }
 
   /** Keeps what was told, for other processes and the next one; a failure is made good with the next look. */
@@ -216,4 +220,10 @@ class AlertWatcher implements Instrumentation {
   /** The text of an error, as others may see it. */
   readonly #redact = (text: string): string =>
     printable(redactAddresses(this.#watched.redact(text).slice(0, 500)));
+}
+
+/** The problems that were told, as they are kept; without those of another version that this one does not know. */
+function toldIn(kept: string | null): Map<string, Told> {
+  const told = tryGet(() => Object.entries<Told>(JSON.parse(kept ?? "{}"))) ?? [];
+  return new Map(told.filter(([, one]) => problemKinds.includes(one?.code)));
 }

@@ -63,6 +63,9 @@ export function checkApiKey(value: unknown): string {
   return value;
 }
 
+/** The code of an error about a value that no header can carry: Node's. */
+export const unsendable = "ERR_INVALID_CHAR";
+
 /** Throws a `TypeError` that names `what` and does not quote the value, if no header can carry it unchanged. */
 export function checkHeaderValue(value: unknown, what: string): asserts value is string {
   const problem =
@@ -75,5 +78,7 @@ export function checkHeaderValue(value: unknown, what: string): asserts value is
           : /[^\t\x20-\x7e\x80-\xff]/.test(value)
             ? "it holds control characters, or characters outside Latin-1"
             : undefined;
-  if (problem !== undefined) throw new TypeError(`${what} cannot be sent as a header: ${problem}`);
+  if (problem === undefined) return;
+  const error = new TypeError(`${what} cannot be sent as a header: ${problem}`);
+  throw Object.assign(error, { code: unsendable });
 }

@@ -8,7 +8,7 @@ import { settlesWithin } from "../lib/time/timeout.ts";
 import type { Numbers } from "./counters.ts";
 import { type Problem, problemKey, problemsUrl } from "./problem.ts";
 import { problemsOf } from "./problems.ts";
-import { livingOf, type ProcessReport, type ServiceStatus } from "./process-report.ts";
+import { livingOf, type ProcessReport, type ServiceStatus, silenceMs } from "./process-report.ts";
 import type { ProcessState } from "./process-state.ts";
 import { SharedQuestion } from "./shared-question.ts";
 import { type Look, lookAt } from "./situation.ts";
@@ -175,6 +175,11 @@ export class Lookout {
         return { host, pid, version, since: this.#dateOf(since), seenAt: this.#dateOf(at), state };
       })
       .sort((one, other) => order.indexOf(one.state) - order.indexOf(other.state));
+  }
+
+  /** Whether it has watched other processes long enough to tell that one goes on. */
+  get knowsSilent(): boolean {
+    return this.#of.time.clock.now() - (this.#own?.awakeSince ?? never) >= silenceMs;
   }
 
   /** The numbers of the receiver's process; null of a tool. */

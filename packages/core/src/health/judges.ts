@@ -63,7 +63,7 @@ function keyRefused(situation: Situation): FoundProblem[] {
   const leftMs = (oldest ?? now) + signatureLifetimeMs - now;
   const left = leftMs > 0 ? `expires in ${inWords(leftMs)}` : "has expired";
   const expires = oldest === null ? "" : `, the oldest signature ${left}`;
-  const wait = count === null ? "" : ` ${waits(count)}${expires}.`;
+  const wait = count ? ` ${waits(count)}${expires}.` : "";
   const text = `The service refuses the API key, for ${inWords(now - since)} now.${wait} Set the right key: it is asked again by itself, and what is over 5 minutes old by then is held`;
   const command = "inbox list --state received";
   return found("key_refused", "critical", { since, count, text, command });
@@ -81,7 +81,8 @@ function noVerdicts(situation: Situation): FoundProblem[] {
   const severity = isTheirs && now - judgedAt < dayMs ? "warning" : "critical";
   const since = Math.min(...vain.map((one) => one.since));
   const count = facts?.counts.received ?? null;
-  const text = `The service gives no verdict, for ${inWords(now - since)} now. ${waits(count ?? 0)}; what is over 5 minutes old by the verdict is held, and each after an hour. Check baseUrl, and whether the service is reachable`;
+  const [last] = vain.map(({ error }) => plain(redactAddresses(error)));
+  const text = `The service gives no verdict, for ${inWords(now - since)} now. ${waits(count ?? 0)}; what is over 5 minutes old by the verdict is held, and each after an hour. Check baseUrl, and whether the service is reachable. Last error: ${last}`;
   const command = "inbox list --state received";
   return found("no_verdicts", severity, { since, count, text, command });
 }
@@ -121,7 +122,7 @@ function lost({ reports, now }: Situation): FoundProblem[] {
   const text =
     certain > 0
       ? `${notifications} turned away in the last hour: answered 503, or 408 or 413 at a callback URL of ours. The service documents no second try: they may be lost`
-      : `${notifications} answered 408, 413 or 503 without a callback token in the last hour. Were they genuine, they are lost: see limits.bodyBytes and limits.bodyMs`;
+      : `${notifications} answered 408, 413 or 503 without a callback token in the last hour. Were they genuine, they are lost. Of a 413 see limits.bodyBytes, of a 408 limits.bodyMs; a 503 had no verdict`;
   return found("lost", isFresh ? "critical" : "warning", { since, count, text });
 }
 

@@ -61,7 +61,12 @@ const told = (given: Case): string[] =>
     [code, severity, reason].filter((part) => part !== null).join(" "),
   );
 
-const vain = { since: ago(5 * minute), isSingle: true, ids: ["1", "2"] };
+const vain = {
+  since: ago(5 * minute),
+  isSingle: true,
+  ids: ["1", "2"],
+  error: "answered 500",
+};
 const waiting = { received: 2, oldestUnverified: ago(minute), oldestWaiting: ago(minute) };
 const run = (count: number, rest: Partial<NonNullable<ProcessReport["invalid"]>> = {}) => ({
   ...{ since: ago(hour), count, hasToken: false },
@@ -321,7 +326,7 @@ const wholes: readonly (readonly [string, Case, Partial<FoundProblem>])[] = [
     { facts: { ...waiting, received: 1 }, own: { vain } },
     {
       ...{ ...service, severity: "critical", since: ago(5 * minute), count: 1 },
-      text: "The service gives no verdict, for 5 min now. 1 delivery waits; what is over 5 minutes old by the verdict is held, and each after an hour. Check baseUrl, and whether the service is reachable.",
+      text: "The service gives no verdict, for 5 min now. 1 delivery waits; what is over 5 minutes old by the verdict is held, and each after an hour. Check baseUrl, and whether the service is reachable. Last error: answered 500.",
     },
   ],
   [
@@ -358,7 +363,7 @@ const wholes: readonly (readonly [string, Case, Partial<FoundProblem>])[] = [
     },
     {
       ...{ code: "lost", severity: "warning", since: ago(hour), count: 7 },
-      text: "7 notifications were answered 408, 413 or 503 without a callback token in the last hour. Were they genuine, they are lost: see limits.bodyBytes and limits.bodyMs.",
+      text: "7 notifications were answered 408, 413 or 503 without a callback token in the last hour. Were they genuine, they are lost. Of a 413 see limits.bodyBytes, of a 408 limits.bodyMs; a 503 had no verdict.",
     },
   ],
   [

@@ -1,9 +1,10 @@
 import type { Notes } from "../inbox/facts/facts.ts";
 import { tryGet } from "../lib/safe-get.ts";
 
-/** Milliseconds between two signs of life, and those without one after which a process is silent. */
+/** Milliseconds between two signs of life. */
 export const lifeSignMs = 5_000;
-const silentMs = 2 * lifeSignMs;
+/** Milliseconds without one after which a process is silent. */
+export const silenceMs: number = 2 * lifeSignMs;
 const processes = "now/process/";
 
 /** How the service answered last; `failing`: it answers, with no verdict. */
@@ -36,6 +37,8 @@ export interface ProcessReport {
     /** Whether each answer may concern one signature, and a delivery of each of these signatures: five at most. */
     readonly isSingle: boolean;
     readonly ids: readonly string[];
+    /** The error of the last one. */
+    readonly error: string;
   } | null;
   /** The verdicts `invalid` since the last valid one, and when the last five of them came. */
   readonly invalid: {
@@ -74,8 +77,16 @@ export function livingOf(
   watchedSince: number = Number.NEGATIVE_INFINITY,
 ): ProcessReport[] {
   return reports.filter(
-    ({ hasEnded, at }) => !hasEnded && now - Math.max(at, watchedSince) < silentMs,
+    ({ hasEnded, at }) => !hasEnded && now - Math.max(at, watchedSince) < silenceMs,
   );
+}
+
+/** The one that began first, which does what one of them has to do. */
+export function eldestOf(reports: readonly ProcessReport[]): ProcessReport | undefined {
+  const [eldest] = [...reports].sort(
+    (one, other) => one.since - other.since || (one.id < other.id ? -1 : 1),
+  );
+  return eldest;
 }
 
 /** The note of a report; of one that is to be forgotten, null. */

@@ -97,18 +97,18 @@ describe("no verdicts", () => {
     const { own, now, pass } = newState();
     const since = now();
     for (const signature of ["a", "a", "b", "c", "d", "e", "f"]) {
-      own.noVerdict(signed(signature), null, true);
+      own.noVerdict(signed(signature), null, true, signature);
       pass(second);
     }
     const ids = ["a", "b", "c", "d", "e"].map((one) => `of ${one}`);
-    expect(own.report().vain).toEqual({ since, isSingle: true, ids });
+    expect(own.report().vain).toEqual({ since, isSingle: true, ids, error: "f" });
     own.judged(job(), "valid");
     expect(own.report().vain).toBe(null);
   });
 
   it("ProcessState leaves out deliveries without a signature", () => {
     const { own } = newState();
-    own.noVerdict(job({ signature: null }), null, true);
+    own.noVerdict(job({ signature: null }), null, true, "error");
     expect(own.report().vain?.ids).toEqual([]);
   });
 
@@ -120,7 +120,7 @@ describe("no verdicts", () => {
     "ProcessState says after %s (answered: %s) that the service is %s",
     (outage, hasAnswered, service) => {
       const { own } = newState();
-      own.noVerdict(job(), outage, hasAnswered);
+      own.noVerdict(job(), outage, hasAnswered, "error");
       expect(own.report()).toMatchObject({ service, vain: { isSingle: false } });
     },
   );
@@ -128,9 +128,9 @@ describe("no verdicts", () => {
   it("ProcessState has since when the key is refused, until a verdict", () => {
     const { own, now, pass } = newState();
     const refusedSince = now();
-    own.noVerdict(job(), "unauthorized", true);
+    own.noVerdict(job(), "unauthorized", true, "error");
     pass(second);
-    own.noVerdict(job(), "unauthorized", true);
+    own.noVerdict(job(), "unauthorized", true, "error");
     expect(own.report().refusedSince).toBe(refusedSince);
     own.judged(job(), "expired");
     expect(own.report().refusedSince).toBe(null);
@@ -140,10 +140,10 @@ describe("no verdicts", () => {
     const { own, pass } = newState();
     own.judged(job(), "valid");
     pass(minute - 1);
-    own.noVerdict(job(), null, true);
+    own.noVerdict(job(), null, true, "error");
     expect(own.report().service).toBe("ok");
     pass(1);
-    own.noVerdict(job(), null, true);
+    own.noVerdict(job(), null, true, "error");
     expect(own.report().service).toBe("failing");
   });
 });
@@ -168,6 +168,25 @@ describe("losses", () => {
         certainAt: certain > 0 ? now() : Number.NEGATIVE_INFINITY,
         minutes: [[Math.floor(now() / minute), certain, doubtful]],
       });
+    },
+  );
+
+  it.each([
+    ["unavailable", true],
+    ["unauthorized", true],
+    [null, false],
+  ] as const)(
+    "ProcessState is certain after the outage %s that one that was not handled is lost: %s",
+    (outage, isCertain) => {
+      const { own, refuse } = newState();
+      own.noVerdict(job(), outage, true, "error");
+      refuse("not_handled");
+      expect(own.report().lost?.minutes).toEqual([
+        [expect.any(Number), isCertain ? 1 : 0, isCertain ? 0 : 1],
+      ]);
+      own.judged(job(), "valid");
+      refuse("not_handled");
+      expect(own.report().lost?.minutes[0]?.[2]).toBe(isCertain ? 1 : 2);
     },
   );
 
@@ -302,5 +321,51 @@ describe("the rest", () => {
     expect(report).toMatchObject({ alerts: true, open: null });
     expect(own.report(true)).toMatchObject({ id: report.id, hasEnded: true });
     expect(newState().own.report().id).not.toBe(report.id);
+  });
+});
+
+describe("processes that are forgotten", () => {
+  const reportOf = (id: string) => {
+    const state = newState();
+    return { ...state, report: (parts: object = {}) => ({ ...state.own.report(), id, ...parts }) };
+  };
+
+  it("ProcessState.inherit() takes over the last verdict, the last valid one and the run of invalid ones, once of each process", () => {
+    const { own, now, pass } = newState();
+    const gone = ["a", "b"].map((id) => {
+      const { own, report, pass } = reportOf(id);
+      own.judged(job(), "valid");
+      pass(minute);
+      for (let count = 0; count < 3; count++) own.judged(job({ requestId: id }), "invalid");
+      return report();
+    });
+    const start = now();
+    pass(hour);
+    own.inherit(gone, gone);
+    own.inherit(gone, gone);
+    const latest = new Array(5).fill(start + minute);
+    expect(own.report()).toMatchObject({
+      service: "ok",
+      judgedAt: start + minute,
+      validAt: start,
+      invalid: { since: start + minute, count: 6, latest, hasToken: true },
+    });
+    own.judged(job(), "valid");
+    expect(own.report()).toMatchObject({ validAt: start + hour, invalid: null });
+  });
+
+  it("ProcessState.inherit() takes over that the key is refused, unless another process had a verdict since", () => {
+    const { own: refused, report: refusedReport } = reportOf("a");
+    refused.noVerdict(job(), "unauthorized", true, "401");
+    const { own: judging, report: judgingReport, pass } = reportOf("b");
+    pass(minute);
+    judging.judged(job(), "valid");
+    const reports = [judgingReport(), refusedReport()];
+    const { own } = newState();
+    own.inherit(reports.slice(1), reports);
+    expect(own.report().refusedSince).toBe(null);
+    const { own: other } = newState();
+    other.inherit(reports.slice(1), reports.slice(1));
+    expect(other.report()).toMatchObject({ service: "refused", refusedSince: expect.any(Number) });
   });
 });

@@ -12,6 +12,7 @@ import type { ReceiverClock } from "../lib/time/lived-clock.ts";
 import { hourMs, minuteMs } from "../lib/time/units.ts";
 import { version } from "../lib/version.ts";
 import { EventCounters } from "./counters.ts";
+import { type Noted, takeOver } from "./heritage.ts";
 import type { ProcessReport } from "./process-report.ts";
 
 const never = Number.NEGATIVE_INFINITY;
@@ -24,7 +25,7 @@ const lostCertainly: readonly string[] = ["inbox_unavailable", "overloaded", "cl
 const lostPerhaps: readonly string[] = ["not_handled", "body_timeout", "body_too_large"];
 
 /** Of a process that begins. */
-const beginning: { -readonly [Name in keyof ProcessReport]: ProcessReport[Name] } = {
+const beginning: Noted = {
   id: "",
   host: "",
   pid: 0,
@@ -60,6 +61,8 @@ export class ProcessState {
   /** By signature, of the calls since the last verdict. */
   readonly #vainIds = new Map<string, string>();
   readonly #judged = new Map<number, number>();
+  /** The processes that are forgotten, of which what stays true was taken over. */
+  readonly #inherited = new Set<string>();
   #notStoredAt = never;
   readonly #clock: ReceiverClock;
 
@@ -117,13 +120,18 @@ export class ProcessState {
   }
 
   /** Called when a call brought no verdict. */
-  noVerdict({ id, signature }: Job, outage: Outage | null, hasAnswered: boolean): void {
+  noVerdict(
+    { id, signature }: Job,
+    outage: Outage | null,
+    hasAnswered: boolean,
+    error: string,
+  ): void {
     const noted = this.#noted;
     const now = this.#clock.now();
     const { since = now, isSingle = true } = noted.vain ?? {};
     const ids = this.#vainIds;
     if (ids.size < 5 && signature !== null && !ids.has(signature)) ids.set(signature, id);
-    noted.vain = { since, isSingle: isSingle && outage === null, ids: [...ids.values()] };
+    noted.vain = { since, isSingle: isSingle && outage === null, ids: [...ids.values()], error };
     if (outage === "unauthorized") {
       noted.refusedSince ??= now;
       noted.service = "refused";
@@ -145,7 +153,9 @@ export class ProcessState {
     const { refused: code, isOurs } = result;
     if (!lostCertainly.includes(code) && !lostPerhaps.includes(code)) return;
     if (isOurs !== true && !isSigned()) return;
-    const isCertain = isOurs ?? lostCertainly.includes(code);
+    // A stranger's signature alone may bring no verdict; that the service does not answer is no stranger's doing.
+    const isOutage = code === "not_handled" && noted.vain?.isSingle === false;
+    const isCertain = isOurs ?? (isOutage || lostCertainly.includes(code));
     const now = this.#clock.now();
     const minute = Math.floor(now / minuteMs);
     const { since = now, certainAt = never, minutes = [] } = this.#lostAt(now) ?? {};
@@ -210,6 +220,13 @@ export class ProcessState {
   looked(open: Readonly<Record<string, number>>, noneFailedAt: number): void {
     this.#noted.open = open;
     if ((this.#noted.failingSince ?? 0) < noneFailedAt) this.#noted.failingSince = null;
+  }
+
+  /** Takes over, once of each of all reports that is to be forgotten, what stays true until a verdict ends it. */
+  inherit(old: readonly ProcessReport[], all: readonly ProcessReport[]): void {
+    const left = old.filter(({ id }) => !this.#inherited.has(id));
+    for (const { id } of left) this.#inherited.add(id);
+    takeOver(this.#noted, left, all);
   }
 
   /** A minute that began an hour ago is over. */

@@ -67,10 +67,10 @@ export interface Instrumentation {
   /** Called with each verdict. */
   judged?(job: Job, verdict: Verdict): void;
   /**
-   * Called when a call of authorize brought no verdict; `outage` is null if that may concern this signature alone, and
-   * `hasAnswered` is false if no answer came.
+   * Called when a call of authorize brought no verdict, with its error; `outage` is null if that may concern this signature
+   * alone, and `hasAnswered` is false if no answer came.
    */
-  noVerdict?(job: Job, outage: Outage | null, hasAnswered: boolean): void;
+  noVerdict?(job: Job, outage: Outage | null, hasAnswered: boolean, error: string): void;
   /** Called with the names of the headers of a notification without a signature, unless it is a test. */
   unsigned?(headers: readonly string[]): void;
   /** Called when a notification could not be stored. */

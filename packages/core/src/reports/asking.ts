@@ -6,7 +6,7 @@ import { InvalidReportRequestError, ReporthookError, ServiceError } from "../err
 import { newId } from "../inbox/id.ts";
 import type { RequestStore, StoredRequest } from "../inbox/request-store.ts";
 import { onAbort } from "../lib/abort.ts";
-import { safeGet, safeText } from "../lib/safe-get.ts";
+import { safeGet, safeText, tryGet } from "../lib/safe-get.ts";
 import { describe } from "../lib/text/describe.ts";
 import { setUnrefTimeout } from "../lib/time/clock.ts";
 import type { ReceiverClock } from "../lib/time/lived-clock.ts";
@@ -120,7 +120,7 @@ async function askOnce(
       { ...report, webhook_url: webhookUrl },
       { signal: own.signal, context: contextOf(request) },
     );
-    const given = await Promise.race([asking, end]);
+    const given = await Promise.race([Promise.resolve(asking).then(answerIn), end]);
     answer = withoutToken(given, split(webhookUrl).token);
   } catch (error) {
     if (earlier !== null || !isRefusal(error)) throw unsure(error, id);
@@ -187,14 +187,20 @@ function unsure(thrown: unknown, requestId: string, isShared = false): Error {
   return Object.assign(new ReporthookError(code, message, { cause: thrown }), about);
 }
 
+/** The answer that a client gives. One of the app may give the body itself, whose status is no number, or a `Response`. */
+async function answerIn(given: unknown): Promise<ServiceAnswer> {
+  const status = safeGet(given, "status");
+  if (typeof status !== "number") return { status: 200, body: given ?? null };
+  if (typeof safeGet(given, "text") !== "function") {
+    return { status, body: safeGet(given, "body") ?? null };
+  }
+  const text = await (given as Response).text();
+  return { status, body: tryGet((): unknown => JSON.parse(text)) ?? text };
+}
+
 /** The answer as JSON holds it, without the token, which the service may repeat. Throws a ServiceError if it is no success. */
-function withoutToken(
-  answer: Partial<ServiceAnswer> | undefined,
-  token: string | null,
-): ServiceAnswer {
-  const { status = 200, body = null } = answer ?? {};
-  // Another client may give the body itself, whose status is a text.
-  if (typeof status === "number" && !(status >= 200 && status < 300)) {
+function withoutToken({ status, body }: ServiceAnswer, token: string | null): ServiceAnswer {
+  if (!(status >= 200 && status < 300)) {
     const message = `requestReport of the client answered ${status}, which confirms no request`;
     throw new ServiceError("service_failed", message, { serviceStatus: status, retryable: false });
   }

@@ -343,13 +343,26 @@ describe("asking", () => {
     },
   );
 
-  it("reports.request() takes the body itself as the answer of a client of the app, whose status is a text", async () => {
-    const requestReport = async () => ({ status: "processing", report_id: "r-1" });
-    const client = { authorize: async () => "valid" as const, requestReport };
-    const { reports } = make({ client: client as unknown as ReceiverOptions["client"] });
-    const { id } = await reports.request(report);
-    expect(await reports.get(id)).toMatchObject({ state: "open" });
-  });
+  const body = { status: "processing", report_id: "r-1" };
+  it.each([
+    ["the body itself", () => body, body],
+    ["a text", () => "ok", "ok"],
+    ["nothing", () => undefined, null],
+    ["a Response with JSON", () => Response.json(body), body],
+    ["a Response with a text", () => new Response("ok"), "ok"],
+    ["a Response without a body", () => new Response(null, { status: 204 }), ""],
+    ["a status without a body", () => ({ status: 202 }), null],
+  ])(
+    "reports.request() records the answer of a client of the app that gives %s",
+    async (_, give, kept) => {
+      const requestReport = async () => give();
+      const client = { authorize: async () => "valid" as const, requestReport };
+      const { reports } = make({ client: client as unknown as ReceiverOptions["client"] });
+      const { id, answer } = await reports.request(report);
+      expect(answer?.body).toEqual(kept);
+      expect(await reports.get(id)).toMatchObject({ state: "open", answer });
+    },
+  );
 
   it("reports.request() ends at its signal, and frees its key, though a client of the app does not", async () => {
     const requestReport = vi.fn(() => new Promise<never>(() => {}));

@@ -1,6 +1,7 @@
 import { ReporthookError } from "../errors.ts";
 import type { ReceiverInbox } from "../inbox/receiver-inbox.ts";
 import { silentMs } from "../inbox/receivers.ts";
+import { printable } from "../lib/text/printable.ts";
 import { realClock, realTimers } from "../lib/time/real-timers.ts";
 import { settlesWithin } from "../lib/time/timeout.ts";
 
@@ -42,7 +43,7 @@ async function whatWaits({ inbox, started }: Waiting): Promise<string | null> {
   const state = received > 0 ? "received" : "verified";
   const [first] = await inbox.list({ state, limit: 1 });
   const [error] = first?.lastError?.split("\n", 1) ?? [];
-  const last = error ? `, last error: ${error}` : "";
+  const last = error ? `, last error: ${printable(error)}` : "";
   const example = first ? `; for example ${first.id} (${first.type ?? "not verified"}${last})` : "";
   const hint = started ? "" : "; the receiver is not started";
   return `${received} received, ${verified} verified${example}${hint}`;

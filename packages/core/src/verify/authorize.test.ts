@@ -1,6 +1,8 @@
+import { validateHeaderValue } from "node:http";
 import { createEmulator } from "@reporthook/emulator";
 import { describe, expect, it, vi } from "vitest";
 import type { Authorizer } from "../client/authorizer.ts";
+import { createClient } from "../client/client.ts";
 import { ServiceError } from "../errors.ts";
 import { systemClock } from "../lib/time/clock.ts";
 import { authorizeOnce } from "./authorize.ts";
@@ -51,6 +53,9 @@ describe("calls", () => {
     ],
     ["AbortSignal.timeout()", new DOMException("late", "TimeoutError")],
     ["undici", Object.assign(new Error("x"), { code: "UND_ERR_HEADERS_TIMEOUT" })],
+    ["a certificate", Object.assign(new Error("x"), { code: "DEPTH_ZERO_SELF_SIGNED_CERT" })],
+    ["a certificate's date", Object.assign(new Error("x"), { code: "CERT_HAS_EXPIRED" })],
+    ["TLS", Object.assign(new Error("x"), { code: "EPROTO" })],
   ])("authorizeOnce() says silent at a network failure of %s", async (_, error) => {
     expect(await ask(() => Promise.reject(error))).toMatchObject({
       verdict: null,
@@ -71,6 +76,35 @@ describe("calls", () => {
   ])("authorizeOnce() says failed when the client %s", async (_, authorize) => {
     expect(await ask(authorize)).toMatchObject({ verdict: null, why: "unknown", retryAfterMs: 0 });
   });
+
+  it.each([
+    ["a function that throws", () => Promise.reject(new Error("the vault is sealed"))],
+    ["an empty key", async () => ""],
+  ])(
+    "authorizeOnce() says unavailable when the API key is %s, for nothing was asked",
+    async (_, apiKey) => {
+      const fetch = vi.fn();
+      const client = createClient({ baseUrl: "https://api.example", apiKey, fetch });
+      const answer = await ask(client.authorize);
+      expect(answer).toMatchObject({ verdict: null, why: "unavailable", hasAnswered: false });
+      expect(fetch).not.toHaveBeenCalled();
+    },
+  );
+
+  it.each([
+    ["our client", createClient({ baseUrl: "https://api.example", apiKey: "k" }).authorize],
+    [
+      "a client on node:http",
+      async (signature: string) => validateHeaderValue("x-svc-authorization", signature),
+    ],
+  ])(
+    "authorizeOnce() says bad_request of a signature that no header can carry, with %s",
+    async (_, authorize) => {
+      const odd = { ...job, signature: "\u65e5" };
+      const answer = await authorizeOnce({ authorize } as Authorizer, odd, systemClock, signal);
+      expect(answer).toMatchObject({ verdict: null, why: "bad_request", hasAnswered: false });
+    },
+  );
 
   it("authorizeOnce() gives up when its signal aborts, or after 30 seconds, with any client", async () => {
     const { clock } = createEmulator();

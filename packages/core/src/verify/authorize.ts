@@ -1,7 +1,7 @@
 import { contextOf } from "../callback-urls/callback-url.ts";
 import type { Authorization, Authorizer } from "../client/authorizer.ts";
+import { unsendable } from "../client/client-options.ts";
 import { responseIn } from "../client/service-response.ts";
-import type { ErrorCode } from "../errors.ts";
 import type { Job } from "../inbox/delivery.ts";
 import type { StopSignal } from "../lib/abort.ts";
 import { safeGet, safeText, tryGet } from "../lib/safe-get.ts";
@@ -45,15 +45,17 @@ function authorizationOfError(error: unknown): Authorization {
 }
 
 function readError(error: unknown): Authorization {
-  const { code, retryAfterMs } = (error ?? {}) as { code?: ErrorCode; retryAfterMs?: unknown };
+  const { code, retryAfterMs } = (error ?? {}) as { code?: string; retryAfterMs?: unknown };
   const status = statusIn(error);
   const isUnauthorized = code === "service_refused" || status === 401 || status === 403;
-  const isBadRequest = status === 400 || status === 404 || status === 422;
+  const isUnasked = status === undefined && safeGet(error, "sent") === false;
+  const isBadRequest =
+    status === 400 || status === 404 || status === 422 || (code === unsendable && !isUnasked);
   const why = isUnauthorized
     ? "unauthorized"
     : isBadRequest
       ? "bad_request"
-      : isUnavailable(error, status)
+      : isUnasked || isUnavailable(error, status)
         ? "unavailable"
         : "unknown";
   const asked = typeof retryAfterMs === "number" && retryAfterMs > 0 ? retryAfterMs : 0;
@@ -75,7 +77,9 @@ function isUnavailable(error: unknown, status: number | undefined): boolean {
 
 // The codes of Node, undici, Bun and other clients.
 const networkCodes =
-  /^(E(CONN(REFUSED|RESET|ABORTED)|(SOCKET)?TIMEDOUT|NOTFOUND|AI_AGAIN|PIPE|(HOST|NET)(UNREACH|DOWN))|ERR_NETWORK|UND_ERR_\w+|Connection\w+|FailedToOpenSocket|service_(unreachable|timeout))$/;
+  /^(E(CONN(REFUSED|RESET|ABORTED)|(SOCKET)?TIMEDOUT|NOTFOUND|AI_AGAIN|PIPE|PROTO|(HOST|NET)(UNREACH|DOWN))|ERR_(NETWORK|TLS_\w+|SSL_\w+)|UND_ERR_\w+|Connection\w+|FailedToOpenSocket|service_(unreachable|timeout))$/;
+const certificateCodes =
+  /^(CERT_\w+|(DEPTH_ZERO_)?SELF_SIGNED_CERT\w*|UNABLE_TO_\w+|HOSTNAME_MISMATCH)$/;
 
 /** Whether no answer came; any other error of authorize concerns this one delivery. */
 function isNetworkFailure(error: unknown): boolean {
@@ -86,7 +90,7 @@ function isNetworkFailure(error: unknown): boolean {
     return (
       name === "TimeoutError" ||
       name === "AbortError" ||
-      networkCodes.test(safeText(link, "code") ?? "")
+      [networkCodes, certificateCodes].some((codes) => codes.test(safeText(link, "code") ?? ""))
     );
   });
 }

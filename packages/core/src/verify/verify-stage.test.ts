@@ -107,6 +107,17 @@ describe("verdicts", () => {
     expect(await givesWay()).toBe(true);
   });
 
+  it("VerifyStage.run() does not say how the service is after a signature that no header can carry", async () => {
+    const { verify, job, service } = testStages(() => {
+      throw Object.assign(new TypeError("no header"), { code: "ERR_INVALID_CHAR" });
+    });
+    for (let count = 0; count < 10; count++) {
+      const outcome = await verify.run(job({ signature: `\u65e5 ${count}` }), lease);
+      expect(outcome).toMatchObject({ to: "retry", countsAsAttempt: true });
+    }
+    expect(service()).toBe("unknown");
+  });
+
   it("VerifyStage.run() shows no API key and no signature from an error of authorize", async () => {
     const logger = { warn: vi.fn(), error: vi.fn() };
     const { verify, job } = testStages(

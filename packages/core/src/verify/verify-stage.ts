@@ -170,7 +170,9 @@ export class VerifyStage {
   ): Outcome {
     const { oncePerMinute, redact } = this.#settings;
     if (why !== "unauthorized" && signal.aborted) return cutOff;
-    if (why === "bad_request") this.#breaker.answered(permit);
+    // Anyone can send a signature that is never asked about.
+    const isUnsendable = why === "bad_request" && !hasAnswered;
+    if (why === "bad_request" && !isUnsendable) this.#breaker.answered(permit);
     else if (why === "unavailable") this.#breaker.unavailable(permit, retryAfterMs);
     else if (why === "unauthorized")
       this.#breaker.unauthorized(permit, job.signature ?? "", retryAfterMs);
@@ -182,7 +184,7 @@ export class VerifyStage {
     const isKey = why === "unauthorized" && isKeySuspect(call);
     const outage = isKey || why === "unavailable" ? why : null;
     this.#hasGoneSilent ||= outage !== null;
-    this.#reporter.tell("noVerdict", job, outage, hasAnswered);
+    if (!isUnsendable) this.#reporter.tell("noVerdict", job, outage, hasAnswered, error);
     if (isKey) {
       this.#refusedAt = call.now;
       oncePerMinute.error({ error }, messages.keyRefused);

@@ -51,7 +51,7 @@ const promptMs = 60_000;
 /**
  * Decides whether a delivery without a verdict is asked about again, or held. The first case that fits:
  * 1. Three answers concerned this signature alone, and the service judges others: held.
- * 2. The key is refused, and no signature was judged since this one came: asked again, however old it is.
+ * 2. The key is refused, and no signature was judged since this one came: asked again, at any age.
  * 3. It is an hour old, or released and asked about twelve times: held.
  * 4. Asked again: after 1 s doubling to 10 s while its signature may be valid, then after up to 5 minutes; not before the circuit
  *    breaker permits it.

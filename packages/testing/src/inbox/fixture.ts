@@ -69,7 +69,7 @@ export interface FixtureActOptions extends ActOptions {
   readonly receiver?: string;
 }
 
-/** What of the options of a consumer is not the fixture's: the receiver is "a", and the concurrency 1, unless told. */
+/** Options of a consumer; the receiver is "a", and the concurrency 1, unless told. */
 export type FixtureConsumeOptions = Partial<
   Pick<ConsumeOptions, "receiver" | "concurrency" | "handleAtOnce">
 >;

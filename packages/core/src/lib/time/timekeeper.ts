@@ -42,8 +42,7 @@ const endMs = 1_000;
 /**
  * Has a clock live through the time of a store: from process to process, and together with others.
  *
- * @example
- * A process ends at 10:00, by lived time and by the wall clock. The next one begins when the wall clock shows
+ * Say a process ends at 10:00, by lived time and by the wall clock. The next one begins when the wall clock shows
  * - 10:05: lived time goes on from 10:05.
  * - 09:00: lived time goes on from 10:00, for it never goes back.
  * - 10:00 a year later: lived time goes on from there, and what waits is due. Retention is judged an hour later at the earliest; if
