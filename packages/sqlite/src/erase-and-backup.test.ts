@@ -151,6 +151,9 @@ describe("backups", () => {
     await tool.backup?.(file, { overwrite: true });
     expect(readFileSync(file).subarray(0, 6).toString()).toBe("SQLite");
     await expect(tool.backup?.(join(folder, "none", "a.db"))).rejects.toThrow("can't be copied to");
+    // SQLite would take it for a part of the copy.
+    writeFileSync(`${file}-wal`, "left by a reader");
+    await expect(tool.backup?.(file, { overwrite: true })).rejects.toThrow(`${file}-wal is there`);
     expect(existsSync(`${file}.part-${process.pid}`)).toBe(false);
     await tool.close();
     await app.end();

@@ -135,3 +135,66 @@ test("an older copy is written over the file: 503 for good; a restart mixes noth
   await again.close();
   expectStored(path, ids);
 });
+
+/** Serves a copy, stores some more, and has an older copy written over the file; resolves once the damage is seen. */
+async function damageByCopy(path: string, copy: string): Promise<void> {
+  const served = await serveFile(path);
+  for (let one = 0; one < 80; one++) await post(served.url, notification(3_000));
+  await served.receiver.idle({ timeoutMs: 30_000 });
+  writeFileSync(path, readFileSync(copy));
+  await expectUnavailable(served, /inbox\.db was overwritten by an older copy or another file/);
+  await served.close();
+}
+
+async function emptyCopy(path: string): Promise<string> {
+  const served = await serveFile(path);
+  await three(served.url);
+  await served.receiver.idle({ timeoutMs: 30_000 });
+  await served.close();
+  const copy = `${path}.copy`;
+  copyFileSync(path, copy);
+  return copy;
+}
+
+test("a damaged file that waits to be recovered stays where it is when the next one is set aside", async () => {
+  const path = join(makeFolder(), "inbox.db");
+  const copy = await emptyCopy(path);
+  await damageByCopy(path, copy);
+  const waiting = ["-damaged", "-damaged-wal"].map((end) => path + end);
+  const before = waiting.map((file) => readFileSync(file));
+  expect(before.map(({ length }) => length > 0)).toEqual([true, true]);
+  copyFileSync(copy, path);
+  await damageByCopy(path, copy);
+  expect(waiting.map((file, index) => before[index]?.equals(readFileSync(file)))).toEqual([
+    true,
+    true,
+  ]);
+  expect(existsSync(`${path}-damaged-2`)).toBe(true);
+  // A restart checks the last one.
+  await expectUnavailable(await serveFile(path), /inbox\.db is an older copy or another file/);
+  expect(existsSync(`${path}-damaged-2`)).toBe(true);
+});
+
+test("a damaged file of an earlier day is not put in place of a file whose log is there", async () => {
+  const path = join(makeFolder(), "inbox.db");
+  const copy = await emptyCopy(path);
+  await damageByCopy(path, copy);
+  copyFileSync(copy, path);
+  const served = await serveFile(path);
+  const ids = await three(served.url);
+  // As a kill leaves them, and somebody who moves the file alone.
+  const [file, log] = [readFileSync(path), readFileSync(`${path}-wal`)];
+  await served.close();
+  rmSync(path);
+  writeFileSync(`${path}-wal`, log);
+  const refused = await serveFile(path);
+  await expectUnavailable(refused, /inbox\.db is missing or empty, and .*-wal holds/);
+  await refused.close();
+  expect(readFileSync(`${path}-wal`).equals(log)).toBe(true);
+  writeFileSync(path, file);
+  const again = await serveFile(path);
+  ids.push((await postUntil(again.url, 200)).id);
+  await again.close();
+  const found = stored(path);
+  expect(ids.filter((id) => found.get(id) !== 1)).toEqual([]);
+});

@@ -1,6 +1,7 @@
 import { testWith } from "@reporthook/test-support/needs";
 import { noPostgres, noRedis, startPostgres, startRedis } from "@reporthook/test-support/servers";
-import { createInboxFixture, valid } from "@reporthook/testing/internals";
+import { createInboxFixture, handled, valid } from "@reporthook/testing/internals";
+import { Redis } from "ioredis";
 import { expect } from "vitest";
 import { bullmqInbox } from "../index.ts";
 import { openConnection, openMs, postgresConnection } from "./connection.ts";
@@ -57,6 +58,28 @@ for (const [shown, retryStrategy] of Object.entries(endings)) {
     },
   );
 }
+
+testWith(noRedis)(
+  "an inbox is closed while its Redis takes no more clients, and no error of one ends the process",
+  async () => {
+    const server = await startRedis();
+    const inbox = bullmqInbox({ connection: server.url, logger: false });
+    const { consume, put, until } = createInboxFixture(inbox, patienceMs);
+    const consuming = [consume("verify", valid), consume("handle", handled)];
+    await put();
+    await until(() => consuming[1]?.jobs.length === 1, "it is handled");
+    const admin = new Redis(server.url);
+    await admin.config("SET", "maxclients", "1");
+    admin.disconnect();
+    const aMoment = () => new Promise((resolve) => setTimeout(resolve, 1_000));
+    await aMoment();
+    await Promise.all(consuming.map(({ consumer }) => consumer.stop()));
+    await inbox.close();
+    // BullMQ connects a client again that is no longer needed. Vitest reports what would end the process.
+    await aMoment();
+    await server.stop();
+  },
+);
 
 testWith(noRedis)(
   "an inbox that is told to speak TLS to a Redis without it names that as the likely cause, and no other does",

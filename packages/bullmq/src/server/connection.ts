@@ -103,7 +103,10 @@ export async function openConnection(settings: BullmqSettings): Promise<Connecti
               const own = { ...given, connection: {} };
               return new PostgresQueueBackend(connection, queue, own, true, queue);
             }) as unknown as Worker);
-      if (settings.backend === "redis") leaveWithoutDatabase(worker as unknown as RedisUser);
+      if (settings.backend === "redis") {
+        leaveWithoutDatabase(worker as unknown as RedisUser);
+        outliveErrors(worker.backend as unknown as RedisClients);
+      }
       return readable(worker);
     },
     ...rest,
@@ -130,6 +133,18 @@ function leaveWithoutDatabase(user: RedisUser): void {
     if (!isSelectRefused(error)) return;
     user.client.then((client) => client.disconnect(true)).catch(() => {});
   });
+}
+
+interface RedisClients {
+  readonly client: Promise<{ on(event: "error", listener: () => void): unknown }>;
+  readonly blockingClient: RedisClients["client"];
+}
+
+/** Keeps the process from an error of a client that connects again while its worker closes: BullMQ listens no more then. */
+function outliveErrors({ client, blockingClient }: RedisClients): void {
+  for (const each of [client, blockingClient]) {
+    each.then((one) => one.on("error", () => {})).catch(() => {});
+  }
 }
 
 function onRedis({ connection, leaseMs }: BullmqSettings): Base {

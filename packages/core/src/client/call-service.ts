@@ -22,6 +22,8 @@ export type Fetch = (url: string, init: FetchInit) => Promise<FetchResponse>;
 export interface ServiceCall {
   /** The address without its query, so that it can be shown. */
   readonly endpoint: string;
+  /** The path of the operation, with which the address ends. */
+  readonly path: string;
   /** By default the global one, at each call. */
   readonly fetch: Fetch | undefined;
   /** For all of it: getting the key, the answer and the answer's body. */
@@ -104,7 +106,7 @@ async function send(
   const start = () =>
     fetch(call.endpoint + query, { method: "POST", ...sent, redirect: "manual", signal });
   try {
-    const given = await answerOf(() => (query === "" ? start() : untraced(start)));
+    const given = await answerOf(() => (query === "" ? start() : untraced(start)), call.path);
     const { response } = given;
     if (response === undefined) {
       // It may be what a report was asked for with.
@@ -123,15 +125,16 @@ async function send(
   }
 }
 
-/** The answer that a fetch resolves to or rejects with; `other` is something else that it resolves to. */
+/** The answer to a call of `path` that a fetch resolves to or rejects with; `other` is something else that it resolves to. */
 async function answerOf(
   start: () => Promise<unknown>,
+  path: string,
 ): Promise<{ readonly response?: ServiceResponse | undefined; readonly other?: unknown }> {
   let given: unknown;
   try {
     given = await start();
   } catch (thrown) {
-    const response = responseIn(thrown);
+    const response = responseIn(thrown, path);
     if (response === undefined) throw thrown;
     return { response };
   }

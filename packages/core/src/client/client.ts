@@ -124,9 +124,9 @@ export function createClient(options: ClientOptions): Client {
     fail("reportAuth", '"header", "query" or "none"', typeName(reportAuth));
   }
 
-  type Rest = Omit<ServiceCall, "endpoint" | "fetch" | "timeoutMs" | "apiKey">;
+  type Rest = Omit<ServiceCall, "endpoint" | "path" | "fetch" | "timeoutMs" | "apiKey">;
   const call = (path: string, rest: Rest) =>
-    callService({ endpoint: baseUrl + path, fetch, timeoutMs, apiKey, ...rest });
+    callService({ endpoint: baseUrl + path, path, fetch, timeoutMs, apiKey, ...rest });
 
   return {
     ...carried,

@@ -33,14 +33,34 @@ export function responseOf(...parts: readonly unknown[]): ServiceResponse | unde
 /**
  * The answer that a rejection carries, as that of ky, ofetch, got or axios does at 4xx: as `response`, as the error or in a
  * cause; undefined for a failure of the network. An answer with headers is preferred: an error may have a status that
- * something on the way gave it.
+ * something on the way gave it. With the `path` of an operation, one of another address is none: a fetch may ask another server
+ * first, such as for a token.
  */
-export function responseIn(thrown: unknown): ServiceResponse | undefined {
-  const links = chainOf(thrown).map((link) => [safeGet(link, "response"), link]);
+export function responseIn(thrown: unknown, path?: string): ServiceResponse | undefined {
+  const links = chainOf(thrown)
+    .map((link) => [safeGet(link, "response"), link])
+    .filter((parts) => path === undefined || isOfPath(parts, path));
   const hasHeaders = (part: unknown): boolean => typeof safeGet(part, "headers") === "object";
   const [whole] = links.filter((parts) => parts.some(hasHeaders)).flatMap(answered);
   const response = whole ?? links.flatMap(answered)[0];
   return response && { ...response, thrown };
+}
+
+/** Whether an answer may be one to a call of this path: it names no address, or one that ends so. */
+function isOfPath(parts: readonly unknown[], path: string): boolean {
+  const asked = parts.flatMap((part) =>
+    ["config", "request", "options"].map((name) => safeGet(part, name)),
+  );
+  const named = [...parts, ...asked]
+    .flatMap((part) => ["url", "requestUrl"].map((name) => safeGet(part, name)))
+    .map((address) => (address instanceof URL ? address.href : address))
+    .filter((address) => typeof address === "string" && address !== "");
+  if (named.length === 0) return true;
+  return named.some((address) =>
+    String(address)
+      .replace(/\/*([?#].*)?$/s, "")
+      .endsWith(path),
+  );
 }
 
 function answered(parts: readonly unknown[]): readonly ServiceResponse[] {

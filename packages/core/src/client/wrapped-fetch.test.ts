@@ -210,6 +210,31 @@ describe("a body that the fetch given has read", () => {
     await expect(client.authorize("s")).resolves.toBe("valid");
   });
 
+  const strict = { transitional: { silentJSONParsing: false }, responseType: "json" } as const;
+  const byKy = (url: string) => ky.post(url, { retry: 0 });
+  const byWrapper = (url: string) =>
+    byKy(url).catch((cause) => Promise.reject(failed({}, { cause })));
+  it.each<[string, (url: string) => Promise<unknown>, number, string]>([
+    ["axios, a body that is cut off", (url) => axios.post(url, null, strict), 200, '{"token":"a'],
+    ["axios, a refusal", (url) => axios.post(url), 401, "{}"],
+    ["ky, a 406", byKy, 406, "{}"],
+    ["ofetch, a 424", (url) => ofetch(url, { method: "POST" }), 424, "{}"],
+    ["a wrapper of ky, a 406", byWrapper, 406, "{}"],
+  ])(
+    "a client takes no answer for the service's that the given fetch gets from another server first: by %s",
+    async (_, get, status, body) => {
+      const login = await answering(status, headers, body);
+      const given: Fetch = async (url, init) => {
+        const authorization = `Bearer ${await get(`${login}/token`)}`;
+        return fetch(url, { ...init, headers: { ...init.headers, authorization } });
+      };
+      for (const error of await failures({ baseUrl: "http://127.0.0.1:9", fetch: given })) {
+        expect(error.code).toBe("service_unreachable");
+        expect(error.serviceStatus).toBeUndefined();
+      }
+    },
+  );
+
   it.each<[string, Fetch]>([
     ["ofetch", as(ofetch)],
     ["a fetch that parses", reading((_, text) => JSON.parse(text))],

@@ -32,6 +32,8 @@ export interface NodeConnection {
   /** A session answers what has come, and the sender knows that the rest was not taken. */
   close?(): void;
   destroy(): void;
+  /** Of a session: all of its socket that may be used. */
+  readonly socket?: { destroySoon?(): void };
 }
 
 /** The last request of each connection, to any receiver or route: Node sends no answer after one that ends the connection. */

@@ -34,6 +34,8 @@ interface SeenRequest extends InFlightItem {
 interface SeenConnection extends InFlightItem {
   readonly of: NodeConnection;
   readonly server: NodeServer;
+  /** Ends the socket of a session, which would wait for the sender to end it. */
+  readonly drop: (() => void) | undefined;
   /** The number of requests that are not answered yet. */
   running: number;
   deliveredAt: number;
@@ -127,11 +129,14 @@ export class Connections {
     this.#clock.clearTimeout(this.#timer);
   }
 
-  /** Breaks, after so many milliseconds, the sessions of closed servers on which a stream stays open: they would keep the process. */
+  /** Breaks, after so many milliseconds, the sessions of closed servers that are left: they would keep the process. */
   cut(ms: number): void {
     const open = [...this.#open].filter(({ of, server }) => of.close && !server.listening);
     const cut = (): void => {
-      for (const { of } of open) of.destroy();
+      for (const { of, drop } of open) {
+        of.destroy();
+        drop?.();
+      }
     };
     if (open.length > 0) setUnrefTimeout(this.#clock, cut, Math.max(lastMs, ms));
   }
@@ -164,7 +169,9 @@ export class Connections {
     const { server, destroyed } = of;
     if (typeof server?.prependListener !== "function" || destroyed) return undefined;
     const never = Number.NEGATIVE_INFINITY;
-    const seen = { of, server, running: 0, deliveredAt: never, place: -1 };
+    // Later it is none of the session's any more.
+    const drop = of.close && of.socket?.destroySoon;
+    const seen = { of, server, drop, running: 0, deliveredAt: never, place: -1 };
     // Each receiver adds a listener: many of them are no leak.
     const listenersMax = of.getMaxListeners();
     if (listenersMax > 0) of.setMaxListeners(listenersMax + 1);

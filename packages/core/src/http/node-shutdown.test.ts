@@ -1,3 +1,4 @@
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer, type RequestListener, type Server } from "node:http";
 import {
@@ -368,6 +369,25 @@ describe("shutting down", () => {
     stream.end(report);
     expect(await status).toBe(200);
     const closed = once(session, "close");
+    await shutdown(server, receiver, { timeoutMs: 100 });
+    await closed;
+  });
+
+  it("shutdown() ends the connection of a session of HTTP/2 whose sender stands still", async () => {
+    const { receiver } = setUp({ client: valid }, "runs");
+    const server = createHttp2Server(nodeHandler(receiver)).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const sending = `
+      const session = require("node:http2").connect("${address}");
+      const headers = { ":path": "${path}", ":method": "POST", "content-type": "application/json", "x-svc-authorization": "valid" };
+      session.request(headers).on("response", ({ ":status": status }) => console.log(status)).end('${report}');
+    `;
+    const sender = spawn(process.execPath, ["-e", sending]);
+    onTestFinished(() => void sender.kill("SIGKILL"));
+    expect(String(await once(sender.stdout, "data"))).toBe("200\n");
+    sender.kill("SIGSTOP");
+    const closed = once(server, "close");
     await shutdown(server, receiver, { timeoutMs: 100 });
     await closed;
   });

@@ -36,6 +36,27 @@ describe("inbox of a receiver", () => {
     },
   );
 
+  it("receiver.inbox acts up to the date that was given, though it is changed while it acts", async () => {
+    const { send, receiver, emulator } = setUp();
+    receiver.on("report.complete", () => {
+      throw new DoNotRetry("no");
+    });
+    const { inbox } = receiver;
+    const until = new Date(emulator.clock.now());
+    emulator.clock.advance(1_000);
+    await send("report.complete");
+    await receiver.idle();
+    const later = emulator.clock.now() + 1_000;
+    const acts = [
+      inbox.discard({ state: "dead", until }),
+      inbox.release({ state: "dead", until }),
+      inbox.list({ until }).then(({ length }) => length),
+    ];
+    until.setTime(later);
+    expect(await Promise.all(acts)).toEqual([0, 0, 0]);
+    expect(await inbox.counts()).toMatchObject({ dead: 1 });
+  });
+
   it("receiver.inbox shows its own receiver only, and nothing that a discard has deleted", async () => {
     const inbox = memoryInbox({ retention: { parkedMs: 60_000 } });
     const mine = setUp({ inbox, unsigned: "hold" });

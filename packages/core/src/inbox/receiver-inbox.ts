@@ -185,14 +185,20 @@ function selectionOf(act: Act, given: Selection): Selection {
   );
 }
 
-/** A copy of the options by their names: an object may inherit or compute them, and they are checked as they are asked. */
+/**
+ * A copy of the options by their names: an object may inherit or compute them, and a date may be changed afterwards; they are checked
+ * as they are asked.
+ */
 function readOnce<T extends object>(
   whose: string,
   given: T,
   names: readonly (keyof T & string)[],
 ): T {
   assertKnownKeys(whose, given, names);
-  const read = names.map((name) => [name, given[name]] as const);
+  const read = names.map((name) => {
+    const value: unknown = given[name];
+    return [name, value instanceof Date ? new Date(value) : value] as const;
+  });
   return Object.fromEntries(read.filter(([, value]) => value !== undefined)) as T;
 }
 

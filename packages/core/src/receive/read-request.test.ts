@@ -125,6 +125,21 @@ describe("signatures", () => {
     await expect(accepted({}, { signature, redact })).rejects.toThrow(/x\[api key\]$/);
   });
 
+  it("readNotification() shows no part of a request that the function of signature throws", async () => {
+    const signature: ReceiverSettings["signature"] = ({ headers, url, body }) => {
+      throw new Error(
+        `No hash in '${headers["x-svc-authorization"]}', ${url} and ${body.slice(0, 20)}`,
+      );
+    };
+    const headers = { "x-svc-authorization": "signature-4711" };
+    const request = { headers, body: '{"name":"Lovelace-Byron"}' };
+    const error = await accepted(request, { url: "/hook?sig=signature-4711", signature }).catch(
+      String,
+    );
+    expect(error).toContain("No hash in '[of the request]', [of the request] and ");
+    expect(error).not.toMatch(/4711|Lovelace/);
+  });
+
   it("readNotification() says whose fault it is when the function of signature fails", async () => {
     const signature: ReceiverSettings["signature"] = () => {
       throw new RangeError("none");

@@ -124,13 +124,18 @@ function signatureIn(
   body: Uint8Array,
   redact: ReceiverSettings["redact"],
 ): string | null {
-  const text = new TextDecoder().decode(body);
+  const request = { headers: plainHeaders(headers), url, body: new TextDecoder().decode(body) };
   try {
-    const found = source({ headers: plainHeaders(headers), url, body: text });
+    const found = source(request);
     assertNoPromise("signature", found);
     return nonBlank(found);
   } catch (error) {
-    throw new Error(`The function of the option signature failed: ${describe(error, redact)}`);
+    const content = JSON.stringify([Object.values(request.headers), url, request.body]);
+    // It may quote the request, and a signature with it.
+    const text = describe(error, redact).replaceAll(/[^\s"'`,:;()]{8,}/g, (word) =>
+      content.includes(word) ? "[of the request]" : word,
+    );
+    throw new Error(`The function of the option signature failed: ${text}`);
   }
 }
 

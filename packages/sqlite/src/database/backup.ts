@@ -33,6 +33,12 @@ export function copyDatabase(driver: Driver, path: string, file: string, overwri
       throw inboxFailed(`${file} is a file of the inbox itself: name another file`);
     }
     if (!overwrite && existsSync(file)) throw inboxFailed(exists);
+    for (const log of [`${file}-wal`, `${file}-journal`]) {
+      if ((statSync(log, { throwIfNoEntry: false })?.size ?? 0) === 0) continue;
+      throw inboxFailed(
+        `${log} is there, which SQLite would take for a part of the copy: delete it, or name another file`,
+      );
+    }
     closeSync(openSync(part, "wx", 0o600));
     const database = driver.open(path);
     try {

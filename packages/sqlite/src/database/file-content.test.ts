@@ -11,9 +11,10 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import { setAside } from "./damaged.ts";
 import { type Database, loadDriver } from "./driver.ts";
 import { FileContent } from "./file-content.ts";
-import { isWhole, preparePlace, setAside } from "./place.ts";
+import { isWhole, preparePlace } from "./place.ts";
 import { prepareSchema } from "./schema.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reporthook-content-"));

@@ -2,10 +2,10 @@ import { lstatSync, type Stats } from "node:fs";
 import { dirname } from "node:path";
 import type { ReporthookError } from "@reporthook/core";
 import { describe } from "@reporthook/core/store";
+import { damagedPath, isDamage, setAside } from "./damaged.ts";
 import { type Database, inboxFailed } from "./driver.ts";
 import type { FileContent } from "./file-content.ts";
 import type { LogContent } from "./log-content.ts";
-import { damagedPath, isDamage, setAside } from "./place.ts";
 
 /** Milliseconds after a change of a folder during which another change may have the same time: FAT has a resolution of 2 s. */
 const alikeMs = 2_500;
@@ -138,10 +138,10 @@ export class FileGuard {
   /** Notes damage for good, and sets the file aside; returns the error of all that comes. */
   latch(problem: string): ReporthookError {
     if (this.#damage === null) {
+      if (isSameFile(this.#seen(this.#path)[0], this.#file)) setAside(this.#path);
       this.#damage = inboxFailed(
         `${problem}: nothing is written to it any more. ${restart(this.#path)}`,
       );
-      if (isSameFile(this.#seen(this.#path)[0], this.#file)) setAside(this.#path);
     }
     return this.#damage;
   }
@@ -182,7 +182,8 @@ export class FileGuard {
   /** Looks for damage in a file that was moved: another process may have set it aside, or it was written over before. */
   #checkMoved(): void {
     const path = this.#path;
-    if (isSameFile(this.#seen(damagedPath(path))[0], this.#file)) {
+    const damaged = damagedPath(path);
+    if (damaged !== null && isSameFile(this.#seen(damaged)[0], this.#file)) {
       throw this.latch(`${path} is damaged, as another process has found`);
     }
     this.#assertWritten(path, this.#content?.file.checkHeader(1));
@@ -221,7 +222,9 @@ export class FileGuard {
 }
 
 function restart(path: string): string {
-  return `Restart the app, which checks it: until then it is ${damagedPath(path)}. docs/operating.md says more under When the inbox fails`;
+  const damaged = damagedPath(path);
+  const where = damaged === null ? "" : `: until then it is ${damaged}`;
+  return `Restart the app, which checks it${where}. docs/operating.md says more under When the inbox fails`;
 }
 
 function isSameFile(one: Stats | undefined, other: Stats | undefined): boolean {

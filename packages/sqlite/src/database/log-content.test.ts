@@ -85,6 +85,20 @@ it("look() finds a damaged frame that was the last one at the look before", () =
   expect(commit(20_000)[0]).toBe("-wal");
 });
 
+it.each([20_000, 17_000_000])(
+  "look() finds an index whose pages are overwritten, but for its header, beside a log of %d bytes",
+  (bytes) => {
+    const { path, commit } = setUp();
+    expect(commit(bytes)).toEqual([null, true]);
+    expect(commit(1_000)).toEqual([null, true]);
+    const length = statSync(`${path}-shm`).size - 136;
+    const descriptor = openSync(`${path}-shm`, "r+");
+    writeSync(descriptor, Buffer.alloc(length), 0, length, 136);
+    closeSync(descriptor);
+    expect(commit(1_000)[0]).toBe("-shm");
+  },
+);
+
 it("a log and an index of any content are judged without an error, and a part of an index is damage", () => {
   const { path, commit } = setUp();
   expect(commit(20_000)).toEqual([null, true]);

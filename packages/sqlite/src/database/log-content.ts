@@ -1,6 +1,6 @@
 import { closeSync, fstatSync, openSync, readSync, type Stats } from "node:fs";
-import { endianness } from "node:os";
 import { headerBytes as fileHeaderBytes, headerIn } from "./header.ts";
+import { LogIndex } from "./log-index.ts";
 
 const headerBytes = 32;
 const frameHeaderBytes = 24;
@@ -9,12 +9,6 @@ const framesAtOnce = 64;
 const magic = 0x377f0682;
 const saltAt = 16;
 const pageSizes = [512, 1_024, 2_048, 4_096, 8_192, 16_384, 32_768, 65_536];
-/**
- * The header of the index: among others whether it was written (12), the last frame (16), its checksum (24) and the salts (32). It
- * stands there twice; then comes the number of frames that are in the file. See sqlite.org/walformat.html.
- */
-const indexHeaderBytes = 48;
-const indexBytes = 2 * indexHeaderBytes + 4;
 
 /** The descriptor of a log; null if there is none. Unlike those of the other two files it may be closed: SQLite locks no log. */
 function openLog(path: string): number | null {
@@ -82,10 +76,8 @@ export function logMarksOf(path: string): readonly number[] | null {
 
 /** The log of an open inbox: a restart finds in it only what stands before the first frame that is damaged. */
 export class LogContent {
-  readonly #path: string;
-  readonly #opened: (index: number) => void;
   readonly #descriptor: number;
-  #index: number | undefined;
+  readonly #index: LogIndex;
   /** The salts and the last frame, as the index had them at the last look. */
   #indexed: { readonly salts: Buffer; readonly last: number } = { salts: Buffer.alloc(0), last: 0 };
   #header: Buffer = Buffer.alloc(0);
@@ -96,8 +88,7 @@ export class LogContent {
 
   /** Make it after the first write; `opened` is told the descriptor of the index, which outlives this. */
   constructor(path: string, opened: (index: number) => void = () => {}) {
-    this.#path = path;
-    this.#opened = opened;
+    this.#index = new LogIndex(path, opened);
     this.#descriptor = openSync(`${path}-wal`, "r");
   }
 
@@ -111,7 +102,12 @@ export class LogContent {
     const { last, salts } = this.#indexed;
     // Also the one at the last look: a restart reads only up to the first that is damaged.
     const isSame = salts.equals(before.salts);
-    if (!this.#has(last) || (isSame && !this.#has(before.last))) return "-wal";
+    for (const number of new Set(isSame ? [last, before.last] : [last])) {
+      if (number === 0) continue;
+      const page = this.#pageOf(number);
+      if (page === null) return "-wal";
+      if (page !== this.#index.pageOf(number)) return "-shm";
+    }
     this.#isFollowed = this.#has(last + 1);
     return null;
   }
@@ -153,35 +149,15 @@ export class LogContent {
    * that it says are in the file: it would delete the log with the others.
    */
   #isIndexSound(): boolean {
-    const index = this.#readIndex();
+    const index = this.#index.header();
     if (index === null) return false;
-    const { bytes, number } = index;
     const before = this.#indexed;
-    const [salts, last] = [bytes.subarray(32, 40), number(16)];
+    const { salts, last } = index;
     this.#indexed = { salts, last };
-    const isOne = bytes
-      .subarray(0, indexHeaderBytes)
-      .equals(bytes.subarray(indexHeaderBytes, 2 * indexHeaderBytes));
     // This transaction may have started the log over: then it has no frames yet.
     const belongs = last === 0 || salts.equals(this.#header.subarray(saltAt, saltAt + 8));
     const isOlder = salts.equals(before.salts) && last < before.last;
-    const isWritten = bytes[12] === 1;
-    return isWritten && isOne && belongs && !isOlder && number(2 * indexHeaderBytes) <= last;
-  }
-
-  /** Null if it was cut off. Its descriptor stays open while it is there: closing it drops SQLite's locks. */
-  #readIndex(): { readonly bytes: Buffer; readonly number: (at: number) => number } | null {
-    if (this.#index === undefined) {
-      this.#index = openSync(`${this.#path}-shm`, "r");
-      this.#opened(this.#index);
-    }
-    const bytes = readLog(this.#index, 0, indexBytes);
-    if (bytes.length < indexBytes) return null;
-    const isLittle = endianness() === "LE";
-    return {
-      bytes,
-      number: (at) => (isLittle ? bytes.readUInt32LE(at) : bytes.readUInt32BE(at)),
-    };
+    return index.isWhole && belongs && !isOlder && index.copied <= last;
   }
 
   /**
@@ -189,18 +165,17 @@ export class LogContent {
    * header, and the next commit overwrites them.
    */
   #endsAsIndexed(): boolean {
-    const index = this.#readIndex();
+    const index = this.#index.header();
     // Another process is about to start it over.
-    if (index?.number(16) === 0) return true;
+    if (index?.last === 0) return true;
     if (index === null || !isLog(this.#header)) return false;
-    const { bytes, number } = index;
-    const last = readLog(this.#descriptor, frameAt(this.#header, number(16)), frameHeaderBytes);
+    const last = readLog(this.#descriptor, frameAt(this.#header, index.last), frameHeaderBytes);
     return (
       last.length === frameHeaderBytes &&
-      last.subarray(8, 16).equals(bytes.subarray(32, 40)) &&
+      last.subarray(8, 16).equals(index.salts) &&
       last.subarray(8, 16).equals(this.#header.subarray(saltAt, saltAt + 8)) &&
-      last.readUInt32BE(16) === number(24) &&
-      last.readUInt32BE(20) === number(28)
+      last.readUInt32BE(16) === index.checksum[0] &&
+      last.readUInt32BE(20) === index.checksum[1]
     );
   }
 
@@ -211,9 +186,14 @@ export class LogContent {
 
   /** Whether the frame of this number, from 1 on, belongs to the header. */
   #has(number: number): boolean {
-    if (!isLog(this.#header)) return false;
-    if (number === 0) return true;
+    return this.#pageOf(number) !== null;
+  }
+
+  /** The page in the frame of this number, from 1 on; null if it does not belong to the header. */
+  #pageOf(number: number): number | null {
+    if (!isLog(this.#header)) return null;
     const at = frameAt(this.#header, number);
-    return isFrameOf(this.#header, readLog(this.#descriptor, at, frameHeaderBytes));
+    const frame = readLog(this.#descriptor, at, frameHeaderBytes);
+    return isFrameOf(this.#header, frame) ? frame.readUInt32BE(0) : null;
   }
 }

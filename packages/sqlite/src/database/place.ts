@@ -5,47 +5,25 @@ import {
   lstatSync,
   openSync,
   readFileSync,
-  renameSync,
   type Stats,
 } from "node:fs";
 import { dirname } from "node:path";
+import { damagedPath, isDamage, setAside, takeBack } from "./damaged.ts";
 import { type Database, type Driver, inboxFailed } from "./driver.ts";
 import { isBetween, lookAgain, markBefore, readHeader } from "./header.ts";
 import { logMarksOf } from "./log-content.ts";
-import { sqliteCode } from "./result-code.ts";
 
 const runbook = "as docs/operating.md says under When the inbox fails";
 
-/** Where a damaged file waits for a check. */
-export function damagedPath(path: string): string {
-  return `${path}-damaged`;
-}
-
-/** Whether SQLite has said that the content of a file is damaged. */
-export function isDamage(error: unknown): boolean {
-  const code = sqliteCode(error);
-  return code === "CORRUPT" || code === "NOTADB";
-}
-
-/**
- * Moves a damaged file and its log out of the way: SQLite neither checkpoints a moved file nor deletes its log, whenever a
- * connection is closed. The next start finds them, checks them, and moves them back.
- */
-export function setAside(path: string): void {
-  // The file first: other processes look for it before they look for its log.
-  for (const end of ["", "-wal", "-shm"]) move(path + end, damagedPath(path) + end);
-}
-
-function takeBack(path: string): void {
-  for (const end of ["-shm", "-wal", ""]) move(damagedPath(path) + end, path + end);
-}
-
-function move(from: string, to: string): void {
-  try {
-    renameSync(from, to);
-  } catch {
-    // Another process was faster, or the folder can't be written.
-  }
+/** The damaged file that is to be checked in place of a missing one; none beside a log that is not its own. */
+function damagedToCheck(path: string): string | null {
+  const damaged = existsSync(path) ? null : damagedPath(path);
+  if (damaged === null || logMarksOf(path) === null) return damaged;
+  if (existsSync(`${damaged}-wal`)) return null;
+  const descriptor = descriptorOf(damaged);
+  const problem = problemBesideLog(path, descriptor);
+  if (descriptor !== null) closeSync(descriptor);
+  return problem === null ? damaged : null;
 }
 
 /** Whether all pages can be read, through a connection that has none of them in memory. */
@@ -93,26 +71,36 @@ export function preparePlace(
   mayMake: boolean,
   descriptor: number | null,
 ): number | null {
-  const wasDamaged = !existsSync(path) && existsSync(damagedPath(path));
-  if (wasDamaged) takeBack(path);
+  const damaged = damagedToCheck(path);
+  if (damaged !== null) takeBack(path, damaged);
+  let opened: number | null = null;
   try {
     if (!existsSync(path) && !mayMake)
       throw inboxFailed(`There is no ${path}: name the app's file`);
-    if (!existsSync(path) && logMarksOf(path) === null) create(path);
+    if (!existsSync(path) && logMarksOf(path) === null) makeNew(path);
     checkPlace(path);
-    const held = isOf(descriptor, path) ? descriptor : descriptorOf(path);
+    const isHeld = isOf(descriptor, path);
+    if (!isHeld) opened = descriptorOf(path);
+    const held = isHeld ? descriptor : opened;
     checkFile(path, held);
-    if (wasDamaged) checkDamaged(driver, path, held);
+    if (damaged !== null) checkDamaged(driver, path, held);
     return held;
   } catch (error) {
-    if (wasDamaged) setAside(path);
+    if (opened !== null) closeSync(opened);
+    if (damaged !== null) setAside(path);
     throw error;
   }
 }
 
+function makeNew(path: string): void {
+  const damaged = damagedPath(path);
+  if (damaged === null) create(path);
+  else throw inboxFailed(`${path} is missing, and ${damaged} could not be moved back`);
+}
+
 /** Whether nothing is there yet, also of an earlier file. */
 export function isNew(path: string): boolean {
-  return ![path, damagedPath(path), `${path}-wal`].some((each) => existsSync(each));
+  return damagedPath(path) === null && ![path, `${path}-wal`].some((each) => existsSync(each));
 }
 
 /** Makes an empty file that only its owner can read. */
