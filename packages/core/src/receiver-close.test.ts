@@ -194,6 +194,7 @@ describe("closing", () => {
     const closing = first.receiver.close({ timeoutMs: 5_000 });
     await turns();
     first.emulator.clock.advance(4_500);
+    await turns();
     expect(signals[0]?.aborted).toBe(false);
     first.emulator.clock.advance(500);
     await closing;
@@ -345,16 +346,19 @@ describe("closing", () => {
 
   it("close() waits as long as it is told, even without end", async () => {
     const finish = gate();
-    const { receiver, send } = setUp();
-    let running = false;
-    receiver.on("*", () => {
-      running = true;
+    const { receiver, send, emulator } = setUp();
+    const signals: AbortSignal[] = [];
+    receiver.on("*", (_, { signal }) => {
+      signals.push(signal);
       return finish.opened;
     });
     await send("report");
-    await turnUntil(() => running);
+    await turnUntil(() => signals.length === 1);
     const closing = receiver.close({ timeoutMs: Number.POSITIVE_INFINITY });
     await turns();
+    emulator.clock.advance(60_000);
+    await turns();
+    expect(signals[0]?.aborted).toBe(false);
     finish.open();
     await closing;
   });
