@@ -228,27 +228,19 @@ describe("outages", () => {
     });
   });
 
-  it("an outage ends with the newest deliveries first, and with those past their 5 minutes last", async () => {
+  it("an outage ends with the newest deliveries first", async () => {
     const service = stress({ concurrency: { verify: 4 } });
     service.trouble = "gone";
     await service.run(6 * minute);
     service.trouble = null;
     const from = service.asked.length;
     while (service.asked.length < from + 600) await service.rest(second);
-    const order = service.asked.slice(from + 1).map(({ at, signature }) => {
-      const triggered = Number(signature.split(" ")[0]);
-      return { triggered, age: at - triggered };
-    });
-    // Some real time passes, too, between a trigger and its receipt.
-    const young = order.filter(({ age }) => age < 5 * minute - second);
-    const firstPast = order.findIndex(({ age }) => age > 5 * minute + second);
-    expect(young.length).toBeGreaterThan(400);
     // The deliveries that came due at one moment; a few are asked about as they come.
-    const waited = young.filter(({ age }) => age > minute);
+    const waited = service.asked
+      .slice(from + 1)
+      .map(({ at, signature }) => ({ at, triggered: Number(signature.split(" ")[0]) }))
+      .filter(({ at, triggered }) => at - triggered > minute);
+    expect(waited.length).toBeGreaterThan(100);
     expect(waited).toEqual([...waited].sort((a, b) => b.triggered - a.triggered));
-    if (firstPast !== -1)
-      expect(firstPast).toBeGreaterThan(
-        order.findLastIndex(({ age }) => age < 5 * minute - second),
-      );
   });
 });
