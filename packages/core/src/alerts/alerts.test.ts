@@ -357,18 +357,6 @@ describe("other problems", () => {
     ]);
   });
 
-  it("alerts() tells that all are rejected, and when one is valid", async () => {
-    const { sent, pass, send } = watched();
-    for (let count = 0; count < 50; count++)
-      await send("report.complete", { signature: "invalid" });
-    await pass(minute);
-    const problem = { code: "all_rejected", severity: "critical" };
-    expect(sent).toMatchObject([{ ...problem, state: "firing", count: 50 }]);
-    await send("report.processing");
-    await pass(minute);
-    expect(sent.slice(1)).toMatchObject([{ ...problem, state: "resolved", since: sent[0]?.since }]);
-  });
-
   it("alerts() tells that the API key is accepted after a restart with the right one, as a tool on the inbox does", async () => {
     const inbox = memoryInbox();
     const first = watched({}, { inbox });
