@@ -11,4 +11,5 @@ export {
   type Step,
   valid,
 } from "./src/inbox/fixture.ts";
+export { deliveryMaker } from "./src/inbox/made.ts";
 export { manualClock } from "./src/manual-clock.ts";

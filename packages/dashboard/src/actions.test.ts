@@ -2,6 +2,10 @@ import { createReceiver, memoryInbox } from "@reporthook/core";
 import { expect, it, vi } from "vitest";
 import { dashboard } from "./dashboard.ts";
 
+const headers = { "x-reporthook": "1", "sec-fetch-site": "same-origin" };
+const acting = (path: string) =>
+  new Request(`http://localhost/api/${path}`, { method: "POST", headers });
+
 it("the dashboard answers 404 to a delivery that an inbox with another copy of core does not find", async () => {
   const inbox = memoryInbox();
   vi.resetModules();
@@ -11,11 +15,7 @@ it("the dashboard answers 404 to a delivery that an inbox with another copy of c
   });
   const receiver = createReceiver({ client: { authorize: async () => "valid" }, inbox });
   const page = dashboard(receiver, { authorize: () => ({ name: "Ada", may: "act" }) });
-  const answer = await page(
-    new Request("http://localhost/api/deliveries/01h/release", {
-      ...{ method: "POST", headers: { "x-reporthook": "1", "sec-fetch-site": "same-origin" } },
-    }),
-  );
+  const answer = await page(acting("deliveries/01h/release"));
   expect(answer.status).toBe(404);
   await receiver.close();
 });
@@ -29,10 +29,7 @@ it("the dashboard acts on no delivery whose id only begins like the one that was
   const { id } = (await (await receiver.fetch(request)).json()) as { id: string };
   const discarded = async (of: string) => {
     const query = new URLSearchParams({ unchangedSince: new Date(8e15).toISOString() });
-    const asked = new Request(`http://localhost/api/deliveries/${of}/discard?${query}`, {
-      ...{ method: "POST", headers: { "x-reporthook": "1", "sec-fetch-site": "same-origin" } },
-    });
-    return (await page(asked)).json();
+    return (await page(acting(`deliveries/${of}/discard?${query}`))).json();
   };
   expect(await discarded(id.slice(0, 8))).toEqual({ done: 0 });
   expect(await discarded(id)).toEqual({ done: 1 });
@@ -45,10 +42,7 @@ it.each(["", "reason=", "error=", "reason=&state=held"])(
     const receiver = createReceiver({ client: { authorize: async () => "valid" }, logger: false });
     const logger = { info: vi.fn(), error: vi.fn() };
     const page = dashboard(receiver, { authorize: () => ({ name: "Ada", may: "act" }), logger });
-    const asked = new Request(`http://localhost/api/release?${query}`, {
-      ...{ method: "POST", headers: { "x-reporthook": "1", "sec-fetch-site": "same-origin" } },
-    });
-    const answer = await page(asked);
+    const answer = await page(acting(`release?${query}`));
     expect([answer.status, await answer.json()]).toMatchObject([400, { code: "unclear" }]);
     expect(logger.error).not.toHaveBeenCalled();
     await receiver.close();

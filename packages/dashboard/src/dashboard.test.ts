@@ -1,9 +1,11 @@
 import { memoryInbox } from "@reporthook/core";
+import { deliveryMaker, unsigned } from "@reporthook/testing/internals";
 import { describe, expect, it, vi } from "vitest";
 import { type DashboardOptions, dashboard } from "./dashboard.ts";
 import { ofInbox } from "./deliveries/source.ts";
 import { dashboardMessages } from "./log-messages.ts";
 
+const make = deliveryMaker(Date.now);
 const ada = { name: "Ada", may: "act" } as const;
 const overview = (): Request => new Request("http://app.example/inbox/api/overview");
 
@@ -68,24 +70,11 @@ describe("the logger", () => {
       return fail();
     };
     const inbox = memoryInbox();
-    const id = "0".repeat(26);
-    await inbox.add(
-      {
-        ...{
-          id,
-          receiver: "reports",
-          receivedAt: Date.now(),
-          arrivedAt: Date.now(),
-          body: new Uint8Array(),
-          requestId: null,
-        },
-        ...{ key: null, signature: null, context: null, url: "/webhooks/reports", headers: {} },
-      },
-      { to: "held", reason: { code: "unsigned", message: "It came without a signature" } },
-    );
+    const delivery = await make({ receiver: "reports", signature: null });
+    await inbox.add(delivery, unsigned);
     const authorize = vi.fn(() => ada);
     const page = shown({ authorize, logger: { info: write, error: write } }, inbox);
-    const discard = new Request(`http://app.example/inbox/api/deliveries/${id}/discard`, {
+    const discard = new Request(`http://app.example/inbox/api/deliveries/${delivery.id}/discard`, {
       ...{ method: "POST", headers: { "x-reporthook": "1", "sec-fetch-site": "same-origin" } },
     });
     const done = await page(discard);

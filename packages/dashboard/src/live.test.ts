@@ -1,6 +1,13 @@
 import { createServer } from "node:http";
-import { createClient, createReceiver, memoryInbox, ReporthookError } from "@reporthook/core";
+import {
+  createClient,
+  createReceiver,
+  type Inbox,
+  memoryInbox,
+  ReporthookError,
+} from "@reporthook/core";
 import { actOn } from "@reporthook/core/store";
+import { deliveryMaker, unsigned } from "@reporthook/testing/internals";
 import { afterEach, expect, it, vi } from "vitest";
 import { dashboard } from "./dashboard.ts";
 import { maxBodyLength, type WireList, type WireOne } from "./deliveries/wire.ts";
@@ -17,6 +24,13 @@ function setUp() {
   const client = createClient({ baseUrl: "http://reports.example", apiKey: "key" });
   const receiver = createReceiver({ client, inbox, logger: false });
   return { inbox, receiver, page: dashboard(receiver, { authorize }) };
+}
+
+/** Stores a delivery with this body that waits for a person; resolves to its id. */
+async function hold(inbox: Inbox, body: string): Promise<string> {
+  const delivery = await deliveryMaker(Date.now)({ receiver: "reports", signature: null, body });
+  await inbox.add(delivery, unsigned);
+  return delivery.id;
 }
 
 /** The events of a live answer, as they come. */
@@ -52,9 +66,7 @@ it("a live answer ends when the receiver closes, and its inbox is asked nothing 
 });
 
 it("a live view that was left while it waited for a slower one is no failure", async () => {
-  const inbox = memoryInbox();
-  const client = createClient({ baseUrl: "http://reports.example", apiKey: "key" });
-  const receiver = createReceiver({ client, inbox, logger: false });
+  const { inbox, receiver } = setUp();
   const error = vi.fn();
   const page = dashboard(receiver, { authorize, logger: { error } });
   let goOn = (): void => {};
@@ -123,25 +135,8 @@ it("a live view that can't be read is answered as a plain one is, and takes no p
 it("the dashboard looks once a second at a delivery that ten pages show, and lays its body out once, in part", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
   const { inbox, page } = setUp();
-  const id = "0".repeat(26);
   // One that is laid out in twice as much as it has.
-  const body = new TextEncoder().encode(`[${Array(87_000).fill('""').join()}]`);
-  const held = { code: "unsigned", message: "It came without a signature" } as const;
-  await inbox.add(
-    {
-      ...{
-        id,
-        receiver: "reports",
-        receivedAt: Date.now(),
-        arrivedAt: Date.now(),
-        body,
-        requestId: null,
-        headers: {},
-      },
-      ...{ key: null, signature: null, context: null, url: "/webhooks/reports" },
-    },
-    { to: "held", reason: held },
-  );
+  const id = await hold(inbox, `[${Array(87_000).fill('""').join()}]`);
   const got = vi.spyOn(inbox, "get");
   const matched = vi.spyOn(JSON, "parse");
   const told: (readonly string[])[] = [];
@@ -177,23 +172,8 @@ it("a page with no news is sent a comment every 15 s, so that it knows of a dead
 
 it("a request for the body has all of a body that the page shows in part, without its secrets", async () => {
   const { inbox, page } = setUp();
-  const id = "0".repeat(26);
   const long = { rows: Array(60_000).fill(7), token: "hush" };
-  await inbox.add(
-    {
-      ...{
-        id,
-        receiver: "reports",
-        receivedAt: Date.now(),
-        arrivedAt: Date.now(),
-        requestId: null,
-        headers: {},
-      },
-      ...{ key: null, signature: null, context: null, url: "/webhooks/reports" },
-      body: new TextEncoder().encode(JSON.stringify(long)),
-    },
-    { to: "held", reason: { code: "unsigned", message: "It came without a signature" } },
-  );
+  const id = await hold(inbox, JSON.stringify(long));
   const response = await page(new Request(`http://app.example/inbox/api/deliveries/${id}/body`));
   expect(response.headers.get("content-type")).toBe("text/plain; charset=utf-8");
   expect(await response.json()).toEqual({ ...long, token: "[removed]" });

@@ -290,21 +290,20 @@ onEachServer((server, { kind }) => {
     await end();
   });
 
-  it("prune() ends, though the server has lost the content of a parked delivery", async () => {
-    const opened = await open();
-    const { inbox, end, put, work } = opened;
-    if (kind === "redis") {
+  it.runIf(kind === "redis")(
+    "prune() ends, though the server has lost the content of parked deliveries",
+    async () => {
+      const { inbox, queues, put, work, patiently, end } = await open();
       const ids: string[] = [];
       for (let count = 0; count < 100; count++) ids.push(await put());
       await work("verify", ...ids.map(() => endedAs("dead", "not_understood")));
-      const shelf = opened.queues.of("dead");
       const client = new Redis(server().url);
-      await client.del(...ids.map((id) => shelf.toKey(id)));
+      await client.del(...ids.map((id) => queues.of("dead").toKey(id)));
       client.disconnect();
-    }
-    await opened.patiently(inbox.prune(new Date()), "prune()");
-    await end();
-  });
+      await patiently(inbox.prune(new Date()), "prune()");
+      await end();
+    },
+  );
 
   it("prune() takes no delivery for another that is gone since it asked", async () => {
     const opened = await open();
@@ -354,24 +353,22 @@ onEachServer((server, { kind }) => {
     await end();
   });
 
-  it("prune() deletes dedupe keys whose 24 hours are over", async () => {
-    const opened = await open();
-    const { inbox, put, work, end, queues } = opened;
+  // Redis lets a key expire.
+  it.runIf(kind === "postgres")("prune() deletes dedupe keys whose 24 hours are over", async () => {
+    const { inbox, put, work, end, queues } = await open();
     for (let count = 0; count < 3; count++) await put();
     await work("verify", valid, valid, valid);
     await inbox.prune(new Date());
-    const keys = async (): Promise<number> => {
-      if (kind === "redis") return 0;
+    const keys = async (): Promise<unknown> => {
       const connection = new PostgresConnection({ connectionString: server().url });
       const sql = "SELECT count(*)::int AS count FROM bullmq.dedup WHERE queue = $1";
-      const name = queues.of("verify").name;
-      const { rows } = await connection.pool.query<{ count: number }>(sql, [name]);
+      const { rows } = await connection.pool.query(sql, [queues.of("verify").name]);
       await connection.close();
-      return rows[0]?.count ?? 0;
+      return rows;
     };
-    expect(await keys()).toBe(kind === "redis" ? 0 : 3);
+    expect(await keys()).toEqual([{ count: 3 }]);
     await inbox.prune(new Date(Date.now() + 25 * 3_600_000));
-    expect(await keys()).toBe(0);
+    expect(await keys()).toEqual([{ count: 0 }]);
     await end();
   });
 });
