@@ -215,36 +215,3 @@ describe("Hono", () => {
     expect((await app.request(path)).status).toBe(404);
   });
 });
-
-describe("receiver.fetch", () => {
-  const locks: Record<string, (request: Request) => unknown> = {
-    "was read": (request) => request.text(),
-    "has another reader": (request) => request.body?.getReader(),
-    "was piped away": (request) => request.body?.pipeTo(new WritableStream()),
-  };
-
-  test.each(Object.entries(locks))("the answer is 500 when the body %s", async (_how, take) => {
-    const sent = emulator.notification("report");
-    const notification = new Request(`https://app.example${path}`, sent);
-    await take(notification);
-    const answer = await receiver.fetch(notification);
-    expect([answer.status, await answer.json()]).toEqual([
-      500,
-      expect.objectContaining({ code: "body_unavailable" }),
-    ]);
-  });
-
-  test("receiver.fetch() can be handed on as the fetch of a Workers module", async () => {
-    const handled: string[] = [];
-    receiver.on("report", (event) => {
-      handled.push(event.id);
-    });
-    const { fetch } = receiver;
-    const kept: Promise<unknown>[] = [];
-    const ctx = { waitUntil: (promise: Promise<unknown>) => void kept.push(promise), props: {} };
-    const url = `https://app.example${path}`;
-    const answer = await fetch(new Request(url, emulator.notification("report")), ctx);
-    await Promise.all(kept);
-    expect(await answer.json()).toEqual({ status: "accepted", id: handled[0] });
-  });
-});
