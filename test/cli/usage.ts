@@ -96,12 +96,6 @@ describe("wrong command lines", () => {
       expect([code, JSON.parse(out)]).toMatchObject([2, { error: { code: "usage" } }]);
     }
   });
-
-  it("a wrong command line is told as JSON with --json", async () => {
-    const { code, value } = await cliJson(["trigger", "report.done"]);
-    expect(code).toBe(2);
-    expect(value).toEqual({ error: { code: "usage", message: expect.stringContaining("report") } });
-  });
 });
 
 describe("help", () => {

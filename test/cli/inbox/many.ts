@@ -214,20 +214,13 @@ describe("the folder of an app", () => {
     expect(named).toEqual({ code: 0, value: { released: 1 } });
   });
 
-  it("reporthook inbox discard of many counts, and does nothing unless somebody says yes", async () => {
-    const [verb, done] = ["discard", "discarded"];
-    const kind = ["inbox", verb, "--reason", "attempts_used_up"];
-    for (const json of [[], ["--json"]]) {
-      const { code, out, err } = await cli([...kind, ...json], { cwd });
-      expect(code).toBe(2);
-      expect(out + err).toContain(`2 deliveries (attempts_used_up) would be ${done}: add --yes`);
-    }
-    expect(await listed("--state", "parked")).toHaveLength(3);
+  it("reporthook inbox acts tells who discarded how many by which selection", async () => {
+    const kind = ["inbox", "discard", "--reason", "attempts_used_up"];
     const sure = await cli([...kind, "--yes"], { cwd });
-    expect([sure.code, sure.out]).toEqual([0, `${done[0]?.toUpperCase()}${done.slice(1)} 2.\n`]);
+    expect([sure.code, sure.out]).toEqual([0, "Discarded 2.\n"]);
     expect(await listed("--state", "parked")).toEqual([ids.unknown]);
-    const rest = await cliJson(["inbox", verb, "--all", "--yes"], { cwd });
-    expect(rest).toEqual({ code: 0, value: { [done]: 1 } });
+    const rest = await cliJson(["inbox", "discard", "--all", "--yes"], { cwd });
+    expect(rest).toEqual({ code: 0, value: { discarded: 1 } });
     const acts = await cli(["inbox", "acts"], { cwd });
     const by = `${userInfo().username}@${hostname()}`;
     expect(acts.out).toMatch(/^TIME +BY +ACT +DELIVERIES +SELECTION\n/);
@@ -237,7 +230,7 @@ describe("the folder of an app", () => {
       acts: [{ at: expect.any(String), by, act: "discard", selection: {}, count: 1 }],
     });
     // Nobody is asked about nothing.
-    expect(await cliJson(kind, { cwd })).toEqual({ code: 0, value: { [done]: 0 } });
+    expect(await cliJson(kind, { cwd })).toEqual({ code: 0, value: { discarded: 0 } });
   });
 
   it("reporthook inbox export writes a fixture without secrets, which trigger sends", async () => {
@@ -287,8 +280,19 @@ describe("the folder of an app", () => {
   });
 
   it("reporthook inbox release runs handled deliveries, too, if told", async () => {
-    const handled = ["inbox", "release", "--state", "handled", "--yes"];
-    expect(await cliJson(handled, { cwd })).toEqual({ code: 0, value: { released: 0 } });
+    const receiver = createReceiver({
+      ...{ client: createClient(emulator.clientOptions), logger: false, ...patient },
+      inbox: sqliteInbox(join(cwd, "inbox.db")),
+    });
+    receiver.on("report.processing", () => {});
+    await receiver.fetch(new Request("http://app/", emulator.notification("report.processing")));
+    await receiver.idle({ timeoutMs: 60_000 });
+    await receiver.close();
+    const handled = await listed("--state", "handled");
+    expect(handled).toHaveLength(1);
+    const release = ["inbox", "release", "--state", "handled", "--yes"];
+    expect(await cliJson(release, { cwd })).toEqual({ code: 0, value: { released: 1 } });
+    expect(await listed("--state", "verified")).toEqual(handled);
   });
 
   const noScript = missingProgram("script", "bsdutils");
