@@ -32,28 +32,6 @@ describe("lists", () => {
     );
   });
 
-  it("filterEntries() gives 100 unless told otherwise", () => {
-    const all = Array.from({ length: 101 }, (_, nth) => keptAt(1, nth));
-    expect(filterEntries(all, {})).toEqual(all.slice(0, 100));
-  });
-
-  it("filterEntries() goes on after an id, in either direction", () => {
-    const all = [1, 2, 3].map((ms) => keptAt(ms));
-    const [first, second, third] = idsOf(all) as [string, string, string];
-    expect(idsOf(filterEntries(all, { after: second }))).toEqual([third]);
-    expect(idsOf(filterEntries(all, { after: second, newestFirst: true }))).toEqual([first]);
-  });
-
-  it("filterEntries() finds the ids that begin alike, and the entries of a span of time without its end", () => {
-    const all = [31, 32, 33, 64].map((ms) => keptAt(ms));
-    const ids = idsOf(all);
-    expect(idsOf(filterEntries(all, { idPrefix: "000000001" }))).toEqual(ids.slice(1, 3));
-    expect(idsOf(filterEntries(all, { idPrefix: ids[1] as string }))).toEqual([ids[1]]);
-    const span = { from: new Date(32), until: new Date(64) };
-    expect(idsOf(filterEntries(all, span))).toEqual(ids.slice(1, 3));
-    expect(idsOf(filterEntries(all, { ...span, idPrefix: "000000000" }))).toEqual([]);
-  });
-
   it("idRange() has everything between its ends when nothing is asked for", () => {
     expect(idRange({})).toEqual({ first: "", below: "~" });
   });
@@ -95,11 +73,5 @@ describe("summaries", () => {
     });
     expect(parked).toEqual({ unsigned: 2 });
     expect(minutes).toEqual([]);
-  });
-
-  it("summarize() leaves other receivers out when it is asked for one", () => {
-    const all = [keptAt(1), keptAt(2, 0, { receiver: "b" })];
-    expect(summarize(all, { ...always, receiver: "b" }).oldest.received).toEqual(new Date(2));
-    expect(summarize(all, always).minutes[0]?.counts.received).toBe(2);
   });
 });

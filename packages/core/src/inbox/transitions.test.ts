@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Arrival, NewDelivery, State } from "./delivery.ts";
+import type { NewDelivery } from "./delivery.ts";
 import { newStoredDelivery } from "./stored-delivery.ts";
 import { applyOutcome, changeFor, dropContent } from "./transitions.ts";
 
@@ -47,26 +47,6 @@ describe("outcomes", () => {
 });
 
 describe("states", () => {
-  it.each<[string, Arrival, State]>([
-    ["received, while its signature has no verdict", { to: "held", reason }, "received"],
-    [
-      "verified, once there was a verdict",
-      { to: "held", reason, verification: "expired" },
-      "verified",
-    ],
-  ])("the state after changeFor() with a release is %s", (_what, arrival, state) => {
-    const stored = newStoredDelivery(delivery, arrival, null);
-    changeFor({ act: "release", now: 5_000, by: "ada" }, stored);
-    expect(stored).toMatchObject({
-      state,
-      released: true,
-      reason: null,
-      attempts: 0,
-      dueAt: 5_000,
-      history: [{ at: new Date(5_000), act: "release", by: "ada" }],
-    });
-  });
-
   it("changeFor() with a retry has a rejected delivery verified again, from the beginning", () => {
     const stored = newStoredDelivery(delivery, { to: "received" }, null);
     const expired = { to: "rejected", reason, error: null, verification: "expired" } as const;
