@@ -4,6 +4,7 @@ import {
   createReceiver,
   type Entry,
   type EventOf,
+  type Inbox,
   memoryInbox,
   type Observe,
   type Receiver,
@@ -115,6 +116,13 @@ export function setUp(
       }
     },
   };
+}
+
+/** An inbox in memory that says that it survives the process. */
+export function durableInbox(): Inbox {
+  const inbox = memoryInbox();
+  const guarantees = { ...inbox.guarantees, durability: "fsync" } as const;
+  return Object.assign(inbox, { guarantees });
 }
 
 /** A signed request: the first byte of its body is there, the rest once `arrival` resolves. */

@@ -1,4 +1,5 @@
 import {
+  durableInbox,
   gate,
   setUp,
   slowRequest,
@@ -17,11 +18,6 @@ import { type Instrumentation, instrumentation } from "./observe/instrumentation
 
 const genuine = { authorize: async () => "valid" as const };
 const never = (): Promise<never> => new Promise(() => {});
-/** A memory inbox that says it survives a crash: the receiver goes on storing while it closes. */
-const durableInbox = () =>
-  Object.assign(memoryInbox(), {
-    guarantees: { ...memoryInbox().guarantees, durability: "fsync" as const },
-  });
 
 describe("closing", () => {
   it("close() counts the deliveries that are lost with a memory inbox, and none with a durable one", async () => {

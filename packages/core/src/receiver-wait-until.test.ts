@@ -1,15 +1,13 @@
-import { gate, setUp, turns, turnUntil } from "@reporthook/test-support/receiver-setup";
+import {
+  durableInbox,
+  gate,
+  setUp,
+  turns,
+  turnUntil,
+} from "@reporthook/test-support/receiver-setup";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { memoryInbox } from "./inbox/memory/memory-inbox.ts";
 import { messages } from "./log-messages.ts";
-
-/** An inbox in memory that says that it survives the process. */
-function durableInbox() {
-  const inbox = memoryInbox();
-  return Object.assign(inbox, {
-    guarantees: { ...inbox.guarantees, durability: "fsync" as const },
-  });
-}
 
 describe("serverless requests", () => {
   it("waitUntil() lasts until the outcome is recorded", async () => {

@@ -314,10 +314,4 @@ describe("a memory inbox where an instance may end after the answer", () => {
     expect(concurrency).toEqual({ verify: all, handle: all });
     expect(() => settings({ ack: "handled", concurrency: { handle: 0 } })).toThrow(TypeError);
   });
-
-  it("receiverSettingsOf() does not look at the environment on Deno, which would ask its user", () => {
-    vi.stubEnv("AWS_LAMBDA_FUNCTION_NAME", "reports");
-    vi.stubGlobal("Deno", {});
-    settings();
-  });
 });
