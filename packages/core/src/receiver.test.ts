@@ -180,45 +180,6 @@ describe("receiver", () => {
     expect(() => setUp({ inbox })).toThrow(/"reports" is taken/);
     expect(setUp({}).receiver.name).toBe("reports");
   });
-
-  it("two receivers on one inbox never see each other's deliveries", async () => {
-    const inbox = memoryInbox();
-    const one = setUp({ name: "one", inbox });
-    const two = setUp({ name: "two", inbox });
-    const { body } = await one.send("unknown");
-    await one.receiver.idle();
-    expect(await two.receiver.inbox.get(body.id)).toBeNull();
-    expect(await two.receiver.inbox.list()).toEqual([]);
-    await expect(two.receiver.inbox.release(body.id)).rejects.toMatchObject({ code: "not_found" });
-    await expect(two.receiver.inbox.discard(body.id)).rejects.toMatchObject({ code: "not_found" });
-  });
-});
-
-describe("inbox of a receiver", () => {
-  it("receiver.inbox lists, counts, releases and discards, and says why it can't", async () => {
-    const { receiver, send, seen } = setUp();
-    receiver.on("report", (event) => void seen.push(event));
-    const held = (await send("unknown")).body.id;
-    const forged = (await send("report", { signature: "invalid" })).body.id;
-    const handled = (await send("report.complete")).body.id;
-    await receiver.idle();
-
-    expect(await receiver.inbox.counts()).toEqual({
-      ...{ received: 0, verified: 0, handled: 1, held: 1, rejected: 1, dead: 0 },
-    });
-    expect((await receiver.inbox.list()).map(({ id }) => id)).toEqual([held, forged, handled]);
-    expect((await receiver.inbox.list({ state: "parked" })).map(({ id }) => id)).toEqual([held]);
-    expect(await receiver.inbox.get("nothing")).toBeNull();
-    await expect(receiver.inbox.release("nothing")).rejects.toMatchObject({ code: "not_found" });
-    await expect(receiver.inbox.release(forged)).rejects.toMatchObject({ code: "not_releasable" });
-    await expect(receiver.inbox.discard(handled)).rejects.toMatchObject({ code: "not_parked" });
-
-    await receiver.inbox.release(handled);
-    await receiver.idle();
-    expect(seen.map(({ id }) => id)).toEqual([handled, handled]);
-    await receiver.inbox.discard(held);
-    expect(await receiver.inbox.get(held)).toBeNull();
-  });
 });
 
 describe("health", () => {

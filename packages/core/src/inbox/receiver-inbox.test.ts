@@ -61,7 +61,7 @@ describe("inbox of a receiver", () => {
     const inbox = memoryInbox({ retention: { parkedMs: 60_000 } });
     const mine = setUp({ inbox, unsigned: "hold" });
     const other = setUp({ inbox, name: "other", autostart: false });
-    await other.send("report");
+    const foreign = (await other.send("report")).body.id;
     const { body } = await mine.post({
       body: "{}",
       headers: { "content-type": "application/json" },
@@ -74,7 +74,11 @@ describe("inbox of a receiver", () => {
     expect(await view.counts()).toMatchObject({ held: 1, received: 0 });
     expect((await view.list()).map(({ id }) => id)).toEqual([body.id]);
     expect((await view.summary(hour)).parked).toEqual({ unsigned: 1 });
-    await expect(view.release("none")).rejects.toMatchObject({ code: "not_found" });
+    expect(await view.get(foreign)).toBeNull();
+    for (const id of ["none", foreign]) {
+      await expect(view.release(id)).rejects.toMatchObject({ code: "not_found" });
+      await expect(view.discard(id)).rejects.toMatchObject({ code: "not_found" });
+    }
     await expect(view.retry(body.id)).rejects.toMatchObject({ code: "not_releasable" });
     expect(await view.release({ reason: "poison" })).toBe(0);
     expect(await view.release({ state: "held" })).toBe(0);
