@@ -61,8 +61,12 @@ async function startPostgres(folder: string): Promise<() => unknown> {
   let said = "";
   const port = await freePort();
   const server = new EmbeddedPostgres({
-    ...{ databaseDir: join(folder, "postgres"), port, user: "postgres", password: "password" },
-    ...{ persistent: true, createPostgresUser: process.getuid?.() === 0 },
+    databaseDir: join(folder, "postgres"),
+    port,
+    user: "postgres",
+    password: "password",
+    persistent: true,
+    createPostgresUser: process.getuid?.() === 0,
     initdbFlags: ["--encoding=UTF8", "--locale=C"],
     postgresFlags: ["-c", "listen_addresses=127.0.0.1", "-c", "max_connections=300"],
     onLog(text) {

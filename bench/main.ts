@@ -112,7 +112,8 @@ function buildsWith(given: string): Builds {
   const pnpm = process.env["npm_execpath"];
   if (pnpm === undefined) throw new Error("--against builds the other checkout: run it with pnpm");
   const { status } = spawnSync(process.execPath, [pnpm, "--recursive", "build"], {
-    ...{ cwd: other, stdio: "inherit" },
+    cwd: other,
+    stdio: "inherit",
   });
   if (status !== 0) throw new Error(`The packages of ${other} can't be built: see above`);
   return { here: resolve(import.meta.dirname, "../.."), other };

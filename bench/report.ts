@@ -140,7 +140,7 @@ function section(finding: Finding, before: Finding | undefined): string[] {
     isCompared ? [column, "ratio"] : [column],
   );
   return [
-    ...["", ...title, "", described(finding)],
+    "", ...title, "", described(finding),
     ...(rows.length > 0 ? ["", ...table(["", ...headings], rows)] : []),
     ...(missing.length > 0 ? ["", `**Not measured**: ${missing.join("; ")}.`] : []),
   ];

@@ -11,7 +11,9 @@ const fewest = 100_000;
 
 function receivers(): Group {
   const of = (count: number): Variant => ({
-    ...{ ...sqlite, receivers: count, label: `${count} ${count === 1 ? "receiver" : "receivers"}` },
+    ...sqlite,
+    receivers: count,
+    label: `${count} ${count === 1 ? "receiver" : "receivers"}`,
   });
   return { name: "receivers", subjects: [1, 10, 100].map(of).map(overHttp) };
 }
@@ -22,7 +24,8 @@ function bodies(): Group {
     Object.entries(sizes).map(([size, bodyBytes]) =>
       overHttp({
         ...(bare ? { host: "node:http", inbox: "none" } : sqlite),
-        ...{ bodyBytes, label: `${size}${bare ? ", bare" : ""}` },
+        bodyBytes,
+        label: `${size}${bare ? ", bare" : ""}`,
         ...(!bare && { base: `${size}, bare` }),
       }),
     );
@@ -33,7 +36,9 @@ function bodies(): Group {
 function before(what: "handled" | "waiting", inbox: InboxName, counts: readonly number[]): Group {
   const variant = what === "handled" ? sqlite : ({ host: "express", inbox } as const);
   const of = (count: number): Variant => ({
-    ...{ ...variant, [what]: count, stays: count >= fewest },
+    ...variant,
+    [what]: count,
+    stays: count >= fewest,
     label: `${inbox}, ${numberText(count, 0)} ${what}`,
   });
   const engine = inbox === "redis" || inbox === "postgres" ? { engine: inbox } : {};

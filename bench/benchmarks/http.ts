@@ -15,7 +15,8 @@ function withEachInbox(
 ): Group {
   const { host, rate } = variant;
   const of = (inbox: "memory" | "sqlite"): Variant => ({
-    ...{ ...variant, inbox },
+    ...variant,
+    inbox,
     ...(inRows.includes(inbox) && { row: `${host} + ${inbox}, ${what} / bare` }),
   });
   const bare: Variant = { host, inbox: "none", ...(rate && { rate }) };
@@ -27,7 +28,9 @@ function withEachInbox(
 
 const hosts: readonly HostName[] = ["express", "koa", "hono", "node:http"];
 const byHand: Variant = {
-  ...{ host: "node:http", inbox: "none", instead: "file" },
+  host: "node:http",
+  inbox: "none",
+  instead: "file",
   label: "one INSERT by hand",
 };
 

@@ -31,7 +31,9 @@ const all: readonly Peer[] = [
   },
   { ...other, instead: "bolt", scheme: "slack", label: named("@slack/bolt", "HTTPReceiver") },
   {
-    ...{ ...other, instead: "standardwebhooks", scheme: "standard" },
+    ...other,
+    instead: "standardwebhooks",
+    scheme: "standard",
     label: named("standardwebhooks", "Express"),
   },
   {

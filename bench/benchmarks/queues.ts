@@ -10,7 +10,10 @@ const rowOnRedis =
 function group(engine: EngineName, work: boolean): Group {
   const suffix = work ? ", working" : "";
   const byHand = (dedupes: boolean): Variant => ({
-    ...{ host, inbox: "none", work, instead: { engine, dedupes } },
+    host,
+    inbox: "none",
+    work,
+    instead: { engine, dedupes },
     label: `by hand, ${engine}${dedupes ? ", tells copies" : ""}${suffix}`,
   });
   return {

@@ -23,12 +23,10 @@ function group(name: string, work: boolean): Group {
     { ...variant, telemetry: "empty spans", label: `an SDK, empty spans by hand${suffix}` },
     { ...variant, telemetry: "by hand", label: byHand },
     {
-      ...{
-        ...variant,
-        telemetry: "SDK",
-        label: `\`telemetry()\` and an SDK${suffix}`,
-        base: byHand,
-      },
+      ...variant,
+      telemetry: "SDK",
+      label: `\`telemetry()\` and an SDK${suffix}`,
+      base: byHand,
       row: `\`telemetry()\` with an SDK, ${name} / spans and metrics by hand`,
     },
   ];

@@ -29,9 +29,12 @@ const answersEveryMs = 20;
 function open(folder: string, count: number, handler: Handler<"*">): Receiver {
   return createReceiver({
     client: { authorize: async () => "valid" },
-    ...{ inbox: sqliteInbox(join(folder, "inbox.db")), name: receiverName },
+    inbox: sqliteInbox(join(folder, "inbox.db")),
+    name: receiverName,
     // The released ones wait, too.
-    ...{ autostart: false, logger: false, limits: { waiting: 2 * count } },
+    autostart: false,
+    logger: false,
+    limits: { waiting: 2 * count },
   }).on("*", handler);
 }
 

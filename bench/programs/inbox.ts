@@ -46,7 +46,10 @@ let inbox: Inbox;
 async function work(): Promise<Receiver> {
   const receiver = createReceiver({
     client: { authorize: async () => "valid" },
-    ...{ inbox, name: receiverName, autostart: false, logger: false },
+    inbox,
+    name: receiverName,
+    autostart: false,
+    logger: false,
     observe: { verified: () => passed.verified++, handled: () => passed.handled++ },
   });
   receiver.on("*", () => {});

@@ -18,13 +18,16 @@ const serviceMs = 10;
 const url = "https://app.example/webhooks/reports";
 const report = { domains: ["example.com"], start_date: "2026-01" };
 const client = createClient({
-  ...{ baseUrl: "https://service.example", apiKey: "key" },
+  baseUrl: "https://service.example",
+  apiKey: "key",
   fetch: () => pause(serviceMs).then(() => Response.json({}, { status: 202 })),
 });
 
 const open = (folder: string): Receiver =>
   createReceiver({
-    ...{ client, inbox: sqliteInbox(join(folder, "inbox.db")), logger: false },
+    client,
+    inbox: sqliteInbox(join(folder, "inbox.db")),
+    logger: false,
     callback: { secrets: ["0123456789abcdef0123456789abcdef"], url },
   }).on("*", () => {});
 

@@ -124,7 +124,11 @@ function receiverOn(
   const authorize = async () => "valid" as const;
   const receiver = createReceiver({
     client: { authorize: byHand ? byHand("verify", authorize) : authorize },
-    ...{ inbox, name, limits: room, autostart: false, logger: false },
+    inbox,
+    name,
+    limits: room,
+    autostart: false,
+    logger: false,
     ...instrumented?.options,
   });
   const run = (event: { readonly body: unknown }) => handle(event.body as Notification);

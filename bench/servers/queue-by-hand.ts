@@ -42,7 +42,8 @@ export async function queueByHand(
     const id = hash.digest("base64url");
     const jobId = randomUUID();
     const job = await queue.add("notification", req.body, {
-      ...{ jobId, deduplication: { id, ttl: dayMs } },
+      jobId,
+      deduplication: { id, ttl: dayMs },
     });
     res.status(200).json({ status: job.id === jobId ? "accepted" : "duplicate", id: job.id });
   });

@@ -107,9 +107,11 @@ function registerSdk(): void {
   const reader = new PeriodicExportingMetricReader({
     exporter: {
       export: (_metrics, report) => report(done),
-      ...{ forceFlush: nothing, shutdown: nothing },
+      forceFlush: nothing,
+      shutdown: nothing,
     },
-    ...{ exportIntervalMillis: collectEveryMs, exportTimeoutMillis: collectEveryMs },
+    exportIntervalMillis: collectEveryMs,
+    exportTimeoutMillis: collectEveryMs,
   });
   context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
   trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors: [spans] }));

@@ -211,7 +211,8 @@ test("callback.require gives every report a context, and callbackUrl() asks for 
   const callback = { ...typed, require: true } as const;
   const inferred = createReceiver({ client, inbox: memoryInbox(), callback, schemas: {} });
   const lax = createReceiver<Context | undefined>({
-    ...{ client, inbox: memoryInbox() },
+    client,
+    inbox: memoryInbox(),
     callback: { secrets, require: true },
   });
   const unnamed = createReceiver({ client, inbox: memoryInbox(), callback: required });

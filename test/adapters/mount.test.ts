@@ -8,7 +8,11 @@ import { requestHosts } from "./hosts/requests.ts";
 const hosts = Object.entries({ ...fetchHosts, ...nodeHosts, ...requestHosts });
 // One way of mounting for each framework of today: `pnpm test` has these, and the rest all others.
 const first = [
-  ...["receiver.fetch", "node:http", "node:http2", "Express 5, app.post", "Koa 3, app.use"],
+  "receiver.fetch",
+  "node:http",
+  "node:http2",
+  "Express 5, app.post",
+  "Koa 3, app.use",
   "Hono on Node, app.post",
 ];
 const chosen = hosts.filter(([name]) => {

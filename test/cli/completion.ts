@@ -22,7 +22,9 @@ describe("completion", () => {
     expect(await completed("reporthook inbox e")).toEqual(["export", "errors", "erase"]);
     expect(await completed("reporthook inbox list --rep")).toEqual(["--report-id"]);
     expect(await completed("reporthook inbox retry --state ")).toEqual([
-      ...["received", "verified", "rejected"],
+      "received",
+      "verified",
+      "rejected",
     ]);
     expect(await completed("reporthook inbox release --reason at")).toEqual(["attempts_used_up"]);
     expect(await completed("reporthook inbox show 01m7 --j")).toEqual(["--json"]);

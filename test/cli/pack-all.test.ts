@@ -25,11 +25,15 @@ describe("packing", () => {
     [false, " express libsql"],
   ])("pack:all prints the packages to install, libsql where Node has no SQLite: %s", (has, end) => {
     const made = (name: string, ...needs: string[]) => ({
-      ...{ name: `@reporthook/${name}`, needs: needs.map((other) => `@reporthook/${other}`) },
+      name: `@reporthook/${name}`,
+      needs: needs.map((other) => `@reporthook/${other}`),
       tarball: `/tmp/a b/${name}.tgz`,
     });
     const packages = [
-      ...[made("core"), made("emulator"), made("express", "core"), made("sqlite", "core")],
+      made("core"),
+      made("emulator"),
+      made("express", "core"),
+      made("sqlite", "core"),
       { ...made("cli", "emulator"), name: "reporthook" },
     ];
     const of = (...names: string[]) =>

@@ -22,7 +22,9 @@ function openReceiver(file: string, name?: string): Receiver {
     },
     inbox: sqliteInbox(file),
     callback: { secrets: ["0123456789abcdef0123456789abcdef"], url: "https://app.example/hook" },
-    ...{ logger: false, ...patient, ...(name !== undefined && { name }) },
+    logger: false,
+    ...patient,
+    ...(name !== undefined && { name }),
   });
 }
 
@@ -50,7 +52,12 @@ describe("reports that were asked for", () => {
     const { out } = await cli(["reports", "list", "--db", db]);
     expect(out).toMatch(new RegExp(`${id} .* open +overdue .* k-1 +\\{"customer":"c-1",`));
     const { value } = await cliJson<{ requests: object[] }>([
-      ...["reports", "list", "--state", "overdue", "--db", db],
+      "reports",
+      "list",
+      "--state",
+      "overdue",
+      "--db",
+      db,
     ]);
     expect(value.requests).toMatchObject([{ id, state: "open", context }]);
     const nobodys = await cli(["reports", "list", "--receiver", "nope", "--db", db]);
@@ -94,11 +101,9 @@ describe("reports that were asked for", () => {
     const { entries } = (await cliJson<{ entries: { id: string }[] }>(ofRequest)).value;
     const exported = await cliJson(["inbox", "export", `${entries[1]?.id}`, "--db", db]);
     expect(exported.value).toMatchObject({
-      ...{
-        type: "report.complete",
-        context: { ...context, api_key: "[removed]" },
-        body: { file: "r" },
-      },
+      type: "report.complete",
+      context: { ...context, api_key: "[removed]" },
+      body: { file: "r" },
     });
     const again = await cli(given);
     expect([again.code, again.err]).toEqual([1, expect.stringContaining("is complete already")]);
@@ -110,7 +115,8 @@ describe("reports that were asked for", () => {
   it("reporthook inbox erase removes the content of a request, too, and the request stays", async () => {
     const unknown = ["inbox", "erase", "--request-id", "0zz", "--yes", "--db", db];
     expect(await cliJson<Failed>(unknown)).toMatchObject({
-      ...{ code: 1, value: { error: { code: "not_found" } } },
+      code: 1,
+      value: { error: { code: "not_found" } },
     });
     // Its beginning will do, as elsewhere.
     const erase = ["inbox", "erase", "--request-id", id.slice(0, 24), "--db", db];

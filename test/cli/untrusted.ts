@@ -26,7 +26,9 @@ describe("text that others have written", () => {
       client: { authorize: async () => "valid", requestReport: async () => answer },
       inbox: sqliteInbox(db),
       callback: { secrets: ["0123456789abcdef0123456789abcdef"], url: "https://app.example/hook" },
-      ...{ logger: false, retry: { attempts: 1 }, ...patient },
+      logger: false,
+      retry: { attempts: 1 },
+      ...patient,
     });
     receiver.on("*", () => {
       throw Object.assign(new Error(evil("error")), { name: evil("name") });

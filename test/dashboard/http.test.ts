@@ -288,7 +288,8 @@ describe("on node:http", () => {
     const page = dashboard(ofInbox(memoryInbox()), { logger: false });
     const asked = (method: string) =>
       new Request("http://localhost/api/overview", {
-        ...{ method, headers: { accept: "text/event-stream" } },
+        method,
+        headers: { accept: "text/event-stream" },
       });
     for (let times = 0; times < 150; times++) {
       expect((await page(asked("HEAD"), { peer: "::1" })).status).toBe(200);

@@ -157,7 +157,10 @@ test("the metrics count an answer by its time with storing, and parked deliverie
   };
   const emulator = createEmulator();
   const receiver = createReceiver({
-    ...{ client: createClient(emulator.clientOptions), clock, name: "billing", logger: false },
+    client: createClient(emulator.clientOptions),
+    clock,
+    name: "billing",
+    logger: false,
     inbox: Object.assign(inbox, { add: slow }),
   });
   receiver.on("report", () => {
@@ -178,14 +181,25 @@ test("the metrics count an answer by its time with storing, and parked deliverie
   const name = "reporthook_acknowledge_duration_seconds";
   expect(text).toContain(`# TYPE ${name} histogram`);
   expect(boundsIn(samples)).toEqual([
-    ...["0.001", "0.005", "0.01", "0.05", "0.1", "0.5", "1", "2.5", "5", "10", "+Inf"],
+    "0.001",
+    "0.005",
+    "0.01",
+    "0.05",
+    "0.1",
+    "0.5",
+    "1",
+    "2.5",
+    "5",
+    "10",
+    "+Inf",
   ]);
   expect(samples).toMatchObject({
     [`${name}_bucket{le="0.001"}`]: 0,
     [`${name}_bucket{le="2.5"}`]: 0,
     [`${name}_bucket{le="5"}`]: 1,
     [`${name}_bucket{le="+Inf"}`]: 1,
-    ...{ [`${name}_sum`]: 3, [`${name}_count`]: 1 },
+    [`${name}_sum`]: 3,
+    [`${name}_count`]: 1,
     'reporthook_deliveries_deleted_total{reporthook_reason="do_not_retry"}': 1,
   });
   await receiver.close();

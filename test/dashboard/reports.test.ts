@@ -109,7 +109,9 @@ describe("requests", () => {
     const client = { authorize: async () => "valid" as const };
     const requestReport = async () => ({ status: 200, body: null });
     const receiver = createReceiver({
-      ...{ client: { ...client, requestReport }, inbox, logger: false },
+      client: { ...client, requestReport },
+      inbox,
+      logger: false,
       callback: { secrets: ["s".repeat(44)], url: "https://app.example/hook" },
     });
     const { id } = await receiver.reports.request({ domains: ["example.com"] }, { context: "c-1" });

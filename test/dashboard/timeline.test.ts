@@ -124,8 +124,11 @@ describe("the way of a delivery", () => {
       ];
       const [first, second, third, ...rest] = timelineOf({ ...delivery, history }).slice(1);
       expect(first).toMatchObject({
-        ...{ title: "Asked the service: no verdict", at: "2026-01-01T00:01:00Z" },
-        ...{ alike: 2, until: "2026-01-01T00:02:00Z", detail: "Error: 503\n    at a.js:2" },
+        title: "Asked the service: no verdict",
+        at: "2026-01-01T00:01:00Z",
+        alike: 2,
+        until: "2026-01-01T00:02:00Z",
+        detail: "Error: 503\n    at a.js:2",
       });
       expect(second).not.toHaveProperty("until");
       expect(second?.detail).toBe("Error: timeout");

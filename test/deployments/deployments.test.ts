@@ -47,7 +47,9 @@ describe.concurrent("deployments", () => {
         const endedSo = ended.map(({ code, signal }) => ({ code, signal }));
         expect(endedSo, output).toEqual(Array(restarts).fill({ code: 0, signal: null }));
         expect({ answers, lost, reset }, output).toEqual({
-          ...{ answers: { 200: acknowledged }, lost: [], reset: [] },
+          answers: { 200: acknowledged },
+          lost: [],
+          reset: [],
         });
         // One process after the other on one port leaves a gap.
         if (way !== "alone") expect(refused).toBe(0);

@@ -93,7 +93,11 @@ export class Sender {
     const bytes = Buffer.from(body);
     const half = bytes.length >> 1;
     const sent = request({
-      ...{ agent: this.#agent, host: "127.0.0.1", port: this.#port, path: "/", method },
+      agent: this.#agent,
+      host: "127.0.0.1",
+      port: this.#port,
+      path: "/",
+      method,
       headers: { ...headers, "content-length": bytes.length },
     });
     const end = this.#endOf(sent, reportId);

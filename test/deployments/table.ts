@@ -1,18 +1,20 @@
 import type { Outcome, Plan } from "./deployment.ts";
 
 const head = [
-  ...[
-    "framework",
-    "processes",
-    "a second",
-    "connections",
-    "restarts",
-    "sent",
-    "200",
-    "503",
-    "other answers",
-  ],
-  ...["reset", "refused", "lost", "ended by themselves", "median, slowest end in ms"],
+  "framework",
+  "processes",
+  "a second",
+  "connections",
+  "restarts",
+  "sent",
+  "200",
+  "503",
+  "other answers",
+  "reset",
+  "refused",
+  "lost",
+  "ended by themselves",
+  "median, slowest end in ms",
 ];
 
 /** A row of the table that a long run prints. */
@@ -24,8 +26,20 @@ export function rowOf({ connections, framework, way, perSecond }: Plan, outcome:
   const times = ended.map(({ ms }) => ms).sort((a, b) => a - b);
   const median = times[times.length >> 1] ?? 0;
   return rowWith([
-    ...[framework, way, perSecond, connections, ended.length, sent, accepted, unavailable, others],
-    ...[reset.length, refused, lost.length, inPeace, `${median}, ${times.at(-1) ?? 0}`],
+    framework,
+    way,
+    perSecond,
+    connections,
+    ended.length,
+    sent,
+    accepted,
+    unavailable,
+    others,
+    reset.length,
+    refused,
+    lost.length,
+    inPeace,
+    `${median}, ${times.at(-1) ?? 0}`,
   ]);
 }
 

@@ -53,7 +53,9 @@ async function start(file: string): Promise<Program> {
   const child = spawn(process.execPath, [...node, join(program, file)], {
     env: {
       ...process.env,
-      ...{ PORT: String(port), REPORTS_URL: serviceUrl, INBOX: inbox },
+      PORT: String(port),
+      REPORTS_URL: serviceUrl,
+      INBOX: inbox,
       REPORTS_API_KEY: emulator.clientOptions.apiKey,
     },
     stdio: ["ignore", "ignore", "inherit"],

@@ -6,7 +6,11 @@ import { notRun, pageOf, rows } from "../../scripts/evidence.ts";
 const page = await readFile(new URL("../../docs/evidence.md", import.meta.url), "utf8");
 const at = "2026-05-01T10:00:00.000Z";
 const line = (given: Partial<Evidence>): Evidence => ({
-  ...{ kind: "once", did: { kills: 1 }, wrong: { lost: 0 }, at, node: "20.19.0" },
+  kind: "once",
+  did: { kills: 1 },
+  wrong: { lost: 0 },
+  at,
+  node: "20.19.0",
   ...given,
 });
 
@@ -65,8 +69,12 @@ test("pageOf() adds up results and faults, with each Node, day and name", () => 
 
 test("each row of docs/evidence.md has a test or a script that adds to it, and no other kind is added", async () => {
   const writers = [
-    ...["world/world", "inboxes/crash/crash", "inboxes/bullmq/processes", "once/once"],
-    ...["deployments/deployments", "runtimes/suites"],
+    "world/world",
+    "inboxes/crash/crash",
+    "inboxes/bullmq/processes",
+    "once/once",
+    "deployments/deployments",
+    "runtimes/suites",
   ].map((name) => `test/${name}.test.ts`);
   writers.push("test/support/run/inputs.ts", "test/support/run/counted.ts");
   writers.push("test/mutation/run.mjs", "scripts/pack-check.mjs");

@@ -47,7 +47,11 @@ async function load(code: string): Promise<unknown> {
   const file = join(folder, `${Math.random()}.mjs`);
   await build({
     stdin: { contents: code, loader: "ts", resolveDir: folder },
-    ...{ outfile: file, bundle: true, format: "esm", platform: "node", logLevel: "warning" },
+    outfile: file,
+    bundle: true,
+    format: "esm",
+    platform: "node",
+    logLevel: "warning",
     conditions: ["@reporthook/source"],
     external: ["pg", "postgres", "drizzle-orm", "kysely", "knex", "@prisma/*", "libsql"],
   });
@@ -56,8 +60,15 @@ async function load(code: string): Promise<unknown> {
 
 test("every library of the contract is in the table of the page", () => {
   expect([...onPostgres.map(({ library }) => library), ...libraries]).toEqual([
-    ...["pg", "postgres.js", "Drizzle (PostgreSQL)", "Kysely", "Knex", "Prisma"],
-    ...["better-sqlite3", "libsql", "node:sqlite"],
+    "pg",
+    "postgres.js",
+    "Drizzle (PostgreSQL)",
+    "Kysely",
+    "Knex",
+    "Prisma",
+    "better-sqlite3",
+    "libsql",
+    "node:sqlite",
   ]);
 });
 

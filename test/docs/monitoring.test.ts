@@ -103,7 +103,8 @@ test("the example for e-mail sends a message about an inbox that can't be opened
       await new Promise((resolve) => setImmediate(resolve));
     }`;
   expect(await runWith("mail.ts", mail, around)).toEqual({
-    ...{ from: "app@example.com", to: "oncall@example.com" },
+    from: "app@example.com",
+    to: "oncall@example.com",
     subject: "reports: The inbox can't store: notifications are answered 503",
     text: expect.stringMatching(/^reports: The inbox can't store: .* 503\. \S.*/),
   });

@@ -67,7 +67,9 @@ async function start(): Promise<App> {
   const child = spawn(process.execPath, [bundle], {
     env: {
       ...process.env,
-      ...{ PORT: String(port), REPORTS_URL: serviceUrl, INBOX: inbox },
+      PORT: String(port),
+      REPORTS_URL: serviceUrl,
+      INBOX: inbox,
       REPORTS_API_KEY: emulator.clientOptions.apiKey,
     },
     stdio: ["ignore", "ignore", "inherit"],
@@ -123,20 +125,17 @@ async function finish(file: string): Promise<Receiver> {
 /** The terminal of a command that is run here. */
 function terminalInto(told: unknown[]): Terminal {
   return {
-    ...{
-      json: true,
-      columns: 80,
-      print() {},
-      tell() {},
-      reveal() {},
-      emit: (value) => void told.push(value),
-    },
-    ...{ hasKeys: false, footer() {} },
-    ...{
-      paint: (_style, text) => text,
-      during: (_text, work) => work(() => {}),
-      clean: (text) => text,
-    },
+    json: true,
+    columns: 80,
+    print() {},
+    tell() {},
+    reveal() {},
+    emit: (value) => void told.push(value),
+    hasKeys: false,
+    footer() {},
+    paint: (_style, text) => text,
+    during: (_text, work) => work(() => {}),
+    clean: (text) => text,
   };
 }
 

@@ -124,7 +124,9 @@ function sourcesIn(folder: string): string[] {
 }
 
 const folders = [
-  ...["bench", "examples", "scripts"],
+  "bench",
+  "examples",
+  "scripts",
   ...readdirSync(join(root, "test")).map((name) => `test/${name}`),
   ...readdirSync(join(root, "packages")).map((name) => `packages/${name}`),
 ];

@@ -69,7 +69,9 @@ function begin(
   const lines = new Set<string>();
   const write = (_: unknown, message: string): void => void lines.add(message);
   const receiver = createReceiver({
-    ...{ inbox, client: createClient(emulator.clientOptions), clock: clock ?? emulator.clock },
+    inbox,
+    client: createClient(emulator.clientOptions),
+    clock: clock ?? emulator.clock,
     logger: { warn: write, error: write },
     observe: alerts({
       send: (alert) => {
@@ -96,7 +98,10 @@ function begin(
     }
   }
   return {
-    ...{ emulator, receiver, file, pass },
+    emulator,
+    receiver,
+    file,
+    pass,
     log: () => [...lines],
     async send(many = 1) {
       const answers: number[] = [];
@@ -146,7 +151,13 @@ function begin(
 async function statsOf(file: string): Promise<string[]> {
   const printed: { readonly problems: readonly Named[] }[] = [];
   const terminal: Terminal = {
-    ...{ json: true, columns: 80, hasKeys: false, footer() {}, print() {}, tell() {}, reveal() {} },
+    json: true,
+    columns: 80,
+    hasKeys: false,
+    footer() {},
+    print() {},
+    tell() {},
+    reveal() {},
     emit: (value) => void printed.push(value as (typeof printed)[number]),
     paint: (_style, text) => text,
     during: (_text, work) => work(() => {}),

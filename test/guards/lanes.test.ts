@@ -12,7 +12,9 @@ function filesOf(lane: string): string[] {
   const env = { ...process.env, TEST_LANE: lane };
   const list = [vitest, "list", "--filesOnly", "--json"];
   const { stdout, stderr } = spawnSync(process.execPath, list, {
-    ...{ cwd: root, env, encoding: "utf8" },
+    cwd: root,
+    env,
+    encoding: "utf8",
   });
   if (!stdout.startsWith("[")) throw new Error(stdout + stderr);
   return JSON.parse(stdout).map(({ file }: { file: string }) => file);

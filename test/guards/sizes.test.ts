@@ -50,8 +50,13 @@ const linesOf = (text: string): number => text.trimEnd().split("\n").length;
 
 const isFunction = (node: Node): boolean =>
   [
-    ...[isArrowFunction, isFunctionDeclaration, isFunctionExpression, isMethodDeclaration],
-    ...[isConstructorDeclaration, isGetAccessorDeclaration, isSetAccessorDeclaration],
+    isArrowFunction,
+    isFunctionDeclaration,
+    isFunctionExpression,
+    isMethodDeclaration,
+    isConstructorDeclaration,
+    isGetAccessorDeclaration,
+    isSetAccessorDeclaration,
   ].some((is) => is(node));
 
 /** The functions of a file that are too long, each with its lines. A closure that holds state counts as one function. */

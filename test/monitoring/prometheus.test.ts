@@ -39,7 +39,9 @@ async function startPrometheus(
     global: { scrape_interval: "1s", scrape_timeout: "1s", evaluation_interval: "1s" },
     rule_files: [join(monitoring, "rules.yml")],
     scrape_configs: Object.entries(paths).map(([job_name, metrics_path]) => ({
-      ...{ job_name, metrics_path, static_configs: [{ targets: [target] }] },
+      job_name,
+      metrics_path,
+      static_configs: [{ targets: [target] }],
     })),
   };
   const file = join(folder, "prometheus.yml");

@@ -198,7 +198,9 @@ describe("receivers", () => {
       const emulator = createEmulator();
       const { clock } = emulator;
       const receiver = createReceiver({
-        ...{ client: createClient(emulator.clientOptions), inbox: memoryInbox(), clock },
+        client: createClient(emulator.clientOptions),
+        inbox: memoryInbox(),
+        clock,
         logger: { warn() {}, error() {} },
       });
       const booked: (boolean | string)[] = [];

@@ -24,7 +24,9 @@ export const missing: string | null = missingForPostgres();
 /** Every database and isolation level. */
 export const stores: readonly Store[] = [
   ...["READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"].map((level) => ({
-    ...{ name: `PostgreSQL, ${level.toLowerCase()}`, driver: "pg" as const, missing },
+    name: `PostgreSQL, ${level.toLowerCase()}`,
+    driver: "pg" as const,
+    missing,
     begin: `BEGIN ISOLATION LEVEL ${level}`,
   })),
   ...(["libsql", "node:sqlite"] as const)
@@ -47,7 +49,11 @@ export async function open(): Promise<void> {
   program = join(folder, "shop.mjs");
   await build({
     entryPoints: [fileURLToPath(new URL("shop.ts", import.meta.url))],
-    ...{ outfile: program, bundle: true, format: "esm", platform: "node", external: ["pg"] },
+    outfile: program,
+    bundle: true,
+    format: "esm",
+    platform: "node",
+    external: ["pg"],
     conditions: ["@reporthook/source"],
   });
   if (missing !== null) return;

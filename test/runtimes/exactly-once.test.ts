@@ -40,7 +40,11 @@ describe.each(nodes)("$name", ({ command: [node] }) => {
           loader: "ts",
           resolveDir: here,
         },
-        ...{ outfile, bundle: true, format: "esm", platform: "node", logLevel: "warning" },
+        outfile,
+        bundle: true,
+        format: "esm",
+        platform: "node",
+        logLevel: "warning",
         external: ["better-sqlite3"],
         conditions: ["@reporthook/source"],
       });

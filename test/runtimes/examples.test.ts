@@ -198,7 +198,10 @@ test("an example with Lambda takes the event of a function URL, with its body as
       userAgent: "reports",
     };
     const event = {
-      ...{ version: "2.0", routeKey: "$default", rawPath: path, rawQueryString: "a=1" },
+      version: "2.0",
+      routeKey: "$default",
+      rawPath: path,
+      rawQueryString: "a=1",
       headers: Object.fromEntries(
         Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]),
       ),
@@ -214,7 +217,9 @@ test("an example with Lambda takes the event of a function URL, with its body as
   for (const encoded of [false, true]) {
     expect(await invoke(forged(), encoded)).toEqual([401, problem, "invalid_signature"]);
     expect(await invoke(genuine(`größe-${encoded}`), encoded)).toEqual([
-      ...[200, "application/json", undefined],
+      200,
+      "application/json",
+      undefined,
     ]);
     await output.says(`Report größe-${encoded} is ready`);
     const answer = await invoke({ ...forged(), method: "GET" }, encoded);
@@ -226,8 +231,11 @@ test("an example with Cloudflare Workers handles a notification", async () => {
   const [workerd] = runtimes.filter(({ kind }) => kind === "worker");
   if (workerd === undefined) throw new Error("There is no workerd");
   await build({
-    ...{ entryPoints: [join(folder, "cloudflare-worker/worker.js")], bundle: true, format: "esm" },
-    ...{ conditions: ["workerd", "worker"], external: ["cloudflare:workers"] },
+    entryPoints: [join(folder, "cloudflare-worker/worker.js")],
+    bundle: true,
+    format: "esm",
+    conditions: ["workerd", "worker"],
+    external: ["cloudflare:workers"],
     outfile: fileURLToPath(new URL("dist/example.js", import.meta.url)),
   });
   const output = new Output();

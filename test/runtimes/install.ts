@@ -10,7 +10,9 @@ const maxMs = 600_000;
 function run(what: string, cwd: string, args: readonly string[]): void {
   const startedAt = performance.now();
   const { error, status, stdout, stderr } = spawnSync("npx", ["--yes", "pnpm@10", ...args], {
-    ...{ cwd, encoding: "utf8", timeout: maxMs },
+    cwd,
+    encoding: "utf8",
+    timeout: maxMs,
   });
   if (status !== 0) throw new Error(`${what} failed: ${error ?? ""}\n${stdout}${stderr}`);
   console.log(`${what}: ${Math.round((performance.now() - startedAt) / 1_000)} s`);

@@ -50,7 +50,9 @@ async function scene(kind: string) {
   });
   let genuine = 0;
   return {
-    ...{ ...setup, bytes, handled },
+    ...setup,
+    bytes,
+    handled,
     /** Sends so many at once, and a genuine one among them; resolves to how often each answer came to the others. */
     async flood(count: number, name: NotificationName, options: NotificationOptions) {
       const many = Array.from({ length: count }, () => emulator.notification(name, options));

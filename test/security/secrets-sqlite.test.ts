@@ -31,7 +31,8 @@ it("the files of an inbox hold no signature after the verdict and a checkpoint",
     },
     inbox: sqliteInbox(path),
     callback: { secrets: ["a secret of at least 32 characters"] },
-    ...{ logger: false, ...patient },
+    logger: false,
+    ...patient,
     retry: { attempts: 3, minMs: 1, maxMs: 2 },
   });
   // Each attempt makes the row longer: it moves, and what it leaves behind must not tell.

@@ -75,7 +75,9 @@ describe.each(["memory", "sqlite"])(
       const { post, rest, seen, advanceUntil, emulator } = scene(kind, (signature) => {
         if (!signature.startsWith("junk")) return "valid";
         throw new ServiceError("service_refused", "403", {
-          ...{ serviceStatus: 403, retryable: false, retryAfterMs },
+          serviceStatus: 403,
+          retryable: false,
+          retryAfterMs,
         });
       });
       await post("genuine-first");

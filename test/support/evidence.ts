@@ -21,7 +21,10 @@ export function evidence(kind: string, did: Numbers, wrong: Numbers, name?: stri
   const file = process.env["EVIDENCE"];
   if (!file) return;
   const line: Evidence = {
-    ...{ kind, did, wrong, name },
+    kind,
+    did,
+    wrong,
+    name,
     at: new Date().toISOString(),
     node: process.versions.node,
   };

@@ -52,7 +52,10 @@ export function testStages(
   return {
     verify: new VerifyStage(settings, recognizer, reporter, known, lookout),
     handle: new HandleStage(settings, recognizer, reporter, known, registrations),
-    ...{ registrations, clock, job, service: () => own.report().service },
+    registrations,
+    clock,
+    job,
+    service: () => own.report().service,
   };
 }
 

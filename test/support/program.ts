@@ -13,7 +13,11 @@ export async function programOf(source: URL): Promise<string> {
   const outfile = join(folder, `${basename(source.pathname, ".ts")}.mjs`);
   await build({
     entryPoints: [fileURLToPath(source)],
-    ...{ outfile, bundle: true, format: "esm", platform: "node", logLevel: "warning" },
+    outfile,
+    bundle: true,
+    format: "esm",
+    platform: "node",
+    logLevel: "warning",
     conditions: ["@reporthook/source"],
     plugins: [packagesWhereTheyAre, sourcesKnowTheirPlace],
   });

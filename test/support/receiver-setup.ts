@@ -105,7 +105,12 @@ export function setUp(
     return { status, headers, body: (await response.json()) as Answered["body"] };
   };
   return {
-    ...{ emulator, receiver, lines, seen, observed, post },
+    emulator,
+    receiver,
+    lines,
+    seen,
+    observed,
+    post,
     seeAll: () => void receiver.on("*", (event) => void seen.push(event)),
     send: (name, how) => post(emulator.notification(name, how)),
     async advanceUntil(check, stepMs = 1_000) {

@@ -55,7 +55,8 @@ export async function startRedis(settings: readonly string[] = []): Promise<Serv
     kind: "redis",
     url: `redis://127.0.0.1:${port}`,
     pid: () => child.pid,
-    ...{ start, kill },
+    start,
+    kill,
     async stop() {
       await kill();
       rmSync(folder, { recursive: true });
@@ -101,15 +102,25 @@ export async function startPostgres(settings: readonly string[] = []): Promise<S
   chmodSync(folder, 0o755);
   const port = await freePort();
   const options = {
-    ...{ databaseDir: join(folder, "data"), port, user: "postgres", password: "password" },
-    ...{ persistent: true, createPostgresUser: process.getuid?.() === 0 },
+    databaseDir: join(folder, "data"),
+    port,
+    user: "postgres",
+    password: "password",
+    persistent: true,
+    createPostgresUser: process.getuid?.() === 0,
     // Its initial data need not survive a power cut.
     initdbFlags: ["--encoding=UTF8", "--locale=C", "--no-sync"],
     postgresFlags: [
-      ...["-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories="],
-      ...["-c", "max_connections=200", ...settings],
+      "-c",
+      "listen_addresses=127.0.0.1",
+      "-c",
+      "unix_socket_directories=",
+      "-c",
+      "max_connections=200",
+      ...settings,
     ],
-    ...{ onLog: () => {}, onError: () => {} },
+    onLog: () => {},
+    onError: () => {},
   };
   let server: EmbeddedPostgres = new Postgres(options);
   await server.initialise();

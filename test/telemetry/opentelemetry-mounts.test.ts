@@ -39,7 +39,9 @@ async function scene(mount: string, options: Partial<ReceiverOptions> = {}) {
   const receiver = createReceiver({
     client: createClient({ baseUrl: serviceUrl, apiKey }),
     ...(options.ack !== "handled" && { inbox: memoryInbox() }),
-    ...{ name: "mounted", logger: false, retry: { attempts: 1 } },
+    name: "mounted",
+    logger: false,
+    retry: { attempts: 1 },
     ...patient,
     ...options,
     ...telemetry({ tracer: provider.getTracer("test") }),

@@ -57,7 +57,10 @@ function open(options: Partial<ReceiverOptions>): void {
     client: createClient({ baseUrl, apiKey }),
     inbox: memoryInbox(),
     callback: { secrets: ["0123456789abcdef0123456789abcdef"], url: "https://app.example/hook" },
-    ...{ name: "asking", logger: false, ...patient, ...options },
+    name: "asking",
+    logger: false,
+    ...patient,
+    ...options,
   });
   receiver.on("*", () => {});
 }

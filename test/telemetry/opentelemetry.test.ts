@@ -78,7 +78,9 @@ const telemetryHere = () =>
 async function send(headers: Record<string, string> = {}, of = receiver): Promise<string> {
   const { body, ...notification } = emulator.notification("report.complete");
   const request = new Request("https://app.example/hook?callback_token=t", {
-    ...{ method: "POST", body, headers: { ...notification.headers, ...headers } },
+    method: "POST",
+    body,
+    headers: { ...notification.headers, ...headers },
   });
   const { id } = (await (await of.fetch(request)).json()) as { readonly id: string };
   return id;
@@ -94,7 +96,11 @@ function linked({ links }: ReadableSpan): object[] {
 
 test("a delivery is a span to receive, one to verify and one for each attempt to handle it", async () => {
   receiver = createReceiver({
-    ...{ client, name: "spans", logger: false, retry: { minMs: 1, maxMs: 1 }, ...telemetryHere() },
+    client,
+    name: "spans",
+    logger: false,
+    retry: { minMs: 1, maxMs: 1 },
+    ...telemetryHere(),
   });
   const active: (string | undefined)[] = [];
   receiver.on("report.complete", (_event, { attempt }) => {
@@ -223,7 +229,10 @@ test("a span says why there is no verdict, and not the signature", async () => {
     throw Object.assign(new Error(`no connection for ${signature}`), { code: `E-${signature}` });
   };
   receiver = createReceiver({
-    ...{ client: { authorize: repeats }, name: "own", logger: false, ...telemetryHere() },
+    client: { authorize: repeats },
+    name: "own",
+    logger: false,
+    ...telemetryHere(),
   });
   const signature = "a-signature-of-some-length";
   await receiver.start();
@@ -237,7 +246,11 @@ test("a span says why there is no verdict, and not the signature", async () => {
 
 test("the metrics say what was acknowledged, judged, handled, and what waits", async () => {
   receiver = createReceiver({
-    ...{ client, name: "metrics", logger: false, retry: { attempts: 1 }, ...telemetryHere() },
+    client,
+    name: "metrics",
+    logger: false,
+    retry: { attempts: 1 },
+    ...telemetryHere(),
     signature({ headers }) {
       if (headers["x-fails"] !== undefined) throw new Error("no");
       return headers["x-svc-authorization"];
@@ -265,29 +278,28 @@ test("the metrics say what was acknowledged, judged, handled, and what waits", a
   await send({ "X-fails": "yes" });
 
   expect(await points("reporthook.deliveries")).toEqual({
-    ...{ "reporthook.outcome=accepted": 4, "reporthook.outcome=verified": 3 },
-    ...{
-      "reporthook.outcome=handled": 1,
-      "reporthook.outcome=dead,reporthook.reason=attempts_used_up": 2,
-    },
-    ...{
-      "reporthook.outcome=held,reporthook.reason=unsigned": 1,
-      "reporthook.outcome=inbox_unavailable": 1,
-    },
+    "reporthook.outcome=accepted": 4,
+    "reporthook.outcome=verified": 3,
+    "reporthook.outcome=handled": 1,
+    "reporthook.outcome=dead,reporthook.reason=attempts_used_up": 2,
+    "reporthook.outcome=held,reporthook.reason=unsigned": 1,
+    "reporthook.outcome=inbox_unavailable": 1,
     "reporthook.outcome=method_not_allowed": 1,
   });
   expect(await points("reporthook.acknowledge.duration")).toEqual({
-    ...{ "reporthook.outcome=accepted": 4, "reporthook.outcome=method_not_allowed": 1 },
+    "reporthook.outcome=accepted": 4,
+    "reporthook.outcome=method_not_allowed": 1,
     "reporthook.outcome=inbox_unavailable": 1,
   });
   expect(await points("reporthook.authorize.duration")).toEqual({ "reporthook.verdict=valid": 3 });
   expect(await points("messaging.process.duration")).toEqual({
-    ...{ "messaging.operation.name=process": 1 },
+    "messaging.operation.name=process": 1,
     "messaging.operation.name=process,error.type=TypeError": 1,
     "messaging.operation.name=process,error.type=_OTHER": 1,
   });
   expect(await points("reporthook.deliveries.waiting")).toEqual({
-    ...{ "reporthook.state=received": 0, "reporthook.state=verified": 0 },
+    "reporthook.state=received": 0,
+    "reporthook.state=verified": 0,
   });
   expect(await points("reporthook.deliveries.oldest")).toEqual({ "": 0 });
 });
@@ -324,7 +336,8 @@ test("the counts from before a receiver closed are exported after it", async () 
   await receiver.close();
 
   expect(await points("reporthook.deliveries", "closed")).toEqual({
-    ...{ "reporthook.outcome=accepted": 1, "reporthook.outcome=verified": 1 },
+    "reporthook.outcome=accepted": 1,
+    "reporthook.outcome=verified": 1,
     "reporthook.outcome=handled": 1,
   });
 });
@@ -367,7 +380,11 @@ function plain({ name, attributes, events, status, links }: ReadableSpan): objec
 
 test("a delivery is parked as always when a handler throws something odd", async () => {
   receiver = createReceiver({
-    ...{ client, name: "spans", logger: false, retry: { attempts: 1 }, ...telemetryHere() },
+    client,
+    name: "spans",
+    logger: false,
+    retry: { attempts: 1 },
+    ...telemetryHere(),
   });
   const failing = (name: string) =>
     Object.defineProperty(new Error("x"), name, {
@@ -414,7 +431,10 @@ test.each(["onStart", "onEnd"])(
     diag.setLogger(logger);
     onTestFinished(() => diag.disable());
     receiver = createReceiver({
-      ...{ client, name: `throwing-${hook}`, logger: false, concurrency: { verify: 1, handle: 1 } },
+      client,
+      name: `throwing-${hook}`,
+      logger: false,
+      concurrency: { verify: 1, handle: 1 },
       ...telemetry({ tracer: failing.getTracer("test"), meter: measuring.getMeter("test") }),
     });
     let runs = 0;

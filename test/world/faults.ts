@@ -6,7 +6,13 @@ import type { Owner } from "./surroundings/time.ts";
 import type { World } from "./world.ts";
 
 const services: Readonly<Record<Exclude<ServiceMode, "ok">, number>> = {
-  ...{ unreachable: 3, hanging: 2, slow: 3, losing: 3, failing: 2, limiting: 1, refusing: 5 },
+  unreachable: 3,
+  hanging: 2,
+  slow: 3,
+  losing: 3,
+  failing: 2,
+  limiting: 1,
+  refusing: 5,
 };
 const disks: Readonly<Record<Exclude<DiskMode, "ok">, number>> = { full: 3, locked: 1, failing: 3 };
 const faults = {

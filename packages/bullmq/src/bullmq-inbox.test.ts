@@ -26,7 +26,10 @@ let prefixes = 0;
 
 onEachServer((server, { kind }) => {
   const options = (rest: Partial<BullmqInboxOptions> = {}): BullmqInboxOptions => ({
-    ...{ connection: server().url, prefix: `test_${++prefixes}`, logger: false, ...rest },
+    connection: server().url,
+    prefix: `test_${++prefixes}`,
+    logger: false,
+    ...rest,
   });
   const open = () => bullmqInbox(options());
   const standing = new URL("../../../test/support/standing/bullmq.ts", import.meta.url);

@@ -14,7 +14,9 @@ const patienceMs = 60_000;
 const { guarantees } = bullmqInbox({ connection: "redis://127.0.0.1" });
 let prefixes = 0;
 const options = (server: Server, prefix = `damage_${prefixes}`) => ({
-  ...{ connection: server.url, prefix, logger: false as const },
+  connection: server.url,
+  prefix,
+  logger: false as const,
 });
 
 /** Changes the queues of receiver `a`, as another program would. */

@@ -115,7 +115,10 @@ onEachServer((server) => {
     const ids = [await put(), await put()];
     const told: string[] = [];
     const consumer = inbox.consume("verify", async () => valid, {
-      ...{ receiver: "a", concurrency: 1, clock, onError: () => {} },
+      receiver: "a",
+      concurrency: 1,
+      clock,
+      onError: () => {},
       handleAtOnce: async () => handled,
       onRecorded({ id }) {
         told.push(id);

@@ -25,7 +25,9 @@ onEachServer((server) => {
     let runs = 0;
     const receiver = createReceiver({
       client: { authorize: async () => "valid" },
-      ...{ inbox, logger: false, retry: { attempts: 1_000, minMs: retryMs, maxMs: retryMs } },
+      inbox,
+      logger: false,
+      retry: { attempts: 1_000, minMs: retryMs, maxMs: retryMs },
     });
     receiver.on("*", () => {
       if (++runs > before && runs <= before + failures) throw new Error("not yet");

@@ -27,14 +27,17 @@ const throwing =
 describe("a verdict before the answer", () => {
   it("before-ack answers 401 to forged notifications, and to expired ones with expired: refuse", async () => {
     const { receiver, send, observed, seen, seeAll } = setUp({
-      ...{ verify: "before-ack", expired: "refuse" },
+      verify: "before-ack",
+      expired: "refuse",
     });
     seeAll();
     expect(await send("report", { signature: "invalid" })).toMatchObject({
-      ...{ status: 401, body: { code: "invalid_signature" } },
+      status: 401,
+      body: { code: "invalid_signature" },
     });
     expect(await send("report", { signature: "expired" })).toMatchObject({
-      ...{ status: 401, body: { code: "expired_signature" } },
+      status: 401,
+      body: { code: "expired_signature" },
     });
     expect(await receiver.inbox.list()).toEqual([]);
     expect(await send("report.complete")).toMatchObject({ status: 200 });
@@ -62,7 +65,9 @@ describe("a verdict before the answer", () => {
     ] as const) {
       const client = createClient({ baseUrl: await answering(status), apiKey: "k", fetch: given });
       const { receiver, send, seen, seeAll } = setUp({
-        ...{ client, verify: "before-ack", expired: "refuse" },
+        client,
+        verify: "before-ack",
+        expired: "refuse",
       });
       seeAll();
       expect(await send("report.complete")).toMatchObject({ status: answered });
@@ -78,7 +83,8 @@ describe("a verdict before the answer", () => {
     const { status, body } = await send("report", { signature: "expired" });
     expect(status).toBe(200);
     expect(await receiver.inbox.get(body.id)).toMatchObject({
-      ...{ state: "held", reason: { code: "expired" } },
+      state: "held",
+      reason: { code: "expired" },
     });
     expect(observed.map(([name]) => name)).toEqual(["acknowledged", "verified", "parked"]);
     expect(lines).toMatchObject([{ fields: { id: body.id, reason: "expired" } }]);
@@ -115,7 +121,9 @@ describe("a verdict before the answer", () => {
       },
     };
     const { emulator, send, seen, seeAll } = setUp({
-      ...{ client, verify: "before-ack", autostart: false },
+      client,
+      verify: "before-ack",
+      autostart: false,
     });
     seeAll();
     await send("report.complete");
@@ -138,7 +146,9 @@ describe("a verdict before the answer", () => {
     "before-ack remembers the outcome of the call in the request until the service works: it %s",
     async (_, fault, state) => {
       const { emulator, receiver, send, observed, seeAll, advanceUntil } = setUp({
-        ...{ verify: "before-ack", expired: "handle-after-outage", autostart: false },
+        verify: "before-ack",
+        expired: "handle-after-outage",
+        autostart: false,
       });
       seeAll();
       const end = emulator.fault("authorize", fault);
@@ -201,7 +211,9 @@ describe("a verdict before the answer", () => {
       },
     };
     const { emulator, receiver, send, seen, seeAll } = setUp({
-      ...{ client, verify: "before-ack", concurrency: { verify: 4 } },
+      client,
+      verify: "before-ack",
+      concurrency: { verify: 4 },
     });
     seeAll();
     const answers = Promise.all(Array.from({ length: 40 }, () => send("report.complete")));

@@ -73,7 +73,8 @@ describe("handlers", () => {
     const { body } = await send("report.complete");
     await receiver.idle();
     expect(await receiver.inbox.get(body.id)).toMatchObject({
-      ...{ state: "dead", reason: { code: "do_not_retry" } },
+      state: "dead",
+      reason: { code: "do_not_retry" },
       lastError: expect.stringContaining("the customer was deleted"),
     });
     expect(lines).toMatchObject([
@@ -125,7 +126,9 @@ describe("handlers", () => {
     await advanceUntil(() => observed.some(([name]) => name === "parked"));
     expect(runs).toBe(3);
     expect(await receiver.inbox.get(body.id)).toMatchObject({
-      ...{ state: "dead", attempts: 3, reason: { code: "attempts_used_up" } },
+      state: "dead",
+      attempts: 3,
+      reason: { code: "attempts_used_up" },
     });
     expect(observed.slice(2).map(([name, { state }]) => [name, state])).toEqual([
       ...[1, 2].map(() => ["failed", "verified"]),
@@ -219,7 +222,10 @@ describe("handlers", () => {
     const { body } = await send("report.complete", { signature: "none", reportId: "r-7" });
     await receiver.idle();
     expect(await receiver.inbox.get(body.id)).toMatchObject({
-      ...{ state: "held", reason: { code: "unsigned" }, reportId: "r-7", type: "report.complete" },
+      state: "held",
+      reason: { code: "unsigned" },
+      reportId: "r-7",
+      type: "report.complete",
     });
     expect(observed.map(([name]) => name)).toEqual(["acknowledged", "parked"]);
     await receiver.inbox.release(body.id);

@@ -7,7 +7,10 @@ const never = (): Promise<never> => new Promise(() => {});
 const json = { "content-type": "application/json" };
 
 const withBody = (readBody: Incoming["readBody"]): Incoming => ({
-  ...{ method: "POST", url: "/hook", headers: { "x-svc-authorization": "s-1" }, readBody },
+  method: "POST",
+  url: "/hook",
+  headers: { "x-svc-authorization": "s-1" },
+  readBody,
 });
 const throwsLocked = (): never => {
   throw new TypeError("locked");
@@ -115,7 +118,8 @@ describe("limits", () => {
   it("limits.unverified and limits.waiting refuse deliveries over them as overloaded, exactly, and log it", async () => {
     for (const limit of ["unverified", "waiting"] as const) {
       const { send, receiver, lines } = setUp({
-        ...{ client: { authorize: never }, limits: { [limit]: 5 } },
+        client: { authorize: never },
+        limits: { [limit]: 5 },
       });
       const answers = await Promise.all(Array.from({ length: 20 }, () => send("report")));
       const statuses = answers.map(({ status }) => status);

@@ -66,7 +66,10 @@ function stress(options: Partial<ReceiverOptions> = {}, everyMs = 100): Stressed
     }
   };
   const stressed: Stressed & { most: number } = {
-    ...{ ...setup, trouble: null, asked: [], most: 0 },
+    ...setup,
+    trouble: null,
+    asked: [],
+    most: 0,
     async run(ms) {
       for (let passed = 0; passed < ms; passed += everyMs) {
         await send(clock.now());
@@ -131,7 +134,8 @@ describe("outages", () => {
       const old = await service.sendOld(10 * minute);
       await service.rest(5 * second);
       expect(await receiver.inbox.get(old)).toMatchObject({
-        ...{ state: "held", reason: { code: "expired" } },
+        state: "held",
+        reason: { code: "expired" },
       });
       expect((await receiver.inbox.get(old))?.reason?.message).not.toMatch("its fault");
     },

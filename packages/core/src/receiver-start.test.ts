@@ -93,7 +93,8 @@ describe("starting", () => {
   it("start() by hand rejects when the inbox fails to open, and may be called again", async () => {
     const open = vi.fn().mockRejectedValueOnce(new Error("locked")).mockResolvedValue(undefined);
     const { receiver, send, seen, seeAll } = setUp({
-      ...{ autostart: false, inbox: Object.assign(memoryInbox(), { open }) },
+      autostart: false,
+      inbox: Object.assign(memoryInbox(), { open }),
     });
     seeAll();
     await expect(receiver.start()).rejects.toThrow("locked");
@@ -120,9 +121,12 @@ describe("starting", () => {
     vi.resetModules();
     const fresh = await import("./index.ts");
     const used = [
-      ...[vi.spyOn(globalThis, "setTimeout"), vi.spyOn(globalThis, "setInterval")],
-      ...[vi.spyOn(globalThis, "fetch"), vi.spyOn(Math, "random")],
-      ...[vi.spyOn(crypto, "getRandomValues"), vi.spyOn(globalThis, "queueMicrotask")],
+      vi.spyOn(globalThis, "setTimeout"),
+      vi.spyOn(globalThis, "setInterval"),
+      vi.spyOn(globalThis, "fetch"),
+      vi.spyOn(Math, "random"),
+      vi.spyOn(crypto, "getRandomValues"),
+      vi.spyOn(globalThis, "queueMicrotask"),
     ];
     const client = { authorize: never };
     fresh.createReceiver({ client, logger: false }).on("*", () => {});

@@ -15,7 +15,9 @@ describe("verification", () => {
     expect(status).toBe(200);
     expect(seen).toEqual([]);
     expect(await receiver.inbox.get(body.id)).toMatchObject({
-      ...{ state: "rejected", reason: { code: "invalid_signature" }, type: null },
+      state: "rejected",
+      reason: { code: "invalid_signature" },
+      type: null,
     });
     expect(observed.map(([name]) => name)).toEqual(["acknowledged", "verified"]);
   });
@@ -26,12 +28,10 @@ describe("verification", () => {
     const { body } = await send("report.complete", { signature: "expired" });
     await receiver.idle();
     expect(await receiver.inbox.get(body.id)).toMatchObject({
-      ...{
-        state: "held",
-        reason: {
-          code: "expired",
-          message: expect.stringMatching(/ Release it if you trust it\.$/),
-        },
+      state: "held",
+      reason: {
+        code: "expired",
+        message: expect.stringMatching(/ Release it if you trust it\.$/),
       },
     });
     expect(lines).toMatchObject([{ level: "warn", fields: { id: body.id, reason: "expired" } }]);
@@ -94,7 +94,9 @@ describe("verification", () => {
     await advanceUntil(() => observed.some(([name]) => name === "parked"), 500);
     const parkedAt = emulator.clock.now();
     expect(await receiver.inbox.get(body.id)).toMatchObject({
-      ...{ state: "held", reason: { code: "not_verified" }, lastError: "Error: away" },
+      state: "held",
+      reason: { code: "not_verified" },
+      lastError: "Error: away",
     });
     const waits = asked.slice(1).map((at, index) => at - (asked[index] ?? 0));
     const [first = 0, second = 0, third = 0] = waits;
@@ -192,7 +194,8 @@ describe("verification", () => {
       },
     };
     const { post, emulator, seen, seeAll, send, receiver } = setUp({
-      ...{ client, limits: { unverified: 150 } },
+      client,
+      limits: { unverified: 150 },
       observe: {
         acknowledged: () => {
           atAcknowledgement = answered.length;
@@ -242,7 +245,8 @@ describe("verification", () => {
     for (const reusedSignature of ["accept", "hold"] as const) {
       for (const verify of ["after-ack", "before-ack"] as const) {
         const { emulator, post, receiver, lines, seen, seeAll, observed } = setUp({
-          ...{ reusedSignature, verify },
+          reusedSignature,
+          verify,
         });
         seeAll();
         const { headers, body } = emulator.notification("report.complete");

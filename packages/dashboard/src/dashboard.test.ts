@@ -75,7 +75,8 @@ describe("the logger", () => {
     const authorize = vi.fn(() => ada);
     const page = shown({ authorize, logger: { info: write, error: write } }, inbox);
     const discard = new Request(`http://app.example/inbox/api/deliveries/${delivery.id}/discard`, {
-      ...{ method: "POST", headers: { "x-reporthook": "1", "sec-fetch-site": "same-origin" } },
+      method: "POST",
+      headers: { "x-reporthook": "1", "sec-fetch-site": "same-origin" },
     });
     const done = await page(discard);
     expect([done.status, await done.json()]).toEqual([200, { done: 1 }]);

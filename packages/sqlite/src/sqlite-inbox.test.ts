@@ -137,8 +137,13 @@ describe.concurrent("files", () => {
       refused(url)(/takes the path of a file, .* not a URL \(\w+:\): it opens no server$/);
     }
     for (const unset of [
-      ...["undefined", "null", "./undefined", "undefined/inbox.db", "data\\null"],
-      ...["undefined.db", "data/null.sqlite3"],
+      "undefined",
+      "null",
+      "./undefined",
+      "undefined/inbox.db",
+      "data\\null",
+      "undefined.db",
+      "data/null.sqlite3",
     ]) {
       refused(unset)(/takes the path of a file, .*"(undefined|null)" in it: check the variable/);
     }
@@ -215,7 +220,8 @@ describe.concurrent("files", () => {
     expect(await right.add(await right.make(parts))).toEqual({ status: "duplicate", id });
     const second = await right.put({ signature: "s", body: "[]" });
     expect(await left.add(await left.make({ signature: "s", body: "[]" }))).toEqual({
-      ...{ status: "duplicate", id: second },
+      status: "duplicate",
+      id: second,
     });
     await left.until(async () => (await one.counts()).received === 2, "it counts the other's");
     await left.work("verify", valid, valid);
@@ -550,7 +556,9 @@ describe.concurrent("files", () => {
     const running: (() => void)[] = [];
     let concurrency = 1;
     inbox.consume("verify", () => new Promise((done) => running.push(() => done(valid))), {
-      ...{ receiver: "a", clock, onError: () => {} },
+      receiver: "a",
+      clock,
+      onError: () => {},
       get concurrency() {
         return concurrency;
       },
@@ -799,9 +807,15 @@ describe.concurrent("files", () => {
 
   it("counts() agrees with the file after any sequence of acts", async () => {
     const outcomes: readonly Outcome[] = [
-      ...[valid, handled, later(0), later(0, { lastTurnAt: 0 }), later(60_000)],
-      ...[endedAs("held", "expired", { verification: "expired" }), endedAs("dead", "do_not_retry")],
-      ...[endedAs("rejected", "invalid_signature"), endedAs("held", "not_verified")],
+      valid,
+      handled,
+      later(0),
+      later(0, { lastTurnAt: 0 }),
+      later(60_000),
+      endedAs("held", "expired", { verification: "expired" }),
+      endedAs("dead", "do_not_retry"),
+      endedAs("rejected", "invalid_signature"),
+      endedAs("held", "not_verified"),
     ];
     const step = fc.oneof(
       fc.record({ add: fc.constantFrom("signed", "unsigned", "held") }),
@@ -856,7 +870,8 @@ describe.concurrent("files", () => {
 const arrivals: Record<string, Arrival | undefined> = {
   unsigned: { to: "verified", verification: "unsigned", type: null, reportId: null },
   held: {
-    ...{ to: "held", verification: "unsigned" },
+    to: "held",
+    verification: "unsigned",
     reason: { code: "unsigned", message: "It came without a signature." },
   },
 };

@@ -9,7 +9,8 @@ import { Hono } from "hono";
 // The receiver in a separate process, so that its memory can be read apart from the sender's.
 const receiver = createReceiver({
   client: { authorize: async () => "valid" },
-  ...{ limits: { bodyMs: 60_000, ackMs: 60_000 }, logger: false },
+  limits: { bodyMs: 60_000, ackMs: 60_000 },
+  logger: false,
 });
 const server =
   process.argv[2] === "hono"

@@ -79,7 +79,10 @@ export function socketHost(
   skip: Readonly<Record<string, string>> = {},
 ): MountHost {
   return {
-    ...{ methods, raw, connect: connectTo, skip },
+    methods,
+    raw,
+    connect: connectTo,
+    skip,
     serve: (receiver, { consumed }) => serve(receiver, consumed),
   };
 }

@@ -132,8 +132,13 @@ describe("the command inbox", () => {
       ],
       processes: [
         {
-          ...{ receiver: "reports", host: hostname(), pid: process.pid, state: "ended" },
-          ...{ version: expect.any(String), since: moment, seenAt: moment },
+          receiver: "reports",
+          host: hostname(),
+          pid: process.pid,
+          state: "ended",
+          version: expect.any(String),
+          since: moment,
+          seenAt: moment,
         },
       ],
     });

@@ -38,8 +38,11 @@ beforeEach(async () => {
   cwd = join(folder, String(folders++));
   mkdirSync(cwd);
   const receiver = createReceiver({
-    ...{ client: createClient(emulator.clientOptions), logger: false, ...patient },
-    ...{ inbox: sqliteInbox(join(cwd, "inbox.db")), retry: { attempts: 1 } },
+    client: createClient(emulator.clientOptions),
+    logger: false,
+    ...patient,
+    inbox: sqliteInbox(join(cwd, "inbox.db")),
+    retry: { attempts: 1 },
   });
   receiver.on(["report.complete", "report.internal_error"], () => {
     throw new Error("connect ECONNREFUSED 10.0.0.7:5432\u001b[31m\nand more");
@@ -198,7 +201,9 @@ describe("the folder of an app", () => {
   it("reporthook inbox release --all leaves out unvouched deliveries, and says so, unless their reason is named", async () => {
     const file = join(cwd, "inbox.db");
     const receiver = createReceiver({
-      ...{ client: createClient(emulator.clientOptions), inbox: sqliteInbox(file), logger: false },
+      client: createClient(emulator.clientOptions),
+      inbox: sqliteInbox(file),
+      logger: false,
       autostart: false,
     });
     const headers = { "content-type": "application/json" };
@@ -281,7 +286,9 @@ describe("the folder of an app", () => {
 
   it("reporthook inbox release runs handled deliveries, too, if told", async () => {
     const receiver = createReceiver({
-      ...{ client: createClient(emulator.clientOptions), logger: false, ...patient },
+      client: createClient(emulator.clientOptions),
+      logger: false,
+      ...patient,
       inbox: sqliteInbox(join(cwd, "inbox.db")),
     });
     receiver.on("report.processing", () => {});
@@ -300,7 +307,9 @@ describe("the folder of an app", () => {
     const answer = (text: string): string => {
       const command = `"${process.execPath}" "${programFile()}" inbox discard --all`;
       const { stdout } = spawnSync("script", ["-qec", command, "/dev/null"], {
-        ...{ cwd, input: text, timeout: 120_000 },
+        cwd,
+        input: text,
+        timeout: 120_000,
         env: { PATH: process.env["PATH"] ?? "", TERM: "xterm-256color", NO_COLOR: "1" },
       });
       return stdout.toString();
@@ -328,8 +337,11 @@ describe("the folder of an app", () => {
         await asking.shown(`2 deliveries (attempts_used_up)? ${note}[y/N]`);
         // Somebody else releases one; it fails again.
         const receiver = createReceiver({
-          ...{ client: createClient(emulator.clientOptions), logger: false, ...patient },
-          ...{ inbox: sqliteInbox(join(cwd, "inbox.db")), retry: { attempts: 1 } },
+          client: createClient(emulator.clientOptions),
+          logger: false,
+          ...patient,
+          inbox: sqliteInbox(join(cwd, "inbox.db")),
+          retry: { attempts: 1 },
         });
         receiver.on("report.complete", () => {
           throw new Error("again");

@@ -65,7 +65,10 @@ describe("two receivers on one file", () => {
       /^process +none runs: nothing is verified or handled until the app runs \(and calls start\(\), with autostart: false\)$/m,
     );
     const { value } = await cliJson<{ problems: { count: number; receiver: string }[] }>([
-      ...["inbox", "stats", "--db", db],
+      "inbox",
+      "stats",
+      "--db",
+      db,
     ]);
     const counted = value.problems.map(({ receiver, count }) => `${count} of ${receiver}`);
     expect(counted.sort()).toEqual(["1 of reports", "2 of mine"]);
@@ -95,7 +98,9 @@ describe("two receivers on one file", () => {
 
     const none = await cli(all);
     expect([none.code, none.out, none.err]).toEqual([
-      ...[0, "Discarded 0.\n", "Of other receivers: 2; name one with --receiver.\n"],
+      0,
+      "Discarded 0.\n",
+      "Of other receivers: 2; name one with --receiver.\n",
     ]);
     const release = await cli(["inbox", "release", "--reason", "unsigned", "--db", db]);
     expect([release.out, release.err]).toEqual(["Released 0.\n", none.err]);

@@ -26,7 +26,9 @@ describe("waiting for the next try", () => {
 
   beforeAll(async () => {
     receiver = createReceiver({
-      ...{ client: createClient(emulator.clientOptions), inbox: sqliteInbox(db), logger: false },
+      client: createClient(emulator.clientOptions),
+      inbox: sqliteInbox(db),
+      logger: false,
       ...patient,
       retry: { attempts: 5, minMs: hourMs, maxMs: hourMs },
     });
@@ -100,7 +102,11 @@ describe("waiting for the right API key", () => {
     const baseUrl = `http://127.0.0.1:${(service.address() as AddressInfo).port}`;
     const client = createClient({ baseUrl, apiKey: "another-key" });
     const app = createReceiver({
-      ...{ name: "mine", client, inbox: sqliteInbox(file), logger: false, ...patient },
+      name: "mine",
+      client,
+      inbox: sqliteInbox(file),
+      logger: false,
+      ...patient,
     });
     app.on("*", () => {});
     for (let sent = 0; sent < 3; sent++) {
@@ -132,7 +138,10 @@ describe("the key of another account", () => {
     const handled: string[] = [];
     const app = createReceiver({
       client: { authorize: (...given) => authorize(...given) },
-      ...{ inbox: sqliteInbox(file), logger: false, name: "accounts", ...patient },
+      inbox: sqliteInbox(file),
+      logger: false,
+      name: "accounts",
+      ...patient,
     });
     app.on("report.complete", ({ id }) => void handled.push(id));
     const send = async (): Promise<void> => {

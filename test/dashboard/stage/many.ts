@@ -44,8 +44,12 @@ export async function fill(path: string, number: number): Promise<string> {
     const chosen = shareOf((seq * 7_919) % 1_000);
     const { state, reason } = chosen;
     const kind = kindOf({
-      ...{ state: states[state] ?? "handled", lastTurnAt: null, verification: "valid" },
-      ...{ context: null, attempts: 1, reason: reason && { code: reason, message: "" } },
+      state: states[state] ?? "handled",
+      lastTurnAt: null,
+      verification: "valid",
+      context: null,
+      attempts: 1,
+      reason: reason && { code: reason, message: "" },
     });
     const type = state === 2 ? (types[seq % 3] ?? null) : chosen.type;
     const error = reason === "attempts_used_up" ? "Error: ENOSPC: no space left on device" : null;

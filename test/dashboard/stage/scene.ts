@@ -93,21 +93,17 @@ export async function passAnHour({ inbox, receiver }: Stage): Promise<void> {
       const body = new TextEncoder().encode(JSON.stringify({ status: "complete", id: reportId }));
       await inbox.add(
         {
-          ...{
-            id,
-            receiver: "reports",
-            receivedAt,
-            arrivedAt: receivedAt,
-            body,
-            headers: {},
-          },
-          ...{
-            key: null,
-            signature: null,
-            context: null,
-            requestId: null,
-            url: "/webhooks/reports",
-          },
+          id,
+          receiver: "reports",
+          receivedAt,
+          arrivedAt: receivedAt,
+          body,
+          headers: {},
+          key: null,
+          signature: null,
+          context: null,
+          requestId: null,
+          url: "/webhooks/reports",
         },
         { ...arrival, reportId },
       );

@@ -2,7 +2,11 @@ import type { Shop } from "./page.ts";
 
 /** The numbers of bookings that {@link booked} has to find. */
 export const bookedOnce: Readonly<Record<string, number>> = {
-  ...{ twice: 1, "rolled back": 0, "after the rollback": 1, together: 1, beside: 1 },
+  twice: 1,
+  "rolled back": 0,
+  "after the rollback": 1,
+  together: 1,
+  beside: 1,
 };
 
 /** Books as handlers do that run again, fail, and run at the same time; resolves to how often each event is booked. */

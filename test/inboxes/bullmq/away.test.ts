@@ -62,7 +62,11 @@ onEachServer((server, { kind }) => {
     const inbox = bullmqInbox({ connection: server().url, prefix: "hung", logger: false });
     const receiver = createReceiver({
       client: { authorize: async () => "valid" },
-      ...{ inbox, name: "hung", autostart: false, logger: false, limits: { ackMs } },
+      inbox,
+      name: "hung",
+      autostart: false,
+      logger: false,
+      limits: { ackMs },
     });
     const emulator = createEmulator();
     const send = async () => {
@@ -90,7 +94,10 @@ onEachServer((server, { kind }) => {
       const lines: unknown[] = [];
       const receiver = createReceiver({
         client: { authorize: async () => "valid" },
-        ...{ inbox, name: "no-writes", autostart: false, ...patient },
+        inbox,
+        name: "no-writes",
+        autostart: false,
+        ...patient,
         logger: { warn: () => {}, error: ({ error }) => lines.push(error) },
       });
       const emulator = createEmulator();

@@ -18,7 +18,8 @@ testWith(noRedis)("bull-board is given the same queues, and shows their jobs", a
   const receiver = createReceiver({
     client: createClient(emulator.clientOptions),
     inbox: bullmqInbox({ connection: server.url, logger: false }),
-    ...{ logger: false, ...patient },
+    logger: false,
+    ...patient,
   });
   receiver.on("report.complete", () => {});
   await receiver.start();

@@ -37,7 +37,8 @@ testWith(noRedis)(
       client: createClient(emulator.clientOptions),
       inbox: bullmqInbox({ connection: url, logger: false }),
       callback: { secrets: ["0123456789abcdef0123456789abcdef"], url: "https://app.example/hook" },
-      ...{ logger: false, ...patient },
+      logger: false,
+      ...patient,
     });
     const handled: string[] = [];
     receiver.on("report.complete", (event) => void handled.push(event.id));

@@ -11,7 +11,10 @@ let prefixes = 0;
 onEachServer((server, { kind, start }) => {
   const open = (connection: string) =>
     bullmqInbox({
-      ...{ connection, prefix: `hang_${++prefixes}`, logger: false, leaseMs },
+      connection,
+      prefix: `hang_${++prefixes}`,
+      logger: false,
+      leaseMs,
     });
 
   it.concurrent("the work that is asked for while the server is away begins when it is back", async () => {

@@ -27,7 +27,9 @@ const receiver = createReceiver({
     },
   },
   inbox: bullmqInbox({ connection: inboxUrl, leaseMs, logger: false }),
-  ...{ name, autostart: false, logger: false },
+  name,
+  autostart: false,
+  logger: false,
 });
 receiver.on("*", async () => {
   note("begun");

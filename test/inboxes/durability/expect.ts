@@ -8,7 +8,10 @@ export async function expectUnavailable(
   why: RegExp,
 ): Promise<void> {
   expect(await post(url)).toEqual({
-    ...{ status: 503, said: "inbox_unavailable", id: "", retryAfter: "5" },
+    status: 503,
+    said: "inbox_unavailable",
+    id: "",
+    retryAfter: "5",
   });
   expectLogged(lines, why);
   expectUnready(await receiver.health(), why);

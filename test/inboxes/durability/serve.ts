@@ -65,7 +65,10 @@ export async function serve(inbox: Inbox, options: ServeOptions = {}): Promise<S
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
   return {
-    ...{ url: `http://127.0.0.1:${port}/`, receiver, lines, handled },
+    url: `http://127.0.0.1:${port}/`,
+    receiver,
+    lines,
+    handled,
     async close() {
       server.closeAllConnections();
       server.close();

@@ -60,7 +60,10 @@ async function receiversOn(
           return answer();
         },
       },
-      ...{ inbox, callback: { secrets: [secret], url }, logger: false, ...patient },
+      inbox,
+      callback: { secrets: [secret], url },
+      logger: false,
+      ...patient,
     }),
   );
   for (const receiver of all) receiver.on("*", (event) => void seen.push(event));

@@ -37,7 +37,8 @@ async function killedAt(point: DeathPoint) {
     },
     inbox: sqliteInbox(db),
     callback: { secrets: [secret], url },
-    ...{ logger: false, ...patient },
+    logger: false,
+    ...patient,
   });
   receiver.on("*", (event) => void seen.push(event));
   onTestFinished(async () => {

@@ -8,11 +8,18 @@ const root = fileURLToPath(new URL("../../..", import.meta.url));
 // copies, erasing, attacks and floods, many processes, reports on each inbox, effects exactly once, event loops that stand still, the tour,
 // apps that are moved over, parsers ahead of the receiver, that the contracts notice a fault, and what is told of these lanes.
 const long = [
-  ...["adapters/{mount-parsers,parsers}", "cli/*", "dashboard/*", "deployments/*", "drills/*"],
+  "adapters/{mount-parsers,parsers}",
+  "cli/*",
+  "dashboard/*",
+  "deployments/*",
+  "drills/*",
   "docs/{deploying,exactly-once,monitoring,moving-over,operating,scaling,tour,write-your-own}",
   "guards/{guard,lanes,needs,public-names,test-names}",
-  ...["inboxes/{bullmq/*,durability/*,garbage,overload/*,reports/*}", "monitoring/*", "once/*"],
-  ...["security/*", "telemetry/*"],
+  "inboxes/{bullmq/*,durability/*,garbage,overload/*,reports/*}",
+  "monitoring/*",
+  "once/*",
+  "security/*",
+  "telemetry/*",
 ].map((name) => `test/${name}.test.ts`);
 const longOfPackages = [
   "bullmq/src/**/*",

@@ -73,7 +73,8 @@ export class App {
       ...setup.options,
       ...(setup.wishes > 0 && { callback }),
       client: exported.createClient({
-        ...{ baseUrl: "https://service.example", apiKey: "key" },
+        baseUrl: "https://service.example",
+        apiKey: "key",
         fetch: service.fetchFor(realm),
       }),
       inbox: setup.store === "sqlite" ? exported.sqliteInbox(disk.path) : exported.memoryInbox(),

@@ -54,7 +54,10 @@ async function bundle(entry: string, mutation: Mutation | undefined): Promise<st
     resolve: { conditions },
     ssr: { noExternal: true, resolve: { conditions } },
     build: {
-      ...{ ssr: entry, write: false, minify: false, target: "es2023" },
+      ssr: entry,
+      write: false,
+      minify: false,
+      target: "es2023",
       rolldownOptions: { output: { format: "cjs", codeSplitting: false } },
     },
   });

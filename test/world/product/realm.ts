@@ -13,9 +13,21 @@ export type Modules = Readonly<Record<string, unknown>>;
 
 const nodeRequire = createRequire(import.meta.url);
 const own = [
-  ...["require", "exports", "__filename", "globalThis", "process", "performance", "crypto"],
-  ...["setTimeout", "clearTimeout", "setInterval", "clearInterval", "setImmediate"],
-  ...["clearImmediate", "Date", "Math"],
+  "require",
+  "exports",
+  "__filename",
+  "globalThis",
+  "process",
+  "performance",
+  "crypto",
+  "setTimeout",
+  "clearTimeout",
+  "setInterval",
+  "clearInterval",
+  "setImmediate",
+  "clearImmediate",
+  "Date",
+  "Math",
 ];
 
 /** Compiles a CommonJS bundle; `filename` is where it says it is. */

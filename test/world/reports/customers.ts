@@ -36,7 +36,10 @@ function newWish(world: World, chance: Chance): Wish {
   const { all } = world.ledger.wishes;
   const w = all.length;
   const wish: Wish = {
-    ...{ w, key: chance.yes(80) ? `key ${w}` : null, asked: [], calls: [] },
+    w,
+    key: chance.yes(80) ? `key ${w}` : null,
+    asked: [],
+    calls: [],
     context: chance.yes(90) ? { wish: w } : null,
     report: { domains: [`w${w}.example`] },
     overdueMs: chance.yes(90) ? chance.between(1_000, 40_000) : 200_000,
@@ -80,7 +83,8 @@ function ask(world: World, chance: Chance, wish: Wish, tries: number, resend: bo
     const given = {
       ...(context !== null && { context }),
       ...(key !== null && { idempotencyKey: key }),
-      ...{ overdueMs, ...(resend && { resend }) },
+      overdueMs,
+      ...(resend && { resend }),
     };
     ledger.tell("ask", `w=${w}${resend ? " to be sent again" : ""}`);
     return receiver.reports.request(report, given).then(

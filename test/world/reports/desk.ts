@@ -93,7 +93,10 @@ export class Desk {
 
 function responseOf(status: number, domains: readonly string[]): Awaited<ReturnType<Fetch>> {
   return {
-    ...{ status, type: "basic", redirected: false, headers: { get: () => null } },
+    status,
+    type: "basic",
+    redirected: false,
+    headers: { get: () => null },
     text: async () => JSON.stringify({ accepted: domains }),
   };
 }

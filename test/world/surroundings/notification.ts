@@ -76,15 +76,15 @@ export function newNotification(
   const own = !isSigned ? null : `s-${n}-${chance.below(1e9)}`;
   const triggeredAt = reused?.triggeredAt ?? (kind === "late" ? now - lateMs : now);
   return {
-    ...{
-      n,
-      kind,
-      triggeredAt,
-      about,
-      body: bodyOf(chance, n, kind, about),
-      deeds: deedsOf(chance),
-    },
-    ...{ signature: reused?.signature ?? own, ids: new Set(), acknowledgedAt: null },
+    n,
+    kind,
+    triggeredAt,
+    about,
+    body: bodyOf(chance, n, kind, about),
+    deeds: deedsOf(chance),
+    signature: reused?.signature ?? own,
+    ids: new Set(),
+    acknowledgedAt: null,
   };
 }
 

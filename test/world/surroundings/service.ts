@@ -113,7 +113,10 @@ function responseOf(status: number, mode: ServiceMode, chance: Chance): Response
   const asks = (mode === "limiting" || mode === "refusing") && chance.yes(50);
   const seconds = String(chance.between(1, 10));
   return {
-    ...{ status, type: "basic", redirected: false, body: null },
+    status,
+    type: "basic",
+    redirected: false,
+    body: null,
     headers: { get: (name) => (name === "retry-after" && asks ? seconds : null) },
   };
 }

@@ -60,7 +60,10 @@ onEachServer((server) => {
     const told: string[] = [];
     let runs = 0;
     const consumer = inbox.consume("verify", async () => valid, {
-      ...{ receiver: "a", concurrency: 1, clock, onError: () => {} },
+      receiver: "a",
+      concurrency: 1,
+      clock,
+      onError: () => {},
       handleAtOnce: async () => {
         runs++;
         // Longer than a verdict waits for its result.

@@ -5,16 +5,17 @@ import { dataOf, type JobState, jobStateOf } from "./job-state.ts";
 function retried(): JobState {
   const delivery = newStoredDelivery(
     {
-      ...{
-        id: "1",
-        receiver: "a",
-        receivedAt: 5,
-        arrivedAt: 5,
-        key: null,
-        signature: "s",
-        url: "/",
-      },
-      ...{ context: null, headers: {}, body: new Uint8Array([123, 125]), requestId: null },
+      id: "1",
+      receiver: "a",
+      receivedAt: 5,
+      arrivedAt: 5,
+      key: null,
+      signature: "s",
+      url: "/",
+      context: null,
+      headers: {},
+      body: new Uint8Array([123, 125]),
+      requestId: null,
     },
     { to: "received" },
     null,

@@ -11,9 +11,20 @@ const told = { dates: { ...dates, overdueAt: 1 } };
 
 function made(id: string, parts: Partial<StoredRequest>): StoredRequest {
   return {
-    ...{ id, receiver: "a", idempotencyKey: null, state: "open", dueAt: 0, settledAt: null },
-    ...{ version: 0, report: {}, context: null, reportId: null, answer: null },
-    ...{ dates, brought: {}, ...parts },
+    id,
+    receiver: "a",
+    idempotencyKey: null,
+    state: "open",
+    dueAt: 0,
+    settledAt: null,
+    version: 0,
+    report: {},
+    context: null,
+    reportId: null,
+    answer: null,
+    dates,
+    brought: {},
+    ...parts,
   };
 }
 

@@ -70,7 +70,9 @@ testWith(noPostgres)(
     const errors: unknown[] = [];
     const stages = (["verify", "handle"] as const).map((stage) =>
       few.consume(stage, async () => ({ to: "handled" }), {
-        ...{ receiver: "reports", concurrency: 4, clock: new LivedClock(systemClock) },
+        receiver: "reports",
+        concurrency: 4,
+        clock: new LivedClock(systemClock),
         onError: (error) => errors.push(error),
       }),
     );

@@ -12,17 +12,24 @@ function entryTable(entries: readonly Entry[], terminal: Terminal): string[] {
 
 function linesOf(history: readonly Attempt[], body: string | null = null): string[] {
   const details: EntryDetails = {
-    ...{ id: "01m7", state: "verified", reason: null, type: "report.complete", reportId: "r-1" },
-    ...{
-      receivedAt: at,
-      changedAt: at,
-      attempts: 1,
-      nextAttemptAt: null,
-      lastError: null,
-      error: null,
-      requestId: null,
-    },
-    ...{ headers: {}, verification: "valid", history, body, context: null, url: "/" },
+    id: "01m7",
+    state: "verified",
+    reason: null,
+    type: "report.complete",
+    reportId: "r-1",
+    receivedAt: at,
+    changedAt: at,
+    attempts: 1,
+    nextAttemptAt: null,
+    lastError: null,
+    error: null,
+    requestId: null,
+    headers: {},
+    verification: "valid",
+    history,
+    body,
+    context: null,
+    url: "/",
   };
   return entryLines(details, createTerminal(false, {}));
 }
@@ -53,7 +60,11 @@ it("entryLines() tells how long each attempt took, and its outcome", () => {
 it("entryLines() puts attempts that are alike in a row on one line", () => {
   const error = "The service refuses the API key: 401\n  at a.js";
   const refused = (ms: number): Attempt => ({
-    ...{ stage: "verify", outcome: "retry", ms, error, at: new Date(ms * 1_000) },
+    stage: "verify",
+    outcome: "retry",
+    ms,
+    error,
+    at: new Date(ms * 1_000),
   });
   const shown = attemptsShown(...[refused(1), refused(2), refused(3)], {
     stage: "verify",
@@ -71,20 +82,31 @@ it("entryLines() puts attempts that are alike in a row on one line", () => {
 it("entryLines() shows a stack trace once, a frame a line", () => {
   const lastError = "TypeError: boom\n    at run (a.js:1:2)\n  caused by Error: disk";
   const history = [1, 2].map((ms) => ({
-    ...{ stage: "handle" as const, at, ms, outcome: "retry" as const, error: lastError },
+    stage: "handle" as const,
+    at,
+    ms,
+    outcome: "retry" as const,
+    error: lastError,
   }));
   const details: EntryDetails = {
-    ...{ id: "01m7", state: "verified", reason: null, type: "report.complete", reportId: "r-1" },
-    ...{
-      receivedAt: at,
-      changedAt: at,
-      attempts: 2,
-      nextAttemptAt: at,
-      lastError,
-      error: null,
-      requestId: null,
-    },
-    ...{ headers: {}, verification: "valid", history, body: null, context: null, url: "/" },
+    id: "01m7",
+    state: "verified",
+    reason: null,
+    type: "report.complete",
+    reportId: "r-1",
+    receivedAt: at,
+    changedAt: at,
+    attempts: 2,
+    nextAttemptAt: at,
+    lastError,
+    error: null,
+    requestId: null,
+    headers: {},
+    verification: "valid",
+    history,
+    body: null,
+    context: null,
+    url: "/",
   };
   const shown = entryLines(details, createTerminal(false, {})).join("\n");
   expect(shown).toContain(`\nLast error\n${lastError}\n\nAttempts\n`);
@@ -97,9 +119,18 @@ it("entryTable() tells that no handler ran", () => {
   const [, line] = entryTable(
     [
       {
-        ...{ id: "01m7", state: "handled", reason: null, type: "report.internal_error" },
-        ...{ reportId: null, receivedAt: at, attempts: 1, nextAttemptAt: null },
-        ...{ lastError: "no handler ran", error: null, changedAt: at, requestId: null },
+        id: "01m7",
+        state: "handled",
+        reason: null,
+        type: "report.internal_error",
+        reportId: null,
+        receivedAt: at,
+        attempts: 1,
+        nextAttemptAt: null,
+        lastError: "no handler ran",
+        error: null,
+        changedAt: at,
+        requestId: null,
       },
     ],
     createTerminal(false, {}),
@@ -118,15 +149,17 @@ it.each([
     const [, line] = entryTable(
       [
         {
-          ...{ id: "01m7", state: "received", reason: null, type: null, reportId: null },
-          ...{
-            receivedAt: at,
-            changedAt: at,
-            attempts: 0,
-            lastError,
-            error: null,
-            requestId: null,
-          },
+          id: "01m7",
+          state: "received",
+          reason: null,
+          type: null,
+          reportId: null,
+          receivedAt: at,
+          changedAt: at,
+          attempts: 0,
+          lastError,
+          error: null,
+          requestId: null,
           nextAttemptAt: new Date(Date.now() + ms),
         },
       ],

@@ -30,13 +30,18 @@ function discard(counts: CountedAct["counts"], ms = 0): CountedAct {
 describe("the beginning", () => {
   const problem = {
     ...({ code: "parked", severity: "warning", reason: "expired", count: 3 } as const),
-    ...{ since: new Date(5), text: "3 are parked. Release them", command: null, url: problemsUrl },
+    since: new Date(5),
+    text: "3 are parked. Release them",
+    command: null,
+    url: problemsUrl,
   };
 
   it("firing() has the first sentence as its title, and all of it as its text", () => {
     expect(firing("mine", problem, (text) => text.toUpperCase())).toEqual({
       ...problem,
-      ...{ state: "firing", receiver: "mine", title: "mine: 3 ARE PARKED" },
+      state: "firing",
+      receiver: "mine",
+      title: "mine: 3 ARE PARKED",
       text: "mine: 3 ARE PARKED. RELEASE THEM",
     });
   });
@@ -65,8 +70,16 @@ describe("the end", () => {
     const title = `mine: resolved after 5 min: ${what}`;
     const alert = endOf({ ...told, code }, ending());
     expect(alert).toEqual({
-      ...{ ...told, code, state: "resolved", receiver: "mine", title, text: `${title}.` },
-      ...{ command: null, url: problemsUrl, since: new Date(since + wallOffset), count: 0 },
+      ...told,
+      code,
+      state: "resolved",
+      receiver: "mine",
+      title,
+      text: `${title}.`,
+      command: null,
+      url: problemsUrl,
+      since: new Date(since + wallOffset),
+      count: 0,
     });
   });
 

@@ -76,8 +76,12 @@ describe("parked deliveries", () => {
     await pass(minute);
     expect(sent).toMatchObject([
       {
-        ...{ code: "parked", state: "firing", severity: "warning", receiver: "reports" },
-        ...{ reason: "do_not_retry", count: 3 },
+        code: "parked",
+        state: "firing",
+        severity: "warning",
+        receiver: "reports",
+        reason: "do_not_retry",
+        count: 3,
       },
     ]);
     const look = "npx reporthook inbox list --reason do_not_retry";
@@ -127,7 +131,10 @@ describe("parked deliveries", () => {
     }
     await pass(minute);
     expect(sent.map(({ code, state }) => `${code} ${state}`)).toEqual([
-      ...["parked firing", "parked_expiring firing", "parked resolved", "parked_expiring resolved"],
+      "parked firing",
+      "parked_expiring firing",
+      "parked resolved",
+      "parked_expiring resolved",
     ]);
     expect(sent[1]?.text).toMatch(/^reports: 3 parked deliveries will be deleted, the first in /);
     for (const alert of sent.slice(2)) {
@@ -168,7 +175,8 @@ describe("parked deliveries", () => {
     await post({ ...signed, body: JSON.stringify({ status: "complete", text }) });
     await pass(3 * minute);
     expect(sent.slice(1).map(({ reason, state }) => `${reason} ${state}`)).toEqual([
-      ...["do_not_retry firing", "unsigned resolved"],
+      "do_not_retry firing",
+      "unsigned resolved",
     ]);
     expect(sent[2]).toMatchObject({ count: 1 });
     expect(sent[2]?.title).toMatch(

@@ -247,7 +247,9 @@ describe("receiving", () => {
       const { status, body } = await sendTo(url, notification);
       expect(status).toBe(200);
       expect(await receiver.inbox.get(body.id)).toMatchObject({
-        ...{ requestId: "01m7", context: null, url: "/webhooks/reports" },
+        requestId: "01m7",
+        context: null,
+        url: "/webhooks/reports",
       });
     }
     const other = await callbacks([secret]).url(base, "01m7");

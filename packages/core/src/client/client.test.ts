@@ -129,7 +129,9 @@ describe("verdicts", () => {
     onTestFinished(() => void vi.unstubAllGlobals());
     const client = createClient({ baseUrl, apiKey: key });
     await expect(client.authorize("s")).rejects.toMatchObject({
-      ...{ name: "ServiceError", code: "service_unreachable", retryable: false },
+      name: "ServiceError",
+      code: "service_unreachable",
+      retryable: false,
       message: expect.stringContaining(
         "there is no global fetch: give createClient the option fetch",
       ),

@@ -11,8 +11,15 @@ import {
 } from "./handlers.ts";
 
 const event: EventOf = {
-  ...{ id: "1", type: "report.complete", status: "complete", requestId: null, reportId: "r" },
-  ...{ eventType: null, receivedAt: new Date(0), verification: "valid", body: {} },
+  id: "1",
+  type: "report.complete",
+  status: "complete",
+  requestId: null,
+  reportId: "r",
+  eventType: null,
+  receivedAt: new Date(0),
+  verification: "valid",
+  body: {},
 };
 
 function setUp(attempt = 1) {

@@ -9,8 +9,12 @@ import { toEvent } from "./to-event.ts";
 function jobOf(body: unknown, rest: Partial<Job> = {}): Job {
   const text = typeof body === "string" ? body : JSON.stringify(body);
   return testJob(5, {
-    ...{ state: "verified", stage: "handle", verification: "valid", signature: null },
-    ...{ headers: { "user-agent": "x" }, body: new TextEncoder().encode(text) },
+    state: "verified",
+    stage: "handle",
+    verification: "valid",
+    signature: null,
+    headers: { "user-agent": "x" },
+    body: new TextEncoder().encode(text),
     ...rest,
   });
 }

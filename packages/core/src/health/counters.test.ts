@@ -30,9 +30,15 @@ describe("counting", () => {
     counters.pruned({ ...none, parked: { expired: 3 }, unsigned: { unsigned: 1 } });
     counters.pruned({ ...none, madeRoom: { expired: 1 } });
     expect(counters.numbers.counts).toEqual({
-      ...{ accepted: 1, duplicate: 1, "refused/inbox_unavailable": 1, "verdict/valid": 2 },
-      ...{ verified: 1, handled: 1, "rejected/invalid_signature": 1 },
-      ...{ "deleted/expired": 4, "deleted/unsigned": 1 },
+      accepted: 1,
+      duplicate: 1,
+      "refused/inbox_unavailable": 1,
+      "verdict/valid": 2,
+      verified: 1,
+      handled: 1,
+      "rejected/invalid_signature": 1,
+      "deleted/expired": 4,
+      "deleted/unsigned": 1,
     });
   });
 

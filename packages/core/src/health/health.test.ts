@@ -294,7 +294,8 @@ describe("health", () => {
     clock.advance(1);
     const error = "The inbox gave no answer within 4000 ms";
     expect(await receiver.health()).toMatchObject({
-      ...{ ready: false, inbox: { ok: false, error } },
+      ready: false,
+      inbox: { ok: false, error },
       problems: [{ code: "inbox_fails", severity: "critical" }],
     });
     // It is asked again: the question may have been lost.

@@ -86,8 +86,11 @@ describe("tools", () => {
   it("Lookout.reports has none of an own process, nor one that it can't read", async () => {
     const { lookout, inbox } = await watched("reports", { host: "a" });
     await inbox.keepNotes("reports", {
-      ...{ "now/process/x": "{", "now/process/y": "null", "now/process/z": '{"at":1}' },
-      ...{ "now/process/w": '{"deleted":{}}', "now/other": '{"deleted":{},"at":1}' },
+      "now/process/x": "{",
+      "now/process/y": "null",
+      "now/process/z": '{"at":1}',
+      "now/process/w": '{"deleted":{}}',
+      "now/other": '{"deleted":{},"at":1}',
     });
     await lookout.health();
     expect(lookout.reports.map(({ host }) => host)).toEqual(["a"]);
@@ -160,7 +163,10 @@ describe("failures", () => {
     expect((await lookout.health()).oldestWaitingMs).toBeGreaterThan(0);
     phase = "closed";
     expect(await lookout.health()).toMatchObject({
-      ...{ oldestWaitingMs: null, newest: new Date(5), counts: { handled: 3 }, problems: [] },
+      oldestWaitingMs: null,
+      newest: new Date(5),
+      counts: { handled: 3 },
+      problems: [],
     });
     expect(asked).toBe(1);
   });

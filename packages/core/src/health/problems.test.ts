@@ -14,10 +14,29 @@ const now = 100 * day;
 const ago = (ms: number): number => now - ms;
 
 const quiet: ProcessReport = {
-  ...{ id: "own", host: "web-1", pid: 1, version: "1", since: ago(hour), at: now },
-  ...{ hasEnded: false, alerts: false, service: "unknown", refusedSince: null, judgedAt: null },
-  ...{ validAt: null, newest: null, judged: 0, vain: null, invalid: null, lost: null },
-  ...{ unsigned: null, failingSince: null, fails: null, stoodStill: null, deleted: {}, open: null },
+  id: "own",
+  host: "web-1",
+  pid: 1,
+  version: "1",
+  since: ago(hour),
+  at: now,
+  hasEnded: false,
+  alerts: false,
+  service: "unknown",
+  refusedSince: null,
+  judgedAt: null,
+  validAt: null,
+  newest: null,
+  judged: 0,
+  vain: null,
+  invalid: null,
+  lost: null,
+  unsigned: null,
+  failingSince: null,
+  fails: null,
+  stoodStill: null,
+  deleted: {},
+  open: null,
 };
 
 interface Case {
@@ -41,15 +60,23 @@ function situationOf({
   const { received = 0, ...rest } = facts;
   const none = { newest: null, oldestUnverified: null, oldestWaiting: null };
   const seen = {
-    ...{ counts: { ...zeroCounts(), received }, ...none, parked: [], expiring: null },
-    ...{ failing: null, ...rest },
+    counts: { ...zeroCounts(), received },
+    ...none,
+    parked: [],
+    expiring: null,
+    failing: null,
+    ...rest,
   };
   const reports = [
     { ...quiet, ...own },
     ...others.map((other, index) => ({ ...quiet, id: `o${index}`, pid: index + 2, ...other })),
   ];
   return {
-    ...{ now, reports, living: livingOf(reports, now), everValid, overdue },
+    now,
+    reports,
+    living: livingOf(reports, now),
+    everValid,
+    overdue,
     facts: fails === null ? seen : null,
     fails: fails === null ? null : { since: now, error: fails },
   };
@@ -69,12 +96,15 @@ const vain = {
 };
 const waiting = { received: 2, oldestUnverified: ago(minute), oldestWaiting: ago(minute) };
 const run = (count: number, rest: Partial<NonNullable<ProcessReport["invalid"]>> = {}) => ({
-  ...{ since: ago(hour), count, hasToken: false },
-  ...{ latest: [5, 4, 3, 2, 1].map((seconds) => ago(seconds * second)).slice(-count) },
+  since: ago(hour),
+  count,
+  hasToken: false,
+  latest: [5, 4, 3, 2, 1].map((seconds) => ago(seconds * second)).slice(-count),
   ...rest,
 });
 const lost = (certainMs: number, ...minutes: readonly (readonly [number, number, number])[]) => ({
-  ...{ since: ago(hour), certainAt: ago(certainMs) },
+  since: ago(hour),
+  certainAt: ago(certainMs),
   minutes: minutes.map(([at, ...counts]) => [Math.floor(ago(at) / minute), ...counts] as const),
 });
 
@@ -309,7 +339,9 @@ const wholes: readonly (readonly [string, Case, Partial<FoundProblem>])[] = [
       others: [{ fails: { since: ago(minute), error: `away\u001b${"x".repeat(400)}` } }],
     },
     {
-      ...{ code: "inbox_fails", severity: "critical", since: ago(minute) },
+      code: "inbox_fails",
+      severity: "critical",
+      since: ago(minute),
       text: `The inbox can't store: notifications are answered 503. away\\u001b${"x".repeat(295)}.`,
     },
   ],
@@ -317,7 +349,9 @@ const wholes: readonly (readonly [string, Case, Partial<FoundProblem>])[] = [
     "the key is refused, and nothing is known of the inbox",
     { fails: "away", own: { refusedSince: ago(minute) } },
     {
-      ...{ code: "inbox_fails", severity: "critical", since: now },
+      code: "inbox_fails",
+      severity: "critical",
+      since: now,
       text: "The inbox can't store: notifications are answered 503. away.",
     },
   ],
@@ -325,7 +359,10 @@ const wholes: readonly (readonly [string, Case, Partial<FoundProblem>])[] = [
     "no verdicts",
     { facts: { ...waiting, received: 1 }, own: { vain } },
     {
-      ...{ ...service, severity: "critical", since: ago(5 * minute), count: 1 },
+      ...service,
+      severity: "critical",
+      since: ago(5 * minute),
+      count: 1,
       text: "The service gives no verdict, for 5 min now. 1 delivery waits; what is over 5 minutes old by the verdict is held, and each after an hour. Check baseUrl, and whether the service is reachable. Last error: answered 500.",
     },
   ],
@@ -333,7 +370,10 @@ const wholes: readonly (readonly [string, Case, Partial<FoundProblem>])[] = [
     "all are rejected",
     { own: { invalid: run(9) } },
     {
-      ...{ ...rejected, severity: "warning", since: ago(hour), count: 9 },
+      ...rejected,
+      severity: "warning",
+      since: ago(hour),
+      count: 9,
       text: 'The last 9 verdicts were all "invalid". If genuine notifications are among them, the API key belongs to another account, or baseUrl is wrong: set it right, then ask again with inbox retry --state rejected.',
     },
   ],
@@ -341,7 +381,10 @@ const wholes: readonly (readonly [string, Case, Partial<FoundProblem>])[] = [
     "all are rejected at callback URLs",
     { own: { invalid: run(9, { hasToken: true }) } },
     {
-      ...{ ...rejected, severity: "critical", since: ago(hour), count: 9 },
+      ...rejected,
+      severity: "critical",
+      since: ago(hour),
+      count: 9,
       text: 'The last 9 verdicts were all "invalid", some at callback URLs of ours. If genuine notifications are among them, the API key belongs to another account, or baseUrl is wrong: set it right, then ask again with inbox retry --state rejected.',
     },
   ],
@@ -349,7 +392,10 @@ const wholes: readonly (readonly [string, Case, Partial<FoundProblem>])[] = [
     "lost for certain",
     { own: { lost: lost(second, [second, 1, 7]) } },
     {
-      ...{ code: "lost", severity: "critical", since: ago(hour), count: 1 },
+      code: "lost",
+      severity: "critical",
+      since: ago(hour),
+      count: 1,
       text: "1 notification was turned away in the last hour: answered 503, or 408 or 413 at a callback URL of ours. The service documents no second try: they may be lost.",
     },
   ],
@@ -362,7 +408,10 @@ const wholes: readonly (readonly [string, Case, Partial<FoundProblem>])[] = [
       others: [{ lost: lost(Infinity, [second, 0, 4]) }],
     },
     {
-      ...{ code: "lost", severity: "warning", since: ago(hour), count: 7 },
+      code: "lost",
+      severity: "warning",
+      since: ago(hour),
+      count: 7,
       text: "7 notifications were answered 408, 413 or 503 without a callback token in the last hour. Were they genuine, they are lost. Of a 413 see limits.bodyBytes, of a 408 limits.bodyMs; a 503 had no verdict.",
     },
   ],
@@ -379,7 +428,9 @@ const wholes: readonly (readonly [string, Case, Partial<FoundProblem>])[] = [
       ],
     },
     {
-      ...{ ...unsigned, since: ago(day), count: 2 },
+      ...unsigned,
+      since: ago(day),
+      count: 2,
       text: "Notifications come without a signature, and none with one was ever valid here. The option signature may name the wrong header. Headers that came: x-a, x-b\\u001b.",
     },
   ],
@@ -387,7 +438,9 @@ const wholes: readonly (readonly [string, Case, Partial<FoundProblem>])[] = [
     "unsigned ones that are held, of processes that are gone",
     { everValid: false, facts: { parked: [{ reason: "unsigned", count: 2, since: ago(minute) }] } },
     {
-      ...{ ...unsigned, since: ago(minute), count: 2 },
+      ...unsigned,
+      since: ago(minute),
+      count: 2,
       text: "Notifications come without a signature, and none with one was ever valid here. The option signature may name the wrong header.",
     },
   ],
@@ -395,18 +448,21 @@ const wholes: readonly (readonly [string, Case, Partial<FoundProblem>])[] = [
     "handlers fail, with an error nobody kept",
     { facts: { failing: { count: 1, error: null } }, own: { failingSince: ago(minute) } },
     {
-      ...{ code: "handlers_failing", severity: "warning", since: ago(minute), count: 1 },
-      ...{
-        text: "1 delivery waits for another attempt because handlers failed.",
-        command: "inbox list --state verified",
-      },
+      code: "handlers_failing",
+      severity: "warning",
+      since: ago(minute),
+      count: 1,
+      text: "1 delivery waits for another attempt because handlers failed.",
+      command: "inbox list --state verified",
     },
   ],
   [
     "verification is behind",
     { facts: { ...waiting, received: 51 }, own: { judged: 4 }, others: [{ judged: 6 }] },
     {
-      ...{ ...late, since: now, count: 51 },
+      ...late,
+      since: now,
+      count: 51,
       text: "Verification is behind: 51 deliveries wait for a verdict, and 10 were judged in the last minute. Signatures expire after 5 minutes: raise concurrency.verify, or see why the service is slow.",
     },
   ],
@@ -416,7 +472,9 @@ const wholes: readonly (readonly [string, Case, Partial<FoundProblem>])[] = [
       facts: { received: 1, oldestUnverified: ago(12 * minute), oldestWaiting: ago(12 * minute) },
     },
     {
-      ...{ ...late, since: ago(11 * minute), count: 1 },
+      ...late,
+      since: ago(11 * minute),
+      count: 1,
       text: "Verification is behind: 1 delivery waits for a verdict, and 0 were judged in the last minute. Signatures expire after 5 minutes: see why the service gives none.",
     },
   ],
@@ -424,7 +482,10 @@ const wholes: readonly (readonly [string, Case, Partial<FoundProblem>])[] = [
     "one has waited long",
     { facts: { received: 3, oldestUnverified: ago(second), oldestWaiting: ago(15 * minute) } },
     {
-      ...{ ...late, since: ago(5 * minute), count: 3, command: "inbox list --state verified" },
+      ...late,
+      since: ago(5 * minute),
+      count: 3,
+      command: "inbox list --state verified",
       text: "3 deliveries wait, the oldest for 15 min. Handlers are too slow or fail, or the service gives no verdict.",
     },
   ],
@@ -432,7 +493,11 @@ const wholes: readonly (readonly [string, Case, Partial<FoundProblem>])[] = [
     "parked",
     { facts: { parked: [{ reason: "poison", count: 1, since: ago(day) }] } },
     {
-      ...{ code: "parked", severity: "warning", since: ago(day), count: 1, reason: "poison" },
+      code: "parked",
+      severity: "warning",
+      since: ago(day),
+      count: 1,
+      reason: "poison",
       text: "1 delivery is parked as poison. Release or discard what waits for a person.",
       command: "inbox list --reason poison",
     },
@@ -441,7 +506,11 @@ const wholes: readonly (readonly [string, Case, Partial<FoundProblem>])[] = [
     "parked, and erased",
     { facts: { parked: [{ reason: "erased", count: 2, since: ago(day) }] } },
     {
-      ...{ code: "parked", severity: "warning", since: ago(day), count: 2, reason: "erased" },
+      code: "parked",
+      severity: "warning",
+      since: ago(day),
+      count: 2,
+      reason: "erased",
       text: "2 deliveries are parked as erased. Discard what waits for a person.",
       command: "inbox list --reason erased",
     },
@@ -450,7 +519,10 @@ const wholes: readonly (readonly [string, Case, Partial<FoundProblem>])[] = [
     "parked ones will be deleted",
     { facts: { expiring: { count: 1, since: ago(hour), deletedFrom: now + 2 * day } } },
     {
-      ...{ code: "parked_expiring", severity: "warning", since: ago(hour), count: 1 },
+      code: "parked_expiring",
+      severity: "warning",
+      since: ago(hour),
+      count: 1,
       text: "1 parked delivery will be deleted, the first in 2 days. Release or discard before.",
       command: "inbox list --state parked",
     },
@@ -459,7 +531,10 @@ const wholes: readonly (readonly [string, Case, Partial<FoundProblem>])[] = [
     "overdue",
     { overdue: { count: 1, since: ago(hour) } },
     {
-      ...{ code: "overdue", severity: "warning", since: ago(hour), count: 1 },
+      code: "overdue",
+      severity: "warning",
+      since: ago(hour),
+      count: 1,
       text: "1 report is overdue: no final notification came. Look the report up at the service, then settle it.",
       command: "reports list --state overdue",
     },
@@ -468,7 +543,9 @@ const wholes: readonly (readonly [string, Case, Partial<FoundProblem>])[] = [
     "a silent process",
     { others: [{ host: "web\u001b", at: ago(minute) }] },
     {
-      ...{ ...stalled, since: ago(minute), reason: "2 on web\\u001b" },
+      ...stalled,
+      since: ago(minute),
+      reason: "2 on web\\u001b",
       text: "Process 2 on web\\u001b has been silent for 60 s. It stands still, or has ended without a word.",
     },
   ],
@@ -476,7 +553,9 @@ const wholes: readonly (readonly [string, Case, Partial<FoundProblem>])[] = [
     "a process that stood still",
     { own: { stoodStill: { at: ago(9 * minute), ms: 6 * second } } },
     {
-      ...{ ...stalled, since: ago(9 * minute + 6 * second), reason: "1 on web-1" },
+      ...stalled,
+      since: ago(9 * minute + 6 * second),
+      reason: "1 on web-1",
       text: "Process 1 on web-1 stood still for 6 s, until 9 min ago. Look for synchronous work in handlers, or a starved machine.",
     },
   ],
@@ -496,7 +575,9 @@ describe("problems", () => {
       own: { lost: lost(second, [second, 1, 0]), invalid: run(5) },
     };
     expect(told(given)).toEqual([
-      ...["lost critical", "all_rejected warning", "handlers_failing warning"],
+      "lost critical",
+      "all_rejected warning",
+      "handlers_failing warning",
       "parked warning expired",
     ]);
   });

@@ -8,7 +8,9 @@ import { Notices } from "./notices.ts";
 
 function optionsOf(told: InboxNotice[]) {
   return {
-    ...{ receiver: "a", concurrency: 1, clock: new LivedClock(systemClock) },
+    receiver: "a",
+    concurrency: 1,
+    clock: new LivedClock(systemClock),
     onError() {},
     onNotice: (notice: InboxNotice) => void told.push(notice),
   };

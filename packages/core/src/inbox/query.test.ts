@@ -68,8 +68,12 @@ describe("summaries", () => {
     ];
     const { oldest, parked, minutes } = summarize(all, always);
     expect(oldest).toEqual({
-      ...{ verified: null, handled: null, dead: null, received: new Date(11 * minuteMs) },
-      ...{ held: new Date(13 * minuteMs), rejected: new Date(15 * minuteMs) },
+      verified: null,
+      handled: null,
+      dead: null,
+      received: new Date(11 * minuteMs),
+      held: new Date(13 * minuteMs),
+      rejected: new Date(15 * minuteMs),
     });
     expect(parked).toEqual({ unsigned: 2 });
     expect(minutes).toEqual([]);

@@ -38,16 +38,17 @@ describe("steps", () => {
   const hourMs = 3_600_000;
   const reason = { code: "no_handler", message: "!" } as const;
   const delivery = {
-    ...{
-      id: "a",
-      receiver: "reports",
-      receivedAt: 0,
-      arrivedAt: 0,
-      key: null,
-      signature: "s",
-      url: "/",
-    },
-    ...{ context: null, headers: {}, body: new Uint8Array(), requestId: null },
+    id: "a",
+    receiver: "reports",
+    receivedAt: 0,
+    arrivedAt: 0,
+    key: null,
+    signature: "s",
+    url: "/",
+    context: null,
+    headers: {},
+    body: new Uint8Array(),
+    requestId: null,
   };
 
   it.each([

@@ -5,22 +5,32 @@ import { entryOf, jobAt, newStoredDelivery } from "./stored-delivery.ts";
 const body = new TextEncoder().encode("{}");
 const receivedAt = new Date(1_000);
 const delivery: NewDelivery = {
-  ...{ id: "a", receiver: "reports", key: null, signature: "s", url: "/hook" },
-  ...{ receivedAt: 1_000, arrivedAt: 900 },
-  ...{ context: '{"customer":1}', headers: { traceparent: "00" }, body, requestId: null },
+  id: "a",
+  receiver: "reports",
+  key: null,
+  signature: "s",
+  url: "/hook",
+  receivedAt: 1_000,
+  arrivedAt: 900,
+  context: '{"customer":1}',
+  headers: { traceparent: "00" },
+  body,
+  requestId: null,
 };
 const job = {
-  ...{
-    id: "a",
-    url: "/hook",
-    headers: { traceparent: "00" },
-    body,
-    receivedAt,
-    arrivedAt: 900,
-    requestId: null,
-  },
-  ...{ context: '{"customer":1}', attempts: 0 },
-  ...{ lastError: null, released: false, retryState: null, sameSignatureAs: null },
+  id: "a",
+  url: "/hook",
+  headers: { traceparent: "00" },
+  body,
+  receivedAt,
+  arrivedAt: 900,
+  requestId: null,
+  context: '{"customer":1}',
+  attempts: 0,
+  lastError: null,
+  released: false,
+  retryState: null,
+  sameSignatureAs: null,
 };
 
 describe("jobs", () => {

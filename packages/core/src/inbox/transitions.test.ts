@@ -5,9 +5,17 @@ import { applyOutcome, changeFor, dropContent } from "./transitions.ts";
 
 const body = new TextEncoder().encode("{}");
 const delivery: NewDelivery = {
-  ...{ id: "a", receiver: "reports", key: null, signature: "s", url: "/hook" },
-  ...{ receivedAt: 1_000, arrivedAt: 1_000 },
-  ...{ context: null, headers: {}, body, requestId: null },
+  id: "a",
+  receiver: "reports",
+  key: null,
+  signature: "s",
+  url: "/hook",
+  receivedAt: 1_000,
+  arrivedAt: 1_000,
+  context: null,
+  headers: {},
+  body,
+  requestId: null,
 };
 const moment = { now: 1_000, wallOffset: 0 };
 const reason = { code: "not_verified", message: "No verdict." } as const;
@@ -53,8 +61,16 @@ describe("states", () => {
     applyOutcome(stored, expired, 1_000, moment);
     changeFor({ act: "retry", now: 9_000, by: "ada" }, stored);
     expect(stored).toMatchObject({
-      ...{ state: "received", stage: "verify", verification: null, reason: null, attempts: 0 },
-      ...{ dueAt: 9_000, changedAt: 9_000, signature: "s", body, released: false },
+      state: "received",
+      stage: "verify",
+      verification: null,
+      reason: null,
+      attempts: 0,
+      dueAt: 9_000,
+      changedAt: 9_000,
+      signature: "s",
+      body,
+      released: false,
     });
     expect(stored.history.at(-1)).toEqual({ at: new Date(9_000), act: "retry", by: "ada" });
   });

@@ -37,7 +37,9 @@ describe("a platform that offers less", () => {
     }).on("report", ({ id }) => void handled.push(id));
     const headers = { "x-svc-authorization": "s", "content-type": "application/json" };
     const request = new Request("http://localhost/", {
-      ...{ method: "POST", headers, body: '{"status":"complete"}' },
+      method: "POST",
+      headers,
+      body: '{"status":"complete"}',
     });
     const answer = await receiver.fetch(request);
     expect(answer.status).toBe(200);

@@ -18,9 +18,26 @@ afterEach(() => {
 });
 
 const settingNames = [
-  ...["inbox", "name", "ack", "verify", "signature", "unsignedTests", "unsigned", "expired"],
-  ...["reusedSignature", "parse", "schemas", "retry", "limits", "concurrency"],
-  ...["handlerTimeoutMs", "autostart", "callback", "clock", "logger", "observe"],
+  "inbox",
+  "name",
+  "ack",
+  "verify",
+  "signature",
+  "unsignedTests",
+  "unsigned",
+  "expired",
+  "reusedSignature",
+  "parse",
+  "schemas",
+  "retry",
+  "limits",
+  "concurrency",
+  "handlerTimeoutMs",
+  "autostart",
+  "callback",
+  "clock",
+  "logger",
+  "observe",
 ];
 
 describe("options", () => {
@@ -28,25 +45,48 @@ describe("options", () => {
     const { inbox, ...rest } = settings();
     expect(inbox.guarantees.durability).toBe("process");
     expect(rest).toMatchObject({
-      ...{ client, name: "reports", ack: "stored", verify: "after-ack" },
-      ...{ signature: "x-svc-authorization", unsignedTests: "accept", unsigned: "hold" },
-      ...{ expired: "hold", reusedSignature: "accept", parse: undefined, schemas: undefined },
+      client,
+      name: "reports",
+      ack: "stored",
+      verify: "after-ack",
+      signature: "x-svc-authorization",
+      unsignedTests: "accept",
+      unsigned: "hold",
+      expired: "hold",
+      reusedSignature: "accept",
+      parse: undefined,
+      schemas: undefined,
       retry: { attempts: 10, minMs: 1_000, maxMs: 3_600_000 },
       limits: {
-        ...{ bodyBytes: 262_144, bodyMs: 2_000, verifyMs: 2_500, ackMs: 4_000 },
-        ...{ waiting: 100_000, unverified: 20_000 },
+        bodyBytes: 262_144,
+        bodyMs: 2_000,
+        verifyMs: 2_500,
+        ackMs: 4_000,
+        waiting: 100_000,
+        unverified: 20_000,
       },
       concurrency: { verify: 16, handle: 8 },
-      ...{ handlerTimeoutMs: 300_000, autostart: true, observe: {} },
+      handlerTimeoutMs: 300_000,
+      autostart: true,
+      observe: {},
     });
   });
 
   it("receiverSettingsOf() takes what is given, and leaves the caller's objects alone", () => {
     const inbox = memoryInbox();
     const given = Object.freeze({
-      ...{ client, inbox, name: "a.b-c_9", verify: "before-ack", expired: "refuse" },
-      ...{ unsigned: "refuse", unsignedTests: "refuse", reusedSignature: "hold" },
-      ...{ signature: () => null, parse: () => null, autostart: false, handlerTimeoutMs: 5 },
+      client,
+      inbox,
+      name: "a.b-c_9",
+      verify: "before-ack",
+      expired: "refuse",
+      unsigned: "refuse",
+      unsignedTests: "refuse",
+      reusedSignature: "hold",
+      signature: () => null,
+      parse: () => null,
+      autostart: false,
+      handlerTimeoutMs: 5,
       retry: Object.freeze({ attempts: 3 }),
       limits: Object.freeze({ ackMs: 1 }),
       concurrency: Object.freeze({ handle: 1 }),

@@ -11,16 +11,17 @@ import { receiverSettingsOf } from "../options/receiver-settings.ts";
 import { Admission } from "./admission.ts";
 
 const delivery: NewDelivery = {
-  ...{
-    id: "1",
-    receiver: "reports",
-    receivedAt: 0,
-    arrivedAt: 0,
-    key: null,
-    signature: "s",
-    url: "/",
-  },
-  ...{ headers: {}, context: null, body: new Uint8Array(), requestId: null },
+  id: "1",
+  receiver: "reports",
+  receivedAt: 0,
+  arrivedAt: 0,
+  key: null,
+  signature: "s",
+  url: "/",
+  headers: {},
+  context: null,
+  body: new Uint8Array(),
+  requestId: null,
 };
 
 function make(add: Inbox["add"]) {

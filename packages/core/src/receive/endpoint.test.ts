@@ -85,7 +85,8 @@ describe("an answer in any case", () => {
     const { post } = setUp({
       ...failing({ answered: (result, _, ms, id) => void told.push(result, ms, id) }),
       client: { authorize: () => verdict.opened.then(() => "valid" as const) },
-      ...{ clock, verify: "before-ack" },
+      clock,
+      verify: "before-ack",
     });
     const answer = post(signed);
     await turns();

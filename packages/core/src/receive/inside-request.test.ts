@@ -12,7 +12,9 @@ it('ack: "handled" answers 404 to a genuine notification at the URL of a request
   const [asked] = earlier.emulator.reports.list();
   await earlier.receiver.close();
   const { emulator, receiver, lines } = setUp({
-    ...{ name: "mine", ack: "handled", callback: { secrets, require: true } },
+    name: "mine",
+    ack: "handled",
+    callback: { secrets, require: true },
   });
   receiver.on("report", () => {});
   const notification = emulator.notification("report.complete");
@@ -62,7 +64,8 @@ describe("copies of one notification", () => {
       expect([status, body.code]).toEqual([503, "not_handled"]);
     }
     expect(await post(notification)).toMatchObject({
-      ...{ status: 200, body: { status: "accepted", id: runs[0] } },
+      status: 200,
+      body: { status: "accepted", id: runs[0] },
     });
     expect(runs).toHaveLength(2);
   });
@@ -134,7 +137,10 @@ describe("time", () => {
     const asked = gate();
     const inbox = Object.assign(memoryInbox(), { add: () => new Promise<never>(() => {}) });
     const { receiver } = setUp({
-      ...{ verify: "before-ack", autostart: false, clock, inbox },
+      verify: "before-ack",
+      autostart: false,
+      clock,
+      inbox,
       client: { authorize: () => asked.opened.then(() => "valid" as const) },
     });
     let status = 0;

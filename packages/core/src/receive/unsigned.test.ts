@@ -36,7 +36,9 @@ describe("admission", () => {
     const { admit, tell } = make();
     expect(admit(test)).toMatchObject({ to: "verified", verification: "unsigned" });
     expect(admit(other)).toMatchObject({
-      ...{ to: "held", verification: "unsigned", reason: { code: "unsigned" } },
+      to: "held",
+      verification: "unsigned",
+      reason: { code: "unsigned" },
     });
     expect(tell.mock.calls).toEqual([["unsigned", ["host"]]]);
   });

@@ -55,9 +55,20 @@ function makeStored(parts: Partial<Inbox> = {}) {
   const later = { confirmedAt: null, processingAt: null, settledAt: null, overdueAt: null };
   const remember = async (id: string, more: Partial<StoredRequest> = {}): Promise<void> => {
     await inbox.requests?.add({
-      ...{ id, receiver: "a", idempotencyKey: null, state: "open", dueAt: 1, version: 0 },
-      ...{ settledAt: null, context: "1", reportId: null, answer: null },
-      ...{ report, dates: { requestedAt: 1, dueAt: 1, ...later }, brought: {}, ...more },
+      id,
+      receiver: "a",
+      idempotencyKey: null,
+      state: "open",
+      dueAt: 1,
+      version: 0,
+      settledAt: null,
+      context: "1",
+      reportId: null,
+      answer: null,
+      report,
+      dates: { requestedAt: 1, dueAt: 1, ...later },
+      brought: {},
+      ...more,
     });
   };
   /** Has a delivery about a request and a report come, and end. */

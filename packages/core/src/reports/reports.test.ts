@@ -475,7 +475,9 @@ describe("following", () => {
       { type: "report.complete", ...about },
     ]);
     expect(await reports.get(id)).toMatchObject({
-      ...{ state: "complete", reportId: "r-1", processingAt: expect.any(Date) },
+      state: "complete",
+      reportId: "r-1",
+      processingAt: expect.any(Date),
     });
     const repeated = await receiver.inbox.list({ requestId: id });
     expect(repeated.slice(2).map(({ state, lastError }) => [state, lastError])).toEqual([
@@ -611,10 +613,21 @@ describe("the end", () => {
     const record = await reports.get(id);
     expect(seen).toEqual([
       {
-        ...{ id: expect.any(String), type: "report.overdue", requestId: id, report, context },
-        ...{ answer: record?.answer, requestedAt: record?.requestedAt, dueAt: record?.dueAt },
-        ...{ confirmed: true, lastStatus: null, reportId: null, receivedAt: expect.any(Date) },
-        ...{ eventType: null, verification: null, body: null },
+        id: expect.any(String),
+        type: "report.overdue",
+        requestId: id,
+        report,
+        context,
+        answer: record?.answer,
+        requestedAt: record?.requestedAt,
+        dueAt: record?.dueAt,
+        confirmed: true,
+        lastStatus: null,
+        reportId: null,
+        receivedAt: expect.any(Date),
+        eventType: null,
+        verification: null,
+        body: null,
       },
     ]);
     expect(await reports.list({ state: "overdue" })).toMatchObject([{ id }]);
@@ -690,8 +703,13 @@ describe("the end", () => {
     await receiver.idle();
     expect(seen.slice(1)).toMatchObject([
       {
-        ...{ type: "report.complete", status: "complete", verification: "settled" },
-        ...{ requestId: id, reportId: "r-1", context, body: { file: "x" } },
+        type: "report.complete",
+        status: "complete",
+        verification: "settled",
+        requestId: id,
+        reportId: "r-1",
+        context,
+        body: { file: "x" },
       },
     ]);
     await expect(reports.settle("other", "complete")).rejects.toMatchObject({ code: "not_found" });

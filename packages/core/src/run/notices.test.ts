@@ -35,7 +35,9 @@ it("a receiver says in its log and its health what happens between processes", a
   ]);
   expect((await receiver.health()).problems).toMatchObject([
     {
-      ...{ code: "process_stalled", severity: "warning", count: null },
+      code: "process_stalled",
+      severity: "warning",
+      count: null,
       reason: `${process.pid} on ${hostname()}`,
       text: expect.stringMatching(/^Process \d+ on .* stood still for 41 s, until 0 s ago\./),
     },

@@ -14,7 +14,10 @@ describe("verdicts", () => {
   it("VerifyStage.run() advances with the recognised event when the verdict is valid", async () => {
     const { verify, job, service } = testStages(() => "valid");
     expect(await verify.run(job(), lease)).toEqual({
-      ...{ to: "verified", verification: "valid", type: "report.complete", reportId: "7" },
+      to: "verified",
+      verification: "valid",
+      type: "report.complete",
+      reportId: "7",
     });
     expect(service()).toBe("ok");
   });
@@ -40,7 +43,8 @@ describe("verdicts", () => {
     const hold = testStages(() => "expired");
     expect(await hold.verify.run(hold.job(), lease)).toMatchObject({ to: "held" });
     expect(await hold.verify.run(hold.job({ released: true }), lease)).toMatchObject({
-      ...{ to: "verified", verification: "expired" },
+      to: "verified",
+      verification: "expired",
     });
     const retryState = JSON.stringify({ wasUnanswered: true });
     expect(await hold.verify.run(hold.job({ retryState }), lease)).toMatchObject({ to: "held" });
@@ -135,16 +139,19 @@ describe("verdicts", () => {
   it("VerifyStage.run() does not count an attempt that a shutdown or a refused key cut off", async () => {
     const refused = testStages(fail(401));
     expect(await refused.verify.run(refused.job(), lease)).toMatchObject({
-      ...{ to: "retry", countsAsAttempt: false },
+      to: "retry",
+      countsAsAttempt: false,
     });
     expect(refused.service()).toBe("refused");
     expect(await refused.verify.run(refused.job(), lease)).toMatchObject({
-      ...{ to: "retry", countsAsAttempt: false },
+      to: "retry",
+      countsAsAttempt: false,
     });
     const stopped = testStages(() => "valid");
     stopped.verify.stop();
     expect(await stopped.verify.run(stopped.job(), lease)).toMatchObject({
-      ...{ to: "retry", countsAsAttempt: false },
+      to: "retry",
+      countsAsAttempt: false,
     });
     const cut = testStages(() => new Promise(() => {}));
     const controller = new AbortController();

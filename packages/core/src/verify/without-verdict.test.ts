@@ -28,8 +28,16 @@ interface Given {
 
 function outcomeOf({ age = 0, job, call }: Given) {
   return withoutVerdict(newJob({ arrivedAt: now - age, ...job }), {
-    ...{ why: "unavailable", error: "503", retryAfterMs: 0, state: {} },
-    ...{ now, knownSince: 0, open: null, openMs: 0, judgedAt: never, ...call },
+    why: "unavailable",
+    error: "503",
+    retryAfterMs: 0,
+    state: {},
+    now,
+    knownSince: 0,
+    open: null,
+    openMs: 0,
+    judgedAt: never,
+    ...call,
   });
 }
 
@@ -264,10 +272,12 @@ describe("nextRetryState()", () => {
     const before = { ownFaults: 1, refusedAt: now - 10 };
     const refusedAt = now;
     expect(next("unauthorized", { before, judgedAt: now - 10 })).toMatchObject({
-      ...{ ownFaults: 1, refusedAt },
+      ownFaults: 1,
+      refusedAt,
     });
     expect(next("unauthorized", { before, judgedAt: now - 9 })).toMatchObject({
-      ...{ ownFaults: 2, refusedAt },
+      ownFaults: 2,
+      refusedAt,
     });
   });
 

@@ -4,7 +4,8 @@ import { errorOf } from "./errors.ts";
 
 const message = "2 attempts failed";
 const failed = (id: string, lastError: string | null) => ({
-  ...{ id, lastError },
+  id,
+  lastError,
   reason: { code: "attempts_used_up", message } as const,
 });
 

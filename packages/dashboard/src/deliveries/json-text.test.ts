@@ -34,8 +34,11 @@ describe("JSON", () => {
       "x-svc-authorization": "[removed]",
       token: "[removed]",
       Password: "[removed]",
-      ...{ accessToken: "[removed]", clientSecret: "[removed]", my_api_key: "[removed]" },
-      ...{ kept: 1, tokens: 2 },
+      accessToken: "[removed]",
+      clientSecret: "[removed]",
+      my_api_key: "[removed]",
+      kept: 1,
+      tokens: 2,
     });
   });
 

@@ -18,7 +18,9 @@ function make(): { group: ConsumerGroup; limits: Record<Stage, number>; looks: s
   for (const receiver of ["a", "b"]) {
     for (const stage of ["verify", "handle"] as const) {
       group.start(stage, async () => valid, {
-        ...{ receiver, clock: manualClock(), onError: () => {} },
+        receiver,
+        clock: manualClock(),
+        onError: () => {},
         get concurrency() {
           looks.push(receiver);
           return limits[stage];

@@ -7,16 +7,17 @@ import type { Leased, LeaseSource, Recording } from "./recording.ts";
 
 function leased(seq: number, source: LeaseSource): Leased {
   const delivery = {
-    ...{
-      id: `id-${seq}`,
-      receiver: "a",
-      receivedAt: 0,
-      arrivedAt: 0,
-      key: null,
-      signature: "s",
-      url: "/",
-    },
-    ...{ context: null, headers: {}, body: new Uint8Array(), requestId: null },
+    id: `id-${seq}`,
+    receiver: "a",
+    receivedAt: 0,
+    arrivedAt: 0,
+    key: null,
+    signature: "s",
+    url: "/",
+    context: null,
+    headers: {},
+    body: new Uint8Array(),
+    requestId: null,
   };
   const stored = newStoredDelivery(delivery, { to: "received" }, null);
   return { source, seq, workerId: 1, stored, isFirstStart: true };
@@ -32,7 +33,10 @@ it("a verdict that can't be recorded, because the lease is lost, is sent once wh
     complete: (recording: Recording) => void sent.push(recording),
   };
   const consumer = new SqliteConsumer(1, "verify", source, async () => valid, {
-    ...{ receiver: "a", concurrency: 1, clock: manualClock(), onError: () => {} },
+    receiver: "a",
+    concurrency: 1,
+    clock: manualClock(),
+    onError: () => {},
     onRecorded: ({ id }, { to }) => void reported.push([id, to]),
     handleAtOnce: ({ id }: Job) => new Promise((end) => ends.set(id, () => end(handled))),
   });

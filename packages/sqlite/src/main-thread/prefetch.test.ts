@@ -18,16 +18,17 @@ let seq = 0;
 function leased(bytes = 10): Leased {
   seq++;
   const delivery = {
-    ...{
-      id: `id-${seq}`,
-      receiver: "a",
-      receivedAt: 0,
-      arrivedAt: 0,
-      key: null,
-      signature: null,
-      url: "/",
-    },
-    ...{ context: null, headers: {}, body: new Uint8Array(bytes), requestId: null },
+    id: `id-${seq}`,
+    receiver: "a",
+    receivedAt: 0,
+    arrivedAt: 0,
+    key: null,
+    signature: null,
+    url: "/",
+    context: null,
+    headers: {},
+    body: new Uint8Array(bytes),
+    requestId: null,
   };
   return {
     source: { holdsLeases: () => true, complete: () => {} },

@@ -112,7 +112,13 @@ function signed(parts: Partial<NewDelivery>): NewDelivery {
 }
 
 const consumer = (credit: number): ConsumerState => ({
-  ...{ consumer: 1, receiver: "a", stage: "verify", now, wallOffset: 0, knownSince: 0, credit },
+  consumer: 1,
+  receiver: "a",
+  stage: "verify",
+  now,
+  wallOffset: 0,
+  knownSince: 0,
+  credit,
   hasEnded: false,
 });
 
@@ -125,9 +131,14 @@ function verified({ seq, stored: claimed }: Claimed, workerId: number | null): C
     wallOffset: 0,
   });
   return {
-    ...{ seq, stage: "verify", leasedTo: workerId ?? 0, receiver: "a" },
+    seq,
+    stage: "verify",
+    leasedTo: workerId ?? 0,
+    receiver: "a",
     keepsLease: false,
-    ...{ kindBefore, kindAfter: kindOf(stored), changes: changesOf(stored, now) },
+    kindBefore,
+    kindAfter: kindOf(stored),
+    changes: changesOf(stored, now),
   };
 }
 

@@ -9,7 +9,10 @@ import { createInboxFixture, handled, valid } from "./fixture.ts";
 const { guarantees } = memoryInbox();
 const own: Guarantees = {
   ...guarantees,
-  ...{ clock: "own", order: "roughly", noticesReuse: false, finds: "parked" },
+  clock: "own",
+  order: "roughly",
+  noticesReuse: false,
+  finds: "parked",
 };
 
 /** A memory inbox with some members of one's own. */

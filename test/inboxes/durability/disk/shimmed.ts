@@ -87,7 +87,8 @@ export class Site {
       ended.then(() => Promise.reject(new Error("The server ended before it listened"))),
     ])) as [string];
     return {
-      ...{ url, kill },
+      url,
+      kill,
       async ask(what) {
         const answered = new Promise((resolve) => {
           const listen = (message: { what: string; answer: unknown }): void => {

@@ -38,7 +38,10 @@ export async function start(path: string, works: boolean): Promise<Process> {
   );
   const isGone = (): boolean => child.exitCode !== null || child.signalCode !== null;
   return {
-    ...{ url: started.url, error: started.error, handled, isGone },
+    url: started.url,
+    error: started.error,
+    handled,
+    isGone,
     isReady: () =>
       new Promise((resolve) => {
         const end = (ready: boolean | null): void => {

@@ -5,8 +5,17 @@ import { eraseContent, isErased, isOfReport } from "./erasing.ts";
 
 const body = new TextEncoder().encode('{"customer":"Ada"}');
 const delivery: NewDelivery = {
-  ...{ id: "a", receiver: "reports", key: null, signature: "s", url: "/hook", requestId: null },
-  ...{ receivedAt: 1, arrivedAt: 1, context: '{"customer":"Ada"}', headers: {}, body },
+  id: "a",
+  receiver: "reports",
+  key: null,
+  signature: "s",
+  url: "/hook",
+  requestId: null,
+  receivedAt: 1,
+  arrivedAt: 1,
+  context: '{"customer":"Ada"}',
+  headers: {},
+  body,
 };
 const attempt = { stage: "handle", at: new Date(1), ms: 1, outcome: "retry" } as const;
 

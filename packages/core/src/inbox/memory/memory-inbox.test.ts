@@ -101,15 +101,17 @@ describe("bounds", () => {
       new DataView(key.buffer).setUint32(8, count);
       const added = await inbox.add(
         {
-          ...{
-            id: `${count}`.padStart(26, "0"),
-            receiver: "a",
-            receivedAt: clock.now(),
-            arrivedAt: clock.now(),
-            key,
-            body,
-          },
-          ...{ signature: `${count}`, url: "/", context: null, headers: {}, requestId: null },
+          id: `${count}`.padStart(26, "0"),
+          receiver: "a",
+          receivedAt: clock.now(),
+          arrivedAt: clock.now(),
+          key,
+          body,
+          signature: `${count}`,
+          url: "/",
+          context: null,
+          headers: {},
+          requestId: null,
         },
         { to: "received" },
       );
@@ -135,16 +137,17 @@ describe("bounds", () => {
       new DataView(key.buffer).setUint32(8, count);
       await inbox.add(
         {
-          ...{ id: `${count}`.padStart(26, "0"), receiver: "a", key },
-          ...{ receivedAt: clock.now(), arrivedAt: clock.now() },
-          ...{
-            signature: `${count}`,
-            url: "/",
-            context: null,
-            headers: {},
-            body: new Uint8Array(),
-            requestId: null,
-          },
+          id: `${count}`.padStart(26, "0"),
+          receiver: "a",
+          key,
+          receivedAt: clock.now(),
+          arrivedAt: clock.now(),
+          signature: `${count}`,
+          url: "/",
+          context: null,
+          headers: {},
+          body: new Uint8Array(),
+          requestId: null,
         },
         { to: "received" },
       );

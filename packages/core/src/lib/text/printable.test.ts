@@ -21,7 +21,10 @@ it("printableFields() escapes texts and lists of them, and leaves the rest", () 
   const error = new Error("a\nb");
   const fields = { a: "x\ny", b: ["p\tq", 7, ["\u0000"]], c: null, d: 5, error };
   expect(printableFields(fields)).toEqual({
-    ...{ a: "x\\ny", b: ["p\\tq", 7, ["\\u0000"]], c: null, d: 5 },
+    a: "x\\ny",
+    b: ["p\\tq", 7, ["\\u0000"]],
+    c: null,
+    d: 5,
     error,
   });
   expect(printableFields(fields)["error"]).toBe(error);

@@ -14,7 +14,11 @@ const lower = (text: string) => text.replace(/%../g, (encoded) => encoded.toLowe
 const form = (text: string) => new URLSearchParams({ k: text }).toString().slice(2);
 const json = (text: string) => JSON.stringify(text).slice(1, -1);
 const named: Record<string, string> = {
-  ...{ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#x27;" },
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#x27;",
 };
 const forms: Record<string, (key: string) => string> = {
   raw: (key) => key,
@@ -158,9 +162,17 @@ describe("other secrets", () => {
   });
 
   it.each([
-    ...["raw", "percent-encoded", "percent-encoded in lower case", "percent-encoded twice"],
-    ...["in lower case, and once more", "in a form", "in a form in lower case"],
-    ...["in JSON", "in JSON with escaped slashes", "inspected", "form-decoded"],
+    "raw",
+    "percent-encoded",
+    "percent-encoded in lower case",
+    "percent-encoded twice",
+    "in lower case, and once more",
+    "in a form",
+    "in a form in lower case",
+    "in JSON",
+    "in JSON with escaped slashes",
+    "inspected",
+    "form-decoded",
   ])("redactSecrets() takes a secret out that is %s", (how) => {
     const secret = "ü+'\"`/\\secret";
     const shown = forms[how]?.(secret);

@@ -16,7 +16,9 @@ function givenClock() {
   const steps: number[] = [];
   lived.onStep = (ms) => void steps.push(ms);
   return {
-    ...{ lived, steps, advance },
+    lived,
+    steps,
+    advance,
     set: (ms: number) => {
       wrongMs = ms;
     },

@@ -112,7 +112,9 @@ describe("lived time", () => {
     const day = 24 * hourMs;
     const setup = setUp({
       ...noMark,
-      ...{ livedAt: start, wallAt: start - 2 * hourMs, furthestAt: start - 2 * hourMs },
+      livedAt: start,
+      wallAt: start - 2 * hourMs,
+      furthestAt: start - 2 * hourMs,
     });
     setup.set(31 * day);
     const { time } = setup;
