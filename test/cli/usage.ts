@@ -39,6 +39,11 @@ describe("wrong command lines", () => {
     ["a host that is none", ["dev", "--host="], "an address of this machine"],
     ["an option as a value", ["inbox", "list", "--db", "--state"], "--db needs a value"],
     ["a receiver of no name", ["inbox", "list", "--db", "a", "--receiver", "a:b"], "option name"],
+    [
+      "a time span that ends before it begins",
+      ["inbox", "release", "--db", "a", "--since", "1h", "--until", "2h"],
+      "--since must be before --until",
+    ],
     ["no report", ["inbox", "erase", "--db", "a", "--report-id", ""], "a variable not set"],
     ["no error", ["inbox", "release", "--db", "a", "--error", " "], "a variable not set"],
     ["no request", ["inbox", "list", "--db", "a", "--request-id", ""], "a variable not set"],

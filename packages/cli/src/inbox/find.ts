@@ -8,7 +8,7 @@ import type {
 } from "@reporthook/core";
 import { eventNames, getEntry, states } from "@reporthook/core/store";
 import { type Command, InvalidArgumentError, type Option } from "commander";
-import { CommandFailed } from "../lib/errors.ts";
+import { CommandFailed, UsageError } from "../lib/errors.ts";
 import { choiceOption, text } from "../lib/options.ts";
 import { type InboxSource, nameOf } from "./source.ts";
 
@@ -44,6 +44,7 @@ export function stateOption(what: string): Option {
 /** The query of an inbox for filters. */
 export function queryOf(filters: FilterOptions): InboxQuery {
   const { since, until, state, reason, type, reportId, requestId, error } = filters;
+  if (since && until && since >= until) throw new UsageError("--since must be before --until");
   return { state, reason, type, reportId, requestId, error, from: since, until };
 }
 

@@ -129,10 +129,14 @@ describe("decisions", () => {
     await handle.run(job({ ...verified, requestId: "r" }), lease);
     expect(lines).toHaveLength(1);
     expect(lines[0]).toMatch(messages.noHandler);
-    const unknown = await handle.run(job({ ...verified, body: bytes('{"a":1,"b":2}') }), lease);
-    const message =
-      'No handler for an unknown notification with the keys a, b: register one for "unknown" or teach parse its shape, then release it.';
-    expect(unknown).toMatchObject({ to: "held", type: "unknown", reason: { message } });
+    for (const [body, keys] of [
+      ['{"a":1,"b":2}', "the keys a, b"],
+      ["{}", "no key"],
+    ] as const) {
+      const message = `No handler for an unknown notification with ${keys}: register one for "unknown" or teach parse its shape, then release it.`;
+      const unknown = await handle.run(job({ ...verified, body: bytes(body) }), lease);
+      expect(unknown).toMatchObject({ to: "held", type: "unknown", reason: { message } });
+    }
   });
 
   it("HandleStage.begin() warns when no handler is registered", () => {

@@ -223,8 +223,9 @@ export class HandleStage {
     const { type } = recognized;
     if (type === "unknown") {
       const keys = Object.keys(toObject(job.body) ?? {}).slice(0, 20);
+      const shown = keys.length === 0 ? "no key" : `the keys ${keys.join(", ").slice(0, 500)}`;
       const message =
-        `No handler for an unknown notification with the keys ${keys.join(", ").slice(0, 500)}: ` +
+        `No handler for an unknown notification with ${shown}: ` +
         'register one for "unknown" or teach parse its shape, then release it.';
       return { ...park("held", "no_handler", message), ...recognized };
     }
