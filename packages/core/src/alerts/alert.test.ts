@@ -15,7 +15,7 @@ type Deleted = Readonly<Record<string, readonly [at: number, count: number]>>;
 type Ending = readonly [Parameters<typeof over>[0], readonly CountedAct[]];
 
 function ending(deleted: readonly Deleted[] = [], acts: readonly CountedAct[] = []): Ending {
-  const reports = deleted.map((each) => ({ deleted: each }));
+  const reports = deleted.map((each) => ({ deleted: each, at: now }));
   const watched = { name: "mine", clock: { now: () => now }, lookout: { reports, wallOffset } };
   return [watched as unknown as Ending[0], acts];
 }

@@ -1,6 +1,7 @@
 import { type Problem, problemsUrl, titleOf } from "../health/problem.ts";
 import type { CountedAct } from "../inbox/acts/act-log.ts";
 import { counted, inWords } from "../lib/text/in-words.ts";
+import { hourMs } from "../lib/time/units.ts";
 import type { Watched } from "../observe/instrumentation.ts";
 
 /** A message for the person who looks after a receiver: a problem that has begun, or is over. Nothing in it is secret. */
@@ -36,7 +37,7 @@ export function over(
   acts: readonly CountedAct[],
 ): Alert {
   const { code, reason, since, count } = told;
-  const deleted = deletedSince(told, lookout, acts);
+  const deleted = deletedSince(told, lookout, acts, clock.now());
   const what =
     deleted > 0
       ? `${counted(deleted, "parked delivery was", "parked deliveries were")} deleted at the end of the retention, to make room, or by a person`
@@ -61,6 +62,7 @@ function deletedSince(
   { code, reason, since, count: most }: Told,
   { reports, wallOffset }: Watched["lookout"],
   acts: readonly CountedAct[],
+  now: number,
 ): number {
   let deleted = 0;
   const add = (one: string, at: number, count: number): void => {
@@ -68,7 +70,7 @@ function deletedSince(
     if (isMeant && at >= since) deleted += count;
   };
   if (!code.startsWith("parked")) return 0;
-  for (const report of reports) {
+  for (const report of reports.filter((one) => now - one.at <= hourMs)) {
     for (const [one, [at, count]] of Object.entries(report.deleted)) add(one, at, count);
   }
   for (const { act, at, counts } of acts) {

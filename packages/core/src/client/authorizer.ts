@@ -24,8 +24,9 @@ export interface Authorizer {
  * Why there is no verdict:
  * - `unauthorized` (401, 403): the service refuses the API key, or this one signature
  * - `bad_request` (400, 404, 422, or nothing was sent, as no header can carry it): the service can't read this one signature
- * - `unavailable` (no key to ask with, no connection, no answer in time, 408, 425, 429, 502, 503, 504): independent of the signature
- * - `unknown` (anything else, such as 500, or an error that authorize throws): the signature may be the cause
+ * - `unavailable` (no connection, no answer in time, 408, 425, 429, 502, 503, 504): independent of the signature
+ * - `unknown` (anything else, such as 500, no key to ask with, or an error that authorize throws): the signature, or the delivery,
+ *   may be the cause
  */
 export type WhyNoVerdict = "unauthorized" | "bad_request" | "unavailable" | "unknown";
 

@@ -46,21 +46,25 @@ export function responseIn(thrown: unknown, path?: string): ServiceResponse | un
   return response && { ...response, thrown };
 }
 
-/** Whether an answer may be one to a call of this path: it names no address, or one that ends so. */
+/** Whether an answer may be one to a call of this path: it names no address, or one that has it, for itself or for a proxy. */
 function isOfPath(parts: readonly unknown[], path: string): boolean {
   const asked = parts.flatMap((part) =>
     ["config", "request", "options"].map((name) => safeGet(part, name)),
   );
   const named = [...parts, ...asked]
-    .flatMap((part) => ["url", "requestUrl"].map((name) => safeGet(part, name)))
-    .map((address) => (address instanceof URL ? address.href : address))
-    .filter((address) => typeof address === "string" && address !== "");
-  if (named.length === 0) return true;
-  return named.some((address) =>
-    String(address)
-      .replace(/\/*([?#].*)?$/s, "")
-      .endsWith(path),
-  );
+    .flatMap((part) => addressNames.map((name) => safeGet(part, name)))
+    .map((address) => textOf(address))
+    .filter((address) => address !== "");
+  return named.length === 0 || named.some((address) => address.includes(path));
+}
+
+/** Where fetches name the address that they asked; axios has it in parts, and parameters apart. */
+const addressNames = ["url", "requestUrl", "baseURL", "params"];
+
+function textOf(address: unknown): string {
+  const isText = typeof address === "string" || address instanceof URL;
+  const text = isText ? String(address) : (tryGet(() => JSON.stringify(address)) ?? "");
+  return tryGet(() => decodeURIComponent(text)) ?? text;
 }
 
 function answered(parts: readonly unknown[]): readonly ServiceResponse[] {

@@ -5,6 +5,7 @@ import type { Phase } from "../inbox/receivers.ts";
 import { describe } from "../lib/text/describe.ts";
 import { realClock } from "../lib/time/real-timers.ts";
 import { settlesWithin } from "../lib/time/timeout.ts";
+import { hourMs } from "../lib/time/units.ts";
 import type { Numbers } from "./counters.ts";
 import { type Problem, problemKey, problemsUrl } from "./problem.ts";
 import { problemsOf } from "./problems.ts";
@@ -167,8 +168,10 @@ export class Lookout {
   /** The processes on the inbox, those that speak first. */
   get processes(): InboxProcess[] {
     const { reports } = this;
-    const living = livingOf(reports, this.#of.time.clock.now());
+    const now = this.#of.time.clock.now();
+    const living = livingOf(reports, now);
     return reports
+      .filter(({ at }) => now - at <= hourMs)
       .map((one): InboxProcess => {
         const { host, pid, version, since, at, hasEnded } = one;
         const state = hasEnded ? "ended" : living.includes(one) ? "running" : "silent";

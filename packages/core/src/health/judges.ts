@@ -81,7 +81,7 @@ function noVerdicts(situation: Situation): FoundProblem[] {
   const severity = isTheirs && now - judgedAt < dayMs ? "warning" : "critical";
   const since = Math.min(...vain.map((one) => one.since));
   const count = facts?.counts.received ?? null;
-  const [last] = vain.map(({ error }) => plain(redactAddresses(error)));
+  const [last] = vain.map(({ error }) => plain(redactAddresses(error ?? "")));
   const text = `The service gives no verdict, for ${inWords(now - since)} now. ${waits(count ?? 0)}; what is over 5 minutes old by the verdict is held, and each after an hour. Check baseUrl, and whether the service is reachable. Last error: ${last}`;
   const command = "inbox list --state received";
   return found("no_verdicts", severity, { since, count, text, command });

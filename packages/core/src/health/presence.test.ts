@@ -10,7 +10,7 @@ import { realClock } from "../lib/time/real-timers.ts";
 import { Timekeeper } from "../lib/time/timekeeper.ts";
 import { Lookout } from "./health.ts";
 import { Presence } from "./presence.ts";
-import { noteOf, type ProcessReport } from "./process-report.ts";
+import { noteOf, outdatedIn, type ProcessReport } from "./process-report.ts";
 import { ProcessState } from "./process-state.ts";
 import { validKey } from "./situation.ts";
 
@@ -244,5 +244,54 @@ describe("looks at the inbox", () => {
     expect(await store.notes("reports", "hour/")).toHaveProperty([old]);
     await pass(5 * second);
     expect(await store.notes("reports", "hour/")).toEqual({});
+  });
+});
+
+describe("outdatedIn()", () => {
+  const now = 1_000 * hour;
+  const empty = new ProcessState(new LivedClock(manualClock(now)), false).report();
+  const report = (id: string, hoursAgo: number, parts: Partial<ProcessReport> = {}) => ({
+    ...empty,
+    id,
+    at: now - hoursAgo * hour,
+    ...parts,
+  });
+  const run = (hoursAgo: number) => {
+    const since = now - hoursAgo * hour;
+    return { since, count: 3, latest: [since], hasToken: true };
+  };
+  const ago = (hours: number) => now - hours * hour;
+
+  it.each<[string, ProcessReport[], string[]]>([
+    ["a process silent for over an hour", [report("a", 2), report("b", 1)], ["a"]],
+    [
+      "all but the one that judged last",
+      [2, 3].map((at) => report(`${at}`, at, { judgedAt: ago(at) })),
+      ["3"],
+    ],
+    [
+      "all but the one that was valid last",
+      [2, 3].map((at) => report(`${at}`, at, { validAt: ago(at) })),
+      ["3"],
+    ],
+    ["no refused key", [report("a", 2, { refusedSince: ago(3) })], []],
+    [
+      "a refused key, if another process had a verdict since",
+      [report("b", 0, { judgedAt: ago(1) }), report("a", 2, { refusedSince: ago(3) })],
+      ["a"],
+    ],
+    ["no run of invalid ones", [report("a", 2, { invalid: run(2) })], []],
+    [
+      "a run of invalid ones, if one was valid since",
+      [report("b", 0, { validAt: ago(1) }), report("a", 2, { invalid: run(2) })],
+      ["a"],
+    ],
+    [
+      "all but the latest 20 that tell something",
+      Array.from({ length: 22 }, (_, one) => report(`${one}`, 2, { invalid: run(2) })),
+      ["20", "21"],
+    ],
+  ])("outdatedIn() has %s", (_, reports, forgotten) => {
+    expect(outdatedIn(reports, now).map(({ id }) => id)).toEqual(forgotten);
   });
 });

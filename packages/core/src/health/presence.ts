@@ -5,9 +5,8 @@ import { setUnrefTimeout } from "../lib/time/clock.ts";
 import { realClock } from "../lib/time/real-timers.ts";
 import { signMs, slowMs, standstillMs } from "../lib/time/standstill.ts";
 import { settlesWithin } from "../lib/time/timeout.ts";
-import { hourMs } from "../lib/time/units.ts";
 import type { Lookout } from "./health.ts";
-import { eldestOf, lifeSignMs, livingOf, noteOf } from "./process-report.ts";
+import { lifeSignMs, noteOf, outdatedIn } from "./process-report.ts";
 import type { ProcessState } from "./process-state.ts";
 import { validKey } from "./situation.ts";
 
@@ -82,14 +81,10 @@ export class Presence {
     const { inbox, name, time } = this.#of;
     // Not in the turn of a virtual clock, which may go on at once.
     await (!hasEnded && this.#signs++ % looksEach === 0 ? this.#lookout.health() : null);
-    const { reports } = this.#lookout;
-    const { id, at: now } = this.#own.report();
-    const isEldest = eldestOf(livingOf(reports, now))?.id === id;
-    const old = isEldest ? reports.filter(({ at }) => now - at > hourMs) : [];
-    this.#own.inherit(old, reports);
     const report = this.#own.report(hasEnded);
+    const old = outdatedIn(this.#lookout.reports, report.at);
     const notes = Object.assign(noteOf(report), ...old.map((one) => noteOf(one, true)));
-    const hours = this.#own.counters.hourNotes(id, time.clock.wallNow());
+    const hours = this.#own.counters.hourNotes(report.id, time.clock.wallNow());
     const isNewlyValid = report.validAt !== null && !this.#isValidKept;
     await inbox.keepNotes(name, { ...notes, ...hours, ...(isNewlyValid && { [validKey]: "1" }) });
     this.#own.counters.kept(hours);

@@ -1,11 +1,15 @@
 import type { Notes } from "../inbox/facts/facts.ts";
 import { tryGet } from "../lib/safe-get.ts";
+import { hourMs } from "../lib/time/units.ts";
 
 /** Milliseconds between two signs of life. */
 export const lifeSignMs = 5_000;
 /** Milliseconds without one after which a process is silent. */
 export const silenceMs: number = 2 * lifeSignMs;
 const processes = "now/process/";
+/** The most processes that are remembered for over an hour. */
+const maxTelling = 20;
+const never = Number.NEGATIVE_INFINITY;
 
 /** How the service answered last; `failing`: it answers, with no verdict. */
 export type ServiceStatus = "unknown" | "ok" | "unreachable" | "refused" | "failing";
@@ -79,6 +83,21 @@ export function livingOf(
   return reports.filter(
     ({ hasEnded, at }) => !hasEnded && now - Math.max(at, watchedSince) < silenceMs,
   );
+}
+
+/** The reports to forget: of processes silent for over an hour, without the last ones from which something follows still. */
+export function outdatedIn(reports: readonly ProcessReport[], now: number): ProcessReport[] {
+  const latest = (times: (number | null)[]): number => Math.max(...times.map((at) => at ?? never));
+  const judgedAt = latest(reports.map((one) => one.judgedAt));
+  const validAt = latest(reports.map((one) => one.validAt));
+  const isTelling = ({ at, invalid, refusedSince, ...one }: ProcessReport): boolean =>
+    (one.judgedAt !== null && one.judgedAt === judgedAt) ||
+    (one.validAt !== null && one.validAt === validAt) ||
+    (refusedSince !== null && judgedAt <= at) ||
+    (invalid !== null && latest([...invalid.latest]) >= validAt);
+  const old = reports.filter(({ at }) => now - at > hourMs);
+  const telling = old.filter(isTelling).slice(0, maxTelling);
+  return old.filter((one) => !telling.includes(one));
 }
 
 /** The one that began first, which does what one of them has to do. */

@@ -12,11 +12,11 @@ import type { ReceiverClock } from "../lib/time/lived-clock.ts";
 import { hourMs, minuteMs } from "../lib/time/units.ts";
 import { version } from "../lib/version.ts";
 import { EventCounters } from "./counters.ts";
-import { type Noted, takeOver } from "./heritage.ts";
 import type { ProcessReport } from "./process-report.ts";
 
 const never = Number.NEGATIVE_INFINITY;
 const headersLength = 200;
+const errorLength = 300;
 /** Milliseconds after a notification that could not be stored in which the receiver is not ready, unless one was since. */
 const notStoredMs = 30_000;
 /** Milliseconds that belong together when verdicts are counted. */
@@ -25,7 +25,7 @@ const lostCertainly: readonly string[] = ["inbox_unavailable", "overloaded", "cl
 const lostPerhaps: readonly string[] = ["not_handled", "body_timeout", "body_too_large"];
 
 /** Of a process that begins. */
-const beginning: Noted = {
+const beginning: { -readonly [Name in keyof ProcessReport]: ProcessReport[Name] } = {
   id: "",
   host: "",
   pid: 0,
@@ -61,8 +61,6 @@ export class ProcessState {
   /** By signature, of the calls since the last verdict. */
   readonly #vainIds = new Map<string, string>();
   readonly #judged = new Map<number, number>();
-  /** The processes that are forgotten, of which what stays true was taken over. */
-  readonly #inherited = new Set<string>();
   #notStoredAt = never;
   readonly #clock: ReceiverClock;
 
@@ -131,7 +129,12 @@ export class ProcessState {
     const { since = now, isSingle = true } = noted.vain ?? {};
     const ids = this.#vainIds;
     if (ids.size < 5 && signature !== null && !ids.has(signature)) ids.set(signature, id);
-    noted.vain = { since, isSingle: isSingle && outage === null, ids: [...ids.values()], error };
+    noted.vain = {
+      since,
+      isSingle: isSingle && outage === null,
+      ids: [...ids.values()],
+      error: error.slice(0, errorLength),
+    };
     if (outage === "unauthorized") {
       noted.refusedSince ??= now;
       noted.service = "refused";
@@ -139,7 +142,7 @@ export class ProcessState {
       noted.service = hasAnswered ? "failing" : "unreachable";
     } else if (now - (noted.judgedAt ?? never) >= minuteMs) {
       // A stranger can cause such answers: once there were verdicts, a minute without any tells.
-      noted.service = "failing";
+      noted.service = hasAnswered ? "failing" : "unreachable";
     }
   }
 
@@ -220,13 +223,6 @@ export class ProcessState {
   looked(open: Readonly<Record<string, number>>, noneFailedAt: number): void {
     this.#noted.open = open;
     if ((this.#noted.failingSince ?? 0) < noneFailedAt) this.#noted.failingSince = null;
-  }
-
-  /** Takes over, once of each of all reports that is to be forgotten, what stays true until a verdict ends it. */
-  inherit(old: readonly ProcessReport[], all: readonly ProcessReport[]): void {
-    const left = old.filter(({ id }) => !this.#inherited.has(id));
-    for (const { id } of left) this.#inherited.add(id);
-    takeOver(this.#noted, left, all);
   }
 
   /** A minute that began an hour ago is over. */

@@ -17,7 +17,7 @@ export interface Look {
   readonly requests: RequestCounts | null;
   /** The requests that are overdue: how many, and since when the oldest is. */
   readonly overdue: { readonly count: number; readonly since: number } | null;
-  /** Of all processes that spoke in the last hour, the latest first. */
+  /** Of the processes that spoke in the last hour, or tell something still, the latest first. */
   readonly reports: readonly ProcessReport[];
   /** Whether a signed notification was ever valid here. */
   readonly everValid: boolean;

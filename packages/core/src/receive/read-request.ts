@@ -132,7 +132,7 @@ function signatureIn(
   } catch (error) {
     const content = JSON.stringify([Object.values(request.headers), url, request.body]);
     // It may quote the request, and a signature with it.
-    const text = describe(error, redact).replaceAll(/[^\s"'`,:;()]{8,}/g, (word) =>
+    const text = describe(error, redact).replaceAll(/[^\s"'`,:;()<>[\]{}=&?!.]{8,}/g, (word) =>
       content.includes(word) ? "[of the request]" : word,
     );
     throw new Error(`The function of the option signature failed: ${text}`);

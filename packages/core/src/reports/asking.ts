@@ -189,13 +189,16 @@ function unsure(thrown: unknown, requestId: string, isShared = false): Error {
 
 /** The answer that a client gives. One of the app may give the body itself, whose status is no number, or a `Response`. */
 async function answerIn(given: unknown): Promise<ServiceAnswer> {
-  const status = safeGet(given, "status");
-  if (typeof status !== "number") return { status: 200, body: given ?? null };
-  if (typeof safeGet(given, "text") !== "function") {
-    return { status, body: safeGet(given, "body") ?? null };
+  const named = [safeGet(given, "status"), safeGet(given, "statusCode")];
+  const status = named.find((each) => typeof each === "number") ?? 200;
+  const body = safeGet(given, "body");
+  if (typeof safeGet(given, "text") === "function") {
+    // Something else may have read it.
+    const text = await (given as Response).text().catch(() => null);
+    return { status, body: tryGet((): unknown => JSON.parse(text ?? "")) ?? text };
   }
-  const text = await (given as Response).text();
-  return { status, body: tryGet((): unknown => JSON.parse(text)) ?? text };
+  const isAnswer = body !== undefined || named.some((each) => typeof each === "number");
+  return { status, body: (isAnswer ? body : given) ?? null };
 }
 
 /** The answer as JSON holds it, without the token, which the service may repeat. Throws a ServiceError if it is no success. */

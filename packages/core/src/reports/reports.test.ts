@@ -333,6 +333,11 @@ describe("asking", () => {
   );
 
   const body = { status: "processing", report_id: "r-1" };
+  const readResponse = async () => {
+    const response = Response.json(body);
+    await response.text();
+    return response;
+  };
   it.each([
     ["the body itself", () => body, body],
     ["a text", () => "ok", "ok"],
@@ -340,11 +345,14 @@ describe("asking", () => {
     ["a Response with JSON", () => Response.json(body), body],
     ["a Response with a text", () => new Response("ok"), "ok"],
     ["a Response without a body", () => new Response(null, { status: 204 }), ""],
+    ["a statusCode and a body", () => ({ statusCode: 200, body }), body],
+    ["a body without a status", () => ({ body }), body],
+    ["a Response that was read", readResponse, null],
     ["a status without a body", () => ({ status: 202 }), null],
   ])(
     "reports.request() records the answer of a client of the app that gives %s",
     async (_, give, kept) => {
-      const requestReport = async () => give();
+      const requestReport = async () => await give();
       const client = { authorize: async () => "valid" as const, requestReport };
       const { reports } = make({ client: client as unknown as ReceiverOptions["client"] });
       const { id, answer } = await reports.request(report);

@@ -1,6 +1,6 @@
 import { contextOf } from "../callback-urls/callback-url.ts";
 import type { Authorization, Authorizer } from "../client/authorizer.ts";
-import { unsendable } from "../client/client-options.ts";
+import { checkHeaderValue, unsendable } from "../client/client-options.ts";
 import { responseIn } from "../client/service-response.ts";
 import type { Job } from "../inbox/delivery.ts";
 import type { StopSignal } from "../lib/abort.ts";
@@ -29,7 +29,7 @@ export function authorizeOnce(
       signature ?? "",
       withSignal(scope, { delivery: { url, headers, context: contextOf(job) } }),
     ),
-  ).then(authorizationOf, authorizationOfError);
+  ).then(authorizationOf, (error) => authorizationOfError(error, canBeSent(signature)));
 }
 
 function authorizationOf(verdict: unknown): Authorization {
@@ -40,22 +40,27 @@ function authorizationOf(verdict: unknown): Authorization {
 }
 
 /** Reading an error may throw, as with a revoked proxy. */
-function authorizationOfError(error: unknown): Authorization {
-  return tryGet(() => readError(error)) ?? readError(new TypeError(describe(error)));
+function authorizationOfError(error: unknown, isSendable = true): Authorization {
+  const read = tryGet(() => readError(error, isSendable));
+  return read ?? readError(new TypeError(describe(error)), isSendable);
 }
 
-function readError(error: unknown): Authorization {
+/** Whether a header can carry the signature: one of an app's own function may be any text. */
+function canBeSent(signature: string | null): boolean {
+  return tryGet(() => [checkHeaderValue(signature, "")]) !== undefined;
+}
+
+function readError(error: unknown, isSendable: boolean): Authorization {
   const { code, retryAfterMs } = (error ?? {}) as { code?: string; retryAfterMs?: unknown };
   const status = statusIn(error);
   const isUnauthorized = code === "service_refused" || status === 401 || status === 403;
-  const isUnasked = status === undefined && safeGet(error, "sent") === false;
-  const isBadRequest =
-    status === 400 || status === 404 || status === 422 || (code === unsendable && !isUnasked);
+  const isUnsendable = code === unsendable && !isSendable;
+  const isBadRequest = status === 400 || status === 404 || status === 422 || isUnsendable;
   const why = isUnauthorized
     ? "unauthorized"
     : isBadRequest
       ? "bad_request"
-      : isUnasked || isUnavailable(error, status)
+      : isUnavailable(error, status)
         ? "unavailable"
         : "unknown";
   const asked = typeof retryAfterMs === "number" && retryAfterMs > 0 ? retryAfterMs : 0;
