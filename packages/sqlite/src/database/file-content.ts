@@ -60,7 +60,10 @@ export class FileContent {
     this.isDue = false;
     const header = readHeader(this.#descriptor);
     const { mark, schema } = this.#latest();
-    if (header !== "new" && header?.mark === mark) writeMark(this.#database, mark + 1, schema);
+    if (header === "new" || header?.mark !== mark) return;
+    // A checkpoint that a full disk ended may have written the header, and not the page with the mark before.
+    if (markBefore(this.#database, this.#descriptor, mark + 1) !== mark) return;
+    writeMark(this.#database, mark + 1, schema);
   }
 
   /** How the content, last changed as `now` says, is none that SQLite has written; null if it is. */

@@ -138,9 +138,11 @@ export class FileGuard {
   /** Notes damage for good, and sets the file aside; returns the error of all that comes. */
   latch(problem: string): ReporthookError {
     if (this.#damage === null) {
-      if (isSameFile(this.#seen(this.#path)[0], this.#file)) setAside(this.#path);
+      const isThere = isSameFile(this.#seen(this.#path)[0], this.#file);
+      const damaged = isThere ? setAside(this.#path) : null;
+      const where = damaged === null ? "" : `: until then it is ${damaged}`;
       this.#damage = inboxFailed(
-        `${problem}: nothing is written to it any more. ${restart(this.#path)}`,
+        `${problem}: nothing is written to it any more. Restart the app, which checks it${where}. docs/operating.md says more under When the inbox fails`,
       );
     }
     return this.#damage;
@@ -219,12 +221,6 @@ export class FileGuard {
     this.#state = "saved";
     database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
   }
-}
-
-function restart(path: string): string {
-  const damaged = damagedPath(path);
-  const where = damaged === null ? "" : `: until then it is ${damaged}`;
-  return `Restart the app, which checks it${where}. docs/operating.md says more under When the inbox fails`;
 }
 
 function isSameFile(one: Stats | undefined, other: Stats | undefined): boolean {

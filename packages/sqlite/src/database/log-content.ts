@@ -137,7 +137,9 @@ export class LogContent {
     const before = this.#whole;
     if (log.mtimeMs === before?.log.mtimeMs && log.size === before.log.size) return true;
     const header = readLog(this.#descriptor, 0, headerBytes);
-    const frames = [...framesIn(this.#descriptor, header)].length;
+    const found = [...framesIn(this.#descriptor, header)].length;
+    // SQLite may cut off those of a transaction that was rolled back.
+    const frames = Math.min(found, this.#index.header()?.last ?? found);
     // Another process has started it over meanwhile.
     if (!readLog(this.#descriptor, 0, headerBytes).equals(header)) return true;
     this.#whole = { header, frames, log };

@@ -50,9 +50,9 @@ function checkDamaged(driver: Driver, path: string, held: number | null): void {
   try {
     database.exec("PRAGMA busy_timeout = 3000");
     if (isWhole(database) && (held === null || !isOverCopy(database, held))) return;
-    setAside(path);
+    const now = setAside(path) ?? path;
     throw inboxFailed(
-      `${path} is damaged: restore a backup, or recover it, ${runbook}. It is ${damagedPath(path)} now`,
+      `${path} is damaged: restore a backup, or recover it, ${runbook}. It is ${now} now`,
     );
   } finally {
     database.close();
