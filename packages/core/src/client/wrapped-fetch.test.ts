@@ -210,6 +210,21 @@ describe("a body that the fetch given has read", () => {
     await expect(client.authorize("s")).resolves.toBe("valid");
   });
 
+  const proxied = (url: string, egress: string) => `${egress}?url=${encodeURIComponent(url)}`;
+  it.each<[string, (egress: string, url: string) => Promise<unknown>]>([
+    ["in its query, by ky", (egress, url) => ky(proxied(url, egress), { retry: 0 })],
+    ["in its path, by ofetch", (egress, url) => ofetch.raw(`${egress}/${url}`)],
+    ["among axios' parameters", (egress, url) => axios.get(egress, { params: { url } })],
+  ])(
+    "authorize() has its verdict by a proxy that gets the service's address %s",
+    async (_, ask) => {
+      const egress = await answering(406, headers, "{}");
+      const fetch = as((url: string) => ask(egress, url));
+      const client = createClient({ baseUrl: "https://a.example", apiKey: key, fetch });
+      await expect(client.authorize("s")).resolves.toBe("invalid");
+    },
+  );
+
   const strict = { transitional: { silentJSONParsing: false }, responseType: "json" } as const;
   const byKy = (url: string) => ky.post(url, { retry: 0 });
   const byWrapper = (url: string) =>

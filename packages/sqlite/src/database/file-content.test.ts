@@ -14,6 +14,7 @@ import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { setAside } from "./damaged.ts";
 import { type Database, loadDriver } from "./driver.ts";
 import { FileContent } from "./file-content.ts";
+import { markIn } from "./header.ts";
 import { isWhole, preparePlace } from "./place.ts";
 import { prepareSchema } from "./schema.ts";
 
@@ -133,6 +134,30 @@ describe("pages", () => {
       expect(() => preparePlace(path, driver, true, descriptor)).toThrow(/is damaged: restore/);
     },
   );
+
+  it("FileContent.raise() waits for the page of the last mark, which a full disk may keep from a checkpoint that wrote the header", () => {
+    const { path, database, content, commit } = setUp();
+    for (let one = 0; one < 3; one++) commit();
+    const mark = (): number =>
+      markIn(Number(database.prepare("PRAGMA user_version").get()?.["user_version"]));
+    const last = mark();
+    const textOf = (of: number): string => `mark ${String(of).padStart(7, "0")}`;
+    const raised = (): number => {
+      database.exec("BEGIN IMMEDIATE; INSERT INTO receiver (name) VALUES (hex(randomblob(9)))");
+      content.raise();
+      database.exec("COMMIT");
+      return mark() - last;
+    };
+    const bytes = readFileSync(path);
+    const at = bytes.indexOf(textOf(last));
+    bytes.write(textOf(last - 2), at);
+    writeFileSync(path, bytes);
+    expect(raised()).toBe(0);
+    content.isDue = true;
+    bytes.write(textOf(last), at);
+    writeFileSync(path, bytes);
+    expect(raised()).toBe(1);
+  });
 
   it("FileContent.check() reads all pages after a change that no checkpoint explains", () => {
     const { path, check, commit } = setUp();
