@@ -48,23 +48,18 @@ export function responseIn(thrown: unknown, path?: string): ServiceResponse | un
 
 /** Whether an answer may be one to a call of this path: it names no address, or one that has it, for itself or for a proxy. */
 function isOfPath(parts: readonly unknown[], path: string): boolean {
-  const asked = parts.flatMap((part) =>
-    ["config", "request", "options"].map((name) => safeGet(part, name)),
+  const asked = ["config", "request", "options"];
+  const all = [...parts, ...parts.flatMap((part) => asked.map((name) => safeGet(part, name)))];
+  const named = all
+    .flatMap((part) => ["url", "requestUrl", "baseURL"].map((name) => safeGet(part, name)))
+    .filter((each) => (typeof each === "string" && each !== "") || each instanceof URL)
+    .map(String);
+  if (named.length === 0) return true;
+  // A proxy may get the address as a parameter, which axios has apart.
+  const params = all.map((part) => tryGet(() => JSON.stringify(safeGet(part, "params"))) ?? "");
+  return [...named, ...params].some((text) =>
+    (tryGet(() => decodeURIComponent(text)) ?? text).includes(path),
   );
-  const named = [...parts, ...asked]
-    .flatMap((part) => addressNames.map((name) => safeGet(part, name)))
-    .map((address) => textOf(address))
-    .filter((address) => address !== "");
-  return named.length === 0 || named.some((address) => address.includes(path));
-}
-
-/** Where fetches name the address that they asked; axios has it in parts, and parameters apart. */
-const addressNames = ["url", "requestUrl", "baseURL", "params"];
-
-function textOf(address: unknown): string {
-  const isText = typeof address === "string" || address instanceof URL;
-  const text = isText ? String(address) : (tryGet(() => JSON.stringify(address)) ?? "");
-  return tryGet(() => decodeURIComponent(text)) ?? text;
 }
 
 function answered(parts: readonly unknown[]): readonly ServiceResponse[] {

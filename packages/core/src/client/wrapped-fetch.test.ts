@@ -225,6 +225,13 @@ describe("a body that the fetch given has read", () => {
     },
   );
 
+  it("authorize() has its verdict by a thrown answer that names no address, but for parameters", async () => {
+    const thrown = failed({ response: { status: 406 }, config: { url: "", params: {} } });
+    const fetch = () => Promise.reject(thrown);
+    const client = createClient({ baseUrl: "https://a.example", apiKey: key, fetch });
+    await expect(client.authorize("s")).resolves.toBe("invalid");
+  });
+
   const strict = { transitional: { silentJSONParsing: false }, responseType: "json" } as const;
   const byKy = (url: string) => ky.post(url, { retry: 0 });
   const byWrapper = (url: string) =>

@@ -89,7 +89,10 @@ function noVerdicts(situation: Situation): FoundProblem[] {
 
 function allRejected({ reports, everValid }: Situation): FoundProblem[] {
   const validAt = latestOf(reports.map((report) => report.validAt));
-  const runs = reports.flatMap(({ invalid }) => invalid ?? []);
+  // A valid verdict of another process has ended a run, too.
+  const runs = reports
+    .flatMap(({ invalid }) => invalid ?? [])
+    .filter((run) => run.latest.some((at) => at >= validAt));
   const latest = runs.flatMap((run) => run.latest).filter((at) => at >= validAt);
   if (latest.length < 5) return [];
   const count = runs.reduce(

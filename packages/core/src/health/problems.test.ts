@@ -1,9 +1,12 @@
+import { manualClock } from "@reporthook/testing/internals";
 import { describe, expect, it } from "vitest";
 import type { Facts } from "../inbox/facts/facts.ts";
 import { zeroCounts } from "../inbox/query.ts";
+import { LivedClock } from "../lib/time/lived-clock.ts";
 import type { FoundProblem } from "./problem.ts";
 import { problemsOf } from "./problems.ts";
 import { livingOf, type ProcessReport } from "./process-report.ts";
+import { ProcessState } from "./process-state.ts";
 import type { Situation } from "./situation.ts";
 
 const second = 1_000;
@@ -14,29 +17,12 @@ const now = 100 * day;
 const ago = (ms: number): number => now - ms;
 
 const quiet: ProcessReport = {
+  ...new ProcessState(new LivedClock(manualClock(now)), false).report(),
   id: "own",
   host: "web-1",
   pid: 1,
   version: "1",
   since: ago(hour),
-  at: now,
-  hasEnded: false,
-  alerts: false,
-  service: "unknown",
-  refusedSince: null,
-  judgedAt: null,
-  validAt: null,
-  newest: null,
-  judged: 0,
-  vain: null,
-  invalid: null,
-  lost: null,
-  unsigned: null,
-  failingSince: null,
-  fails: null,
-  stoodStill: null,
-  deleted: {},
-  open: null,
 };
 
 interface Case {
@@ -195,6 +181,15 @@ const cases: readonly (readonly [string, Case, readonly string[]])[] = [
     ["all_rejected critical"],
   ],
   ["four", { own: { invalid: run(4) } }, []],
+  [
+    "five after a valid one that ended a run with our token",
+    {
+      own: { invalid: run(5), validAt: ago(minute) },
+      others: [{ invalid: run(3, { hasToken: true, latest: [ago(hour)] }) }],
+      everValid: true,
+    },
+    ["all_rejected warning"],
+  ],
   [
     "five by two processes",
     { own: { invalid: run(3) }, others: [{ invalid: run(2) }] },
