@@ -10,28 +10,29 @@ function entryTable(entries: readonly Entry[], terminal: Terminal): string[] {
   return table(entryColumns, entries, terminal);
 }
 
+const triedOnce: EntryDetails = {
+  id: "01m7",
+  state: "verified",
+  reason: null,
+  type: "report.complete",
+  reportId: "r-1",
+  receivedAt: at,
+  changedAt: at,
+  attempts: 1,
+  nextAttemptAt: null,
+  lastError: null,
+  error: null,
+  requestId: null,
+  headers: {},
+  verification: "valid",
+  history: [],
+  body: null,
+  context: null,
+  url: "/",
+};
+
 function linesOf(history: readonly Attempt[], body: string | null = null): string[] {
-  const details: EntryDetails = {
-    id: "01m7",
-    state: "verified",
-    reason: null,
-    type: "report.complete",
-    reportId: "r-1",
-    receivedAt: at,
-    changedAt: at,
-    attempts: 1,
-    nextAttemptAt: null,
-    lastError: null,
-    error: null,
-    requestId: null,
-    headers: {},
-    verification: "valid",
-    history,
-    body,
-    context: null,
-    url: "/",
-  };
-  return entryLines(details, createTerminal(false, {}));
+  return entryLines({ ...triedOnce, history, body }, createTerminal(false, {}));
 }
 
 function attemptsShown(...history: readonly Attempt[]): string[] {
@@ -89,24 +90,11 @@ it("entryLines() shows a stack trace once, a frame a line", () => {
     error: lastError,
   }));
   const details: EntryDetails = {
-    id: "01m7",
-    state: "verified",
-    reason: null,
-    type: "report.complete",
-    reportId: "r-1",
-    receivedAt: at,
-    changedAt: at,
+    ...triedOnce,
     attempts: 2,
     nextAttemptAt: at,
     lastError,
-    error: null,
-    requestId: null,
-    headers: {},
-    verification: "valid",
     history,
-    body: null,
-    context: null,
-    url: "/",
   };
   const shown = entryLines(details, createTerminal(false, {})).join("\n");
   expect(shown).toContain(`\nLast error\n${lastError}\n\nAttempts\n`);
