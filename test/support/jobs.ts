@@ -1,4 +1,4 @@
-import type { ReceiverOptions } from "@reporthook/core";
+import type { NewDelivery, ReceiverOptions } from "@reporthook/core";
 import type { Job, Registration } from "@reporthook/core/internals";
 import {
   HandleStage,
@@ -81,6 +81,24 @@ export function testJob(ms: number, given: Partial<Job> = {}): Job {
     retryState: null,
     sameSignatureAs: null,
     body: new TextEncoder().encode('{"status":"complete","id":7}'),
+    ...given,
+  };
+}
+
+/** Makes a signed delivery that arrives at the beginning of time, with the given parts. */
+export function testDelivery(given: Partial<NewDelivery> = {}): NewDelivery {
+  return {
+    id: "a",
+    receiver: "reports",
+    receivedAt: 0,
+    arrivedAt: 0,
+    key: null,
+    signature: "s",
+    url: "/",
+    context: null,
+    requestId: null,
+    headers: {},
+    body: new Uint8Array(),
     ...given,
   };
 }

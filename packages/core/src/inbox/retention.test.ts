@@ -1,3 +1,4 @@
+import { testDelivery } from "@reporthook/test-support/jobs";
 import { describe, expect, it } from "vitest";
 import { noticeMsOf, retentionOf, retentionStep } from "./retention.ts";
 import { newStoredDelivery } from "./stored-delivery.ts";
@@ -37,19 +38,7 @@ describe("options", () => {
 describe("steps", () => {
   const hourMs = 3_600_000;
   const reason = { code: "no_handler", message: "!" } as const;
-  const delivery = {
-    id: "a",
-    receiver: "reports",
-    receivedAt: 0,
-    arrivedAt: 0,
-    key: null,
-    signature: "s",
-    url: "/",
-    context: null,
-    headers: {},
-    body: new Uint8Array(),
-    requestId: null,
-  };
+  const delivery = testDelivery();
 
   it.each([
     [30 * 24, 72],

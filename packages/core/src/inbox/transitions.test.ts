@@ -1,22 +1,10 @@
+import { testDelivery } from "@reporthook/test-support/jobs";
 import { describe, expect, it } from "vitest";
-import type { NewDelivery } from "./delivery.ts";
 import { newStoredDelivery } from "./stored-delivery.ts";
 import { applyOutcome, changeFor, dropContent } from "./transitions.ts";
 
 const body = new TextEncoder().encode("{}");
-const delivery: NewDelivery = {
-  id: "a",
-  receiver: "reports",
-  key: null,
-  signature: "s",
-  url: "/hook",
-  receivedAt: 1_000,
-  arrivedAt: 1_000,
-  context: null,
-  headers: {},
-  body,
-  requestId: null,
-};
+const delivery = testDelivery({ url: "/hook", receivedAt: 1_000, arrivedAt: 1_000, body });
 const moment = { now: 1_000, wallOffset: 0 };
 const reason = { code: "not_verified", message: "No verdict." } as const;
 

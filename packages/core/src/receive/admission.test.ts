@@ -1,7 +1,7 @@
 import { ReporthookError } from "@reporthook/core";
 import { createEmulator } from "@reporthook/emulator";
+import { testDelivery } from "@reporthook/test-support/jobs";
 import { describe, expect, it } from "vitest";
-import type { NewDelivery } from "../inbox/delivery.ts";
 import type { Inbox } from "../inbox/inbox.ts";
 import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
 import { oncePerMinute } from "../lib/log.ts";
@@ -10,19 +10,7 @@ import { messages } from "../log-messages.ts";
 import { receiverSettingsOf } from "../options/receiver-settings.ts";
 import { Admission } from "./admission.ts";
 
-const delivery: NewDelivery = {
-  id: "1",
-  receiver: "reports",
-  receivedAt: 0,
-  arrivedAt: 0,
-  key: null,
-  signature: "s",
-  url: "/",
-  headers: {},
-  context: null,
-  body: new Uint8Array(),
-  requestId: null,
-};
+const delivery = testDelivery({ id: "1" });
 
 function make(add: Inbox["add"]) {
   const { clock } = createEmulator();

@@ -1,24 +1,13 @@
 import type { Job } from "@reporthook/core";
 import { newStoredDelivery, ShownChanges } from "@reporthook/core/store";
+import { testDelivery } from "@reporthook/test-support/jobs";
 import { handled, manualClock, valid } from "@reporthook/testing/internals";
 import { expect, it, vi } from "vitest";
 import { SqliteConsumer } from "./consumer.ts";
 import type { Leased, LeaseSource, Recording } from "./recording.ts";
 
 function leased(seq: number, source: LeaseSource): Leased {
-  const delivery = {
-    id: `id-${seq}`,
-    receiver: "a",
-    receivedAt: 0,
-    arrivedAt: 0,
-    key: null,
-    signature: "s",
-    url: "/",
-    context: null,
-    headers: {},
-    body: new Uint8Array(),
-    requestId: null,
-  };
+  const delivery = testDelivery({ id: `id-${seq}`, receiver: "a" });
   const stored = newStoredDelivery(delivery, { to: "received" }, null);
   return { source, seq, workerId: 1, stored, isFirstStart: true };
 }
