@@ -1,3 +1,4 @@
+import { onAbort } from "../lib/abort.ts";
 import { safeGet, tryGet } from "../lib/safe-get.ts";
 import { createRedactor, type Secrets } from "../lib/text/redact.ts";
 import { graceMs, isOverdue, systemClock } from "../lib/time/clock.ts";
@@ -141,7 +142,7 @@ async function answerOf(
   return { response: responseOf(given), other: given };
 }
 
-/** Unlike withTimeout(), it leaves no listener on the signal of the caller, and keeps the process alive. */
+/** Unlike withTimeout(), it keeps the process alive. */
 async function withDeadline<T>(
   timeoutMs: number,
   caller: AbortSignal | undefined,
@@ -158,19 +159,19 @@ async function withDeadline<T>(
       controller.abort();
     };
   });
-  const onAbort = () => end(caller?.reason);
+  const aborting = { place: -1, abort: () => end(caller?.reason) };
   let timer: ReturnType<typeof setTimeout> | undefined;
   const arm = (ms: number): void => {
     const since = performance.now();
     timer = setTimeout(() => (isOverdue(since, ms) ? arm(graceMs) : end(timedOut())), ms);
   };
   arm(timeoutMs);
-  caller?.addEventListener("abort", onAbort);
+  const all = caller && onAbort(caller, aborting);
   try {
     return await Promise.race([work(controller.signal, () => controller.abort()), ended]);
   } finally {
     clearTimeout(timer);
-    caller?.removeEventListener("abort", onAbort);
+    all?.delete(aborting);
   }
 }
 
