@@ -91,7 +91,7 @@ describe("inbox of a receiver", () => {
 
   it.each([
     ["status is no option; these are: state, type, ", { status: "held" }],
-    ["state must be parked or one of received, ", { state: "lost" }],
+    ["state must be one of parked, received, ", { state: "lost" }],
     ["after must be a string, not 5", { after: 5 }],
     ["reportId must be a string, not an object", { reportId: {} }],
     ["limit must be an integer from 1, or Infinity, not 0", { limit: 0 }],
@@ -128,7 +128,7 @@ describe("inbox of a receiver", () => {
     const acts = inbox.acts({ limit: 0 });
     await expect(acts).rejects.toThrow("acts: limit must be an integer from 1, or Infinity, not 0");
     const errors = inbox.errors({ state: "lost" as never });
-    await expect(errors).rejects.toThrow("errors: state must be parked or one of received, ");
+    await expect(errors).rejects.toThrow("errors: state must be one of parked, received, ");
   });
 
   it.each([
@@ -139,7 +139,9 @@ describe("inbox of a receiver", () => {
     ["reason must be a string, not 7", { reason: 7 }, {}],
     ["reportId must be a string, not null", { reportId: null }, {}],
     ["error must be a string, not null", { state: "dead", error: null }, {}],
-    ["state must be parked or one of received, ", { state: "lost" }, {}],
+    ["state must be one of parked, received, ", { state: "lost" }, {}],
+    ["reason must be one of unsigned, expired, ", { reason: "unsinged" }, {}],
+    ["type must be one of test_webhook_endpoint, ", { type: "report" }, {}],
     [
       'unchangedSince must be a valid Date, not "now"',
       { state: "held", unchangedSince: "now" },

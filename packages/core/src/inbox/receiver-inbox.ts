@@ -1,4 +1,5 @@
 import { ReporthookError } from "../errors.ts";
+import { eventNames } from "../events/events.ts";
 import type { Timekeeper } from "../lib/time/timekeeper.ts";
 import {
   assertBoolean,
@@ -20,7 +21,7 @@ import type {
   Selection,
   SummaryQuery,
 } from "./acts/selection.ts";
-import { type Entry, type EntryDetails, states } from "./delivery.ts";
+import { type Entry, type EntryDetails, parkedReasons, states } from "./delivery.ts";
 import type { ErrorGroup } from "./facts/error-groups.ts";
 import type { Summary } from "./facts/facts.ts";
 import { type Hour, hourKey, hoursIn } from "./facts/hours.ts";
@@ -152,8 +153,14 @@ export function receiverInbox(
   };
 }
 
-const texts = ["type", "reportId", "requestId", "reason", "error", "idPrefix"] as const;
-const filters = ["state", ...texts, "from", "until"] as const;
+const texts = ["state", "type", "reportId", "requestId", "reason", "error", "idPrefix"] as const;
+const filters = [...texts, "from", "until"] as const;
+/** The filters for which there are so many values only. */
+const chosen: Readonly<Record<"state" | "type" | "reason", readonly string[]>> = {
+  state: ["parked", ...states],
+  type: eventNames.filter((name) => name !== "report" && name !== "*"),
+  reason: [...parkedReasons, "invalid_signature"],
+};
 const asked = [...filters, "newestFirst", "limit", "after"] as const;
 
 function listQueryOf(given: Omit<InboxQuery, "receiver">): Omit<InboxQuery, "receiver"> {
@@ -203,13 +210,16 @@ function readOnce<T extends object>(
 }
 
 function checkFilters(whose: string, query: InboxFilters): void {
-  const { state = "parked" } = query;
-  const isState = state === "parked" || states.includes(state);
-  assertOption(`${whose}: state`, `parked or one of ${states.join(", ")}`, state, isState);
   for (const date of ["from", "until"] as const) {
     if (query[date] !== undefined) assertDate(`${whose}: ${date}`, query[date]);
   }
   for (const text of texts) {
     if (query[text] !== undefined) assertText(`${whose}: ${text}`, query[text]);
+  }
+  // One that is misspelt would find nothing.
+  for (const [name, known] of Object.entries(chosen)) {
+    const value = query[name as keyof typeof chosen];
+    const fits = value === undefined || known.includes(value);
+    assertOption(`${whose}: ${name}`, `one of ${known.join(", ")}`, value, fits);
   }
 }
