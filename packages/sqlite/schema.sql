@@ -7,8 +7,8 @@ CREATE TABLE act (
     act TEXT NOT NULL,
     by TEXT,
     selection TEXT NOT NULL,
-    -- The deliveries that it changed, by reason; JSON.
-    counts TEXT NOT NULL
+    -- How many deliveries it changed.
+    count INTEGER NOT NULL
   );
 
 CREATE TABLE delivery (

@@ -7,7 +7,6 @@ import type {
   Backlog,
   ConsumeOptions,
   Consumer,
-  CountedAct,
   Counts,
   Entry,
   EntryDetails,
@@ -17,6 +16,7 @@ import type {
   Inbox,
   InboxHealth,
   InboxQuery,
+  LoggedAct,
   NewDelivery,
   Notes,
   Processor,
@@ -199,7 +199,7 @@ class BullmqInbox implements Inbox {
     );
   }
 
-  acts(query: ActsQuery = {}): Promise<CountedAct[]> {
+  acts(query: ActsQuery = {}): Promise<LoggedAct[]> {
     return this.#session.ask(({ acts }) => acts.list(query));
   }
 

@@ -63,7 +63,7 @@ export {
   type IncomingHeaders,
   type Mountable,
 } from "./http/incoming.ts";
-export type { CountedAct, LoggedAct } from "./inbox/acts/act-log.ts";
+export type { LoggedAct } from "./inbox/acts/act-log.ts";
 export type {
   Act,
   ActQuery,

@@ -30,6 +30,7 @@ export {
 } from "./inbox/facts/error-groups.ts";
 export {
   comparedErrors,
+  DeletedCounts,
   expiringOf,
   factsOf,
   isFailing,

@@ -7,7 +7,6 @@ import type {
   Backlog,
   ConsumeOptions,
   Consumer,
-  CountedAct,
   Counts,
   Entry,
   EntryDetails,
@@ -16,6 +15,7 @@ import type {
   Facts,
   Inbox,
   InboxQuery,
+  LoggedAct,
   NewDelivery,
   Notes,
   Outcome,
@@ -51,6 +51,7 @@ export class TableInbox implements Inbox {
   readonly #shown = new parts.ShownChanges();
   // In a database: a table of the last 1,000.
   readonly #acts = new parts.ActLog();
+  readonly #deleted = new parts.DeletedCounts();
   readonly #notes = new Map<string, string>();
   // In a database: one row.
   #mark = parts.noMark;
@@ -184,7 +185,7 @@ export class TableInbox implements Inbox {
 
   // In a database: counted as they change, and looked up through an index.
   async facts(receiver: string): Promise<Facts> {
-    return parts.factsOf(this.#rows.values(), receiver, retention);
+    return parts.factsOf(this.#rows.values(), receiver, retention, this.#deleted.of(receiver));
   }
 
   // In a database: a table of receiver, key and text.
@@ -214,7 +215,7 @@ export class TableInbox implements Inbox {
       if (act !== "discard") kept.changedAt = this.#shown.after(kept.changedAt);
     }
     this.#wake();
-    if (!dryRun) this.#acts.add(query, count.counts);
+    if (!dryRun) this.#acts.add(query, count.total);
     yield count;
   }
 
@@ -222,7 +223,7 @@ export class TableInbox implements Inbox {
     return parts.groupErrors(this.#rows.values(), query);
   }
 
-  async acts(query: ActsQuery = {}): Promise<CountedAct[]> {
+  async acts(query: ActsQuery = {}): Promise<LoggedAct[]> {
     return this.#acts.list(query);
   }
 
@@ -308,6 +309,7 @@ export class TableInbox implements Inbox {
   }
 
   #delete(kept: parts.StoredDelivery): void {
+    this.#deleted.add(kept);
     this.#rows.delete(kept.id);
     // The key of a handled delivery stays; a copy of any other deleted delivery must be accepted.
     if (kept.state === "handled") return;

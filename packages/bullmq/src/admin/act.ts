@@ -1,6 +1,7 @@
 import type { ActQuery, ActStep } from "@reporthook/core";
 import {
   ActCount,
+  DeletedCounts,
   idRange,
   isParked,
   type StoredDelivery,
@@ -19,7 +20,7 @@ import { assertSearchable, eachId } from "./query.ts";
 const actedAtOnce = 50;
 
 /** The parts of a delivery by which an act counts it. */
-export type Acted = Pick<StoredDelivery, "reason" | "state" | "changedAt">;
+export type Acted = Pick<StoredDelivery, "receiver" | "reason" | "state" | "changedAt">;
 
 /** The deliveries that an act may concern, in the order of their ids. All are collected first: none is met twice. */
 async function candidatesOf(
@@ -59,15 +60,22 @@ export async function* actInSteps(
   const act: ActInSteps = { query, done: new ActCount(), job: null };
   for (let from = 0; from < found.length; from += actedAtOnce) {
     const step = new ActCount();
+    const deleted = new DeletedCounts();
     const some = found.slice(from, from + actedAtOnce);
     const take = async (): Promise<ActStep> => {
       const acting = some.map(([queues, id]) => actOnOne(queues, meterOf, id, query));
-      for (const one of await Promise.all(acting)) if (one !== null) step.add(one);
+      for (const one of await Promise.all(acting)) {
+        if (one === null) continue;
+        step.add(one);
+        if (query.act === "discard" && !query.dryRun) deleted.add(one);
+      }
       return step;
     };
-    await askOn<unknown>(open, ({ acts }) =>
-      query.dryRun === true ? take() : acts.log(act, take),
-    );
+    await askOn<unknown>(open, async ({ acts, receivers }) => {
+      if (query.dryRun === true) await take();
+      else await acts.log(act, take);
+      for (const one of deleted.receivers()) await receivers.countDeleted(one, deleted.of(one));
+    });
     yield step;
   }
 }
@@ -85,7 +93,7 @@ export async function actOnOne(
   const { reason, state, changedAt, receiver } = found.jobState.stored;
   const acting = { queues, meter: meterOf(receiver), found, isSelected };
   const isDone = query.dryRun === true || (await actOnFound(acting, query));
-  return isDone ? { reason, state, changedAt } : null;
+  return isDone ? { receiver, reason, state, changedAt } : null;
 }
 
 function byId([, one]: readonly [unknown, string], [, other]: readonly [unknown, string]): number {

@@ -23,15 +23,17 @@ export async function queueFacts(
 ): Promise<Facts> {
   const queues = receivers.queuesOf(receiver);
   const retention = (await receivers.retention()) ?? given;
-  const [counts, unverified, verified, newest, parked, announced, failing] = await Promise.all([
-    countDeliveries(queues),
-    arrivalOf(queues, "received"),
-    arrivalOf(queues, "verified"),
-    newestOf(queues),
-    parkedFacts(queues),
-    announcedOf(queues),
-    failingOf(queues),
-  ]);
+  const [counts, unverified, verified, newest, parked, deleted, announced, failing] =
+    await Promise.all([
+      countDeliveries(queues),
+      arrivalOf(queues, "received"),
+      arrivalOf(queues, "verified"),
+      newestOf(queues),
+      parkedFacts(queues),
+      receivers.deleted(receiver),
+      announcedOf(queues),
+      failingOf(queues),
+    ]);
   const waiting = Math.min(unverified, verified);
   const { count, first } = announced;
   return {
@@ -40,6 +42,7 @@ export async function queueFacts(
     oldestUnverified: Number.isFinite(unverified) ? unverified : null,
     oldestWaiting: Number.isFinite(waiting) ? waiting : null,
     parked,
+    deleted,
     expiring: first === null ? null : expiringOf(count, first, retention),
     failing,
   };

@@ -1,8 +1,8 @@
-import type { ActQuery, ActStep, ActsQuery, CountedAct } from "@reporthook/core";
+import type { ActQuery, ActStep, ActsQuery, LoggedAct } from "@reporthook/core";
 import { type ActCount, loggedActOf, maxActs, selectionFrom } from "@reporthook/core/store";
 import type { Job, Queue } from "bullmq";
 
-interface StoredAct extends Omit<CountedAct, "at" | "selection"> {
+interface StoredAct extends Omit<LoggedAct, "at" | "selection"> {
   readonly receiver: string | null;
   readonly at: number;
   /** JSON text. */
@@ -29,15 +29,15 @@ export class ActQueue {
   async log(act: ActInSteps, step: () => Promise<ActStep>): Promise<void> {
     act.job ??= await this.#add(act.query);
     act.done.addStep(await step());
-    const { counts, total: count } = act.done;
-    if (count > 0) return act.job.updateData({ ...act.job.data, count, counts });
+    const { total: count } = act.done;
+    if (count > 0) return act.job.updateData({ ...act.job.data, count });
     await act.job.remove();
     act.job = null;
   }
 
   /** The last acts, newest first: those on this receiver, or on all. */
-  async list({ receiver, limit = 100 }: ActsQuery): Promise<CountedAct[]> {
-    const found: CountedAct[] = [];
+  async list({ receiver, limit = 100 }: ActsQuery): Promise<LoggedAct[]> {
+    const found: LoggedAct[] = [];
     const ids = (await this.#ids()).reverse();
     for (let from = 0; from < ids.length && found.length < limit; from += readAtOnce) {
       const some = ids.slice(from, from + readAtOnce).map((id) => this.#queue.getJob(id));
@@ -54,7 +54,7 @@ export class ActQueue {
   async #add(query: ActQuery): Promise<Job<StoredAct>> {
     const ids = await this.#ids();
     await Promise.all(ids.slice(0, -maxActs).map((id) => this.#queue.remove(id)));
-    const { at, selection, ...logged } = loggedActOf(query, {});
+    const { at, selection, ...logged } = loggedActOf(query, 0);
     const stored: StoredAct = {
       ...logged,
       receiver: query.receiver ?? null,

@@ -1,5 +1,5 @@
-import type { TimeMark } from "@reporthook/core";
-import { laterMark, noMark, type Retention } from "@reporthook/core/store";
+import type { ReasonCounts, TimeMark } from "@reporthook/core";
+import { addCounts, laterMark, noMark, type Retention, sumOf } from "@reporthook/core/store";
 import type { Queue } from "bullmq";
 import type { Connection } from "../server/connection.ts";
 import { QueuedNotes } from "./notes.ts";
@@ -36,6 +36,20 @@ export class Receivers {
   async keepNotes(receiver: string, notes: Readonly<Record<string, string | null>>): Promise<void> {
     await this.of(receiver);
     await this.notes.keep(receiver, notes);
+  }
+
+  /** How many parked ones of a receiver were deleted, by reason. */
+  async deleted(receiver: string): Promise<ReasonCounts> {
+    const { [deletedKey]: text = "{}" } = await this.notes.find(receiver, deletedKey);
+    return JSON.parse(text) as ReasonCounts;
+  }
+
+  /** Counts parked ones that were deleted: of two processes at the same moment, one may count in vain. */
+  async countDeleted(receiver: string, counts: ReasonCounts): Promise<void> {
+    if (sumOf(counts) === 0) return;
+    const sum = { ...(await this.deleted(receiver)) };
+    addCounts(sum, counts);
+    await this.notes.keep(receiver, { [deletedKey]: JSON.stringify(sum) });
   }
 
   /**
@@ -103,8 +117,8 @@ export class Receivers {
 
   /** The queues of one receiver, or of all. */
   async some(receiver: string | undefined): Promise<ReceiverQueues[]> {
-    if (receiver !== undefined) return [this.queuesOf(receiver)];
-    return (await this.names()).map((name) => this.queuesOf(name));
+    const names = receiver === undefined ? await this.names() : [receiver];
+    return names.map((name) => this.queuesOf(name));
   }
 
   /** A delivery, of this receiver if one is named. */
@@ -125,6 +139,7 @@ export class Receivers {
 }
 
 const timeId = "lived";
+const deletedKey = "deleted";
 
 /** The mark in a job; none in anything else. */
 function markOf(data: unknown): TimeMark {

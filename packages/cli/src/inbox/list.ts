@@ -125,8 +125,7 @@ export function addActs(group: Command, terminal: Terminal): void {
     .addOption(receiverOption())
     .action((options: InboxSource & { readonly limit: number }) =>
       withInbox(terminal, options, "Reading the inbox", async (inbox, { limit, receiver }) => {
-        const counted = await inbox.acts({ limit, receiver });
-        const acts = counted.map(({ counts: _, ...act }): LoggedAct => act);
+        const acts = await inbox.acts({ limit, receiver });
         terminal.emit({ acts }, table(actColumns, acts, terminal));
       }),
     );

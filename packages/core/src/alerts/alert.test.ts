@@ -1,35 +1,22 @@
 import { describe, expect, it } from "vitest";
 import { problemsUrl } from "../health/problem.ts";
-import type { CountedAct } from "../inbox/acts/act-log.ts";
-import { firing, over, type Told } from "./alert.ts";
+import { deletedIn, firing, over, type Told } from "./alert.ts";
 
 const minute = 60_000;
 const since = 1_000 * minute;
 const now = since + 5 * minute;
 const wallOffset = 7 * minute;
-const told: Told = { code: "parked", severity: "warning", reason: "expired", count: 3, since };
+const problem = { code: "parked", severity: "warning", reason: "expired", count: 3 } as const;
+const told: Told = { ...problem, since, deleted: 5 };
 
-type Deleted = Readonly<Record<string, readonly [at: number, count: number]>>;
-
-/** All that {@link over} gets beside the problem: what retention and people deleted. */
-type Ending = readonly [Parameters<typeof over>[0], readonly CountedAct[]];
-
-function ending(deleted: readonly Deleted[] = [], acts: readonly CountedAct[] = []): Ending {
-  const reports = deleted.map((each) => ({ deleted: each, at: now }));
-  const watched = { name: "mine", clock: { now: () => now }, lookout: { reports, wallOffset } };
-  return [watched as unknown as Ending[0], acts];
-}
-
-const endOf = (told: Told, [watched, acts]: Ending) => over(watched, told, acts);
-
-function discard(counts: CountedAct["counts"], ms = 0): CountedAct {
-  const what = { by: "ada", act: "discard", selection: { state: "parked" }, count: 0 } as const;
-  return { ...what, at: new Date(since + wallOffset + ms), counts };
-}
+const lookout = { wallOffset };
+const watched = { name: "mine", clock: { now: () => now }, lookout } as unknown as Parameters<
+  typeof over
+>[0];
 
 describe("the beginning", () => {
-  const problem = {
-    ...({ code: "parked", severity: "warning", reason: "expired", count: 3 } as const),
+  const begun = {
+    ...problem,
     since: new Date(5),
     text: "3 are parked. Release them",
     command: null,
@@ -37,8 +24,8 @@ describe("the beginning", () => {
   };
 
   it("firing() has the first sentence as its title, and all of it as its text", () => {
-    expect(firing("mine", problem, (text) => text.toUpperCase())).toEqual({
-      ...problem,
+    expect(firing("mine", begun, (text) => text.toUpperCase())).toEqual({
+      ...begun,
       state: "firing",
       receiver: "mine",
       title: "mine: 3 ARE PARKED",
@@ -47,7 +34,7 @@ describe("the beginning", () => {
   });
 
   it("firing() says with which command to look", () => {
-    const { text } = firing("mine", { ...problem, command: "npx look" }, (same) => same);
+    const { text } = firing("mine", { ...begun, command: "npx look" }, (same) => same);
     expect(text).toBe("mine: 3 are parked. Release them Look: npx look");
   });
 });
@@ -68,9 +55,9 @@ describe("the end", () => {
     ["process_stalled", "process expired goes on, has ended, or is gone for an hour"],
   ])("over() says of %s what is over, and after how long", (code, what) => {
     const title = `mine: resolved after 5 min: ${what}`;
-    const alert = endOf({ ...told, code }, ending());
+    const alert = over(watched, { ...told, code }, told.deleted);
     expect(alert).toEqual({
-      ...told,
+      ...problem,
       code,
       state: "resolved",
       receiver: "mine",
@@ -84,45 +71,39 @@ describe("the end", () => {
   });
 
   it("over() has no number of what has none", () => {
-    expect(endOf({ ...told, code: "key_refused", count: null }, ending()).count).toBe(null);
+    const refused: Told = { ...told, code: "key_refused", count: null, deleted: 0 };
+    expect(over(watched, refused, 0).count).toBe(null);
   });
 
   const deleted = (count: number, of = "deliveries were"): string =>
     `deleted after 5 min: ${count} parked ${of} deleted at the end of the retention, to make room, or by a person`;
   const resolved = "resolved after 5 min: no delivery is parked as expired any more";
 
-  it.each<[string, Ending, string, number]>([
-    ["one of this reason", ending([{ expired: [since, 1] }]), deleted(1, "delivery was"), 1],
-    ["of two processes", ending([{ expired: [now, 1] }, { expired: [now, 2] }]), deleted(3), 3],
-    ["of another reason", ending([{ unsigned: [now, 2] }]), resolved, 0],
-    ["before it began", ending([{ expired: [since - 1, 2] }]), resolved, 0],
-    ["by a person", ending([], [discard({ expired: 4, poison: 1 })]), deleted(4), 4],
-    ["of another reason by a person", ending([], [discard({ unsigned: 4 })]), resolved, 0],
-    ["by a person before", ending([], [discard({ expired: 4 }, -1)]), resolved, 0],
-    [
-      "one by one, and by retention",
-      ending([{ expired: [now, 1] }], [discard({ expired: 1 }), discard({ expired: 1 })]),
-      deleted(3),
-      3,
-    ],
-    ["never: released", ending([], [{ ...discard({ expired: 1 }), act: "release" }]), resolved, 0],
-  ])("over() tells what was deleted: %s", (_, given, title, count) => {
-    const alert = endOf(told, given);
+  it.each([
+    ["none since", 5, resolved, 0],
+    ["one since", 6, deleted(1, "delivery was"), 1],
+    ["more than it was about at first", 9, deleted(4), 4],
+  ])("over() tells how many were deleted: %s", (_, ever, title, count) => {
+    const alert = over(watched, told, ever);
     expect([alert.title, alert.count]).toEqual([`mine: ${title}`, count]);
   });
 
-  it("over() of parked_expiring tells those of all reasons, and no more than it was about", () => {
-    const given = ending(
-      [{ expired: [now, 1], do_not_retry: [now, 1], unsigned: [now, 9] }],
-      [discard({ expired: 4 })],
-    );
-    const alert = endOf({ ...told, code: "parked_expiring", reason: null }, given);
+  it("over() of parked_expiring tells no more than it was about", () => {
+    const alert = over(watched, { ...told, code: "parked_expiring", reason: null }, 12);
     expect([alert.title, alert.count]).toEqual([`mine: ${deleted(3)}`, 3]);
   });
 
-  it("over() of another problem says nothing of deletions", () => {
-    const given = ending([{ expired: [now, 1] }], [discard({ expired: 4 })]);
-    const { title } = endOf({ ...told, code: "key_refused" }, given);
-    expect(title).toBe("mine: resolved after 5 min: the service accepts the API key");
+  it("over() tells the end also of what was told without how many were deleted", () => {
+    const { deleted: _, ...of } = told;
+    expect(over(watched, of as Told, 5).title).toBe(`mine: ${resolved}`);
+  });
+
+  it("deletedIn() has those of the reason, of parked_expiring all that were announced, and none of another problem", () => {
+    const given = { expired: 1, do_not_retry: 2, unsigned: 9 };
+    expect(deletedIn(problem, given)).toBe(1);
+    expect(deletedIn({ ...problem, reason: "poison" }, given)).toBe(0);
+    expect(deletedIn({ code: "parked_expiring", reason: null }, given)).toBe(3);
+    expect(deletedIn({ code: "key_refused", reason: null }, given)).toBe(0);
+    expect(deletedIn(problem)).toBe(0);
   });
 });

@@ -1,7 +1,6 @@
 import { type Problem, problemsUrl, titleOf } from "../health/problem.ts";
-import type { CountedAct } from "../inbox/acts/act-log.ts";
+import { sumOf } from "../lib/add-counts.ts";
 import { counted, inWords } from "../lib/text/in-words.ts";
-import { hourMs } from "../lib/time/units.ts";
 import type { Watched } from "../observe/instrumentation.ts";
 
 /** A message for the person who looks after a receiver: a problem that has begun, or is over. Nothing in it is secret. */
@@ -14,9 +13,12 @@ export interface Alert extends Problem {
   readonly title: string;
 }
 
-/** A problem that was told, as it is kept: `since` by lived time. */
+/** A problem that was told, as it is kept. */
 export interface Told extends Pick<Alert, "code" | "severity" | "reason" | "count"> {
+  /** By lived time. */
   readonly since: number;
+  /** As {@link deletedIn} was then. */
+  readonly deleted: number;
 }
 
 /** The alert of a problem that has begun; `redact` removes what may be secret in errors that it quotes. */
@@ -30,14 +32,16 @@ export function firing(
   return { ...problem, state: "firing", receiver, title: titleOf({ text }), text: text + look };
 }
 
-/** The alert of a problem that is over; `acts` are the last ones of people. */
+/** The alert of a problem that is over; `ever` is as {@link deletedIn} is now. */
 export function over(
   { name, clock, lookout }: Pick<Watched, "name" | "clock" | "lookout">,
-  told: Told,
-  acts: readonly CountedAct[],
+  { deleted: before, ...told }: Told,
+  ever: number,
 ): Alert {
   const { code, reason, since, count } = told;
-  const deleted = deletedSince(told, lookout, acts, clock.now());
+  // A person may have discarded those that were not announced, too.
+  const most = (code === "parked_expiring" ? count : null) ?? Number.POSITIVE_INFINITY;
+  const deleted = Math.min(ever - before, most);
   const what =
     deleted > 0
       ? `${counted(deleted, "parked delivery was", "parked deliveries were")} deleted at the end of the retention, to make room, or by a person`
@@ -57,28 +61,15 @@ export function over(
   };
 }
 
-/** How many of those that a problem was about were deleted since. */
-function deletedSince(
-  { code, reason, since, count: most }: Told,
-  { reports, wallOffset }: Watched["lookout"],
-  acts: readonly CountedAct[],
-  now: number,
+/** How many of what a problem is about were ever deleted: parked ones, by reason. */
+export function deletedIn(
+  { code, reason }: Pick<Problem, "code" | "reason">,
+  deleted: Readonly<Record<string, number | undefined>> = {},
 ): number {
-  let deleted = 0;
-  const add = (one: string, at: number, count: number): void => {
-    const isMeant = code === "parked" ? one === reason : one !== "unsigned";
-    if (isMeant && at >= since) deleted += count;
-  };
-  if (!code.startsWith("parked")) return 0;
-  for (const report of reports.filter((one) => now - one.at <= hourMs)) {
-    for (const [one, [at, count]] of Object.entries(report.deleted)) add(one, at, count);
-  }
-  for (const { act, at, counts } of acts) {
-    if (act !== "discard") continue;
-    for (const [one, count] of Object.entries(counts)) add(one, at.getTime() - wallOffset, count);
-  }
-  // A person may have discarded those that were not announced, too.
-  return code === "parked" ? deleted : Math.min(deleted, most ?? deleted);
+  if (code === "parked") return deleted[reason ?? ""] ?? 0;
+  if (code !== "parked_expiring") return 0;
+  const { unsigned: _, ...announced } = deleted;
+  return sumOf(announced);
 }
 
 const endOf: Readonly<Record<Alert["code"], string>> = {

@@ -1,8 +1,8 @@
 import { type ProblemKind, problemKey, problemKinds } from "../health/problem.ts";
 import { eldestOf, livingOf } from "../health/process-report.ts";
 import { toldKey } from "../health/situation.ts";
-import { type CountedAct, maxActs } from "../inbox/acts/act-log.ts";
 import type { Job, Outcome } from "../inbox/delivery.ts";
+import type { Facts } from "../inbox/facts/facts.ts";
 import { type OncePerMinute, oncePerMinute } from "../lib/log.ts";
 import { safeGet, tryGet } from "../lib/safe-get.ts";
 import { describe } from "../lib/text/describe.ts";
@@ -14,7 +14,7 @@ import { assertKnownKeys, assertOption, fail, typeName } from "../lib/validate.t
 import { messages } from "../log-messages.ts";
 import type { Observe } from "../observe/hooks.ts";
 import { type Instrumentation, type Watched, watch } from "../observe/instrumentation.ts";
-import { type Alert, firing, over, type Told } from "./alert.ts";
+import { type Alert, deletedIn, firing, over, type Told } from "./alert.ts";
 
 /** Options of `alerts`. */
 export interface AlertsOptions {
@@ -137,28 +137,24 @@ class AlertWatcher implements Instrumentation {
       if (!this.#on.includes(code) || told === "critical" || told === severity) continue;
       if (!(await this.#sent(firing(name, problem, this.#redact)))) continue;
       const since = problem.since.getTime() - lookout.wallOffset;
-      this.#told.set(key, { code, severity, reason, count, since });
+      const deleted = deletedIn(problem, look?.facts.deleted);
+      this.#told.set(key, { code, severity, reason, count, since, deleted });
       await this.#keep();
     }
     // Of an inbox that fails it is not known what is over.
     const isOver = ([key, { code }]: readonly [string, Told]) =>
       !open.has(key) && (code !== "process_stalled" || lookout.knowsSilent);
-    if (isNew) await this.#tellEnds([...this.#told].filter(isOver));
+    if (isNew) await this.#tellEnds([...this.#told].filter(isOver), look.facts.deleted);
     if (this.#isUnkept) await this.#keep();
   }
 
   /** Tells of problems that are over; one whose kind is told no more is forgotten. */
-  async #tellEnds(ended: readonly (readonly [key: string, Told])[]): Promise<void> {
-    const { inbox, name } = this.#watched;
-    let acts: readonly CountedAct[] = [];
-    if (ended.some(([, { code }]) => code.startsWith("parked"))) {
-      const asked = this.#soon(() => inbox.acts({ receiver: name, limit: maxActs }));
-      // If the inbox does not tell them, the alert says less.
-      acts = await asked.catch(() => []);
-    }
+  async #tellEnds(
+    ended: readonly (readonly [key: string, Told])[],
+    deleted: Facts["deleted"],
+  ): Promise<void> {
     for (const [key, told] of ended) {
-      // An inbox of the app may remember acts otherwise.
-      const alert = tryGet(() => over(this.#watched, told, acts)) ?? over(this.#watched, told, []);
+      const alert = over(this.#watched, told, deletedIn(told, deleted));
       if (this.#on.includes(told.code) && !(await this.#sent(alert))) continue;
       this.#told.delete(key);
       await this.#keep();
@@ -174,18 +170,15 @@ class AlertWatcher implements Instrumentation {
 
   /** Keeps what was told, for other processes and the next one; a failure is made good with the next look. */
   async #keep(): Promise<void> {
-    const { inbox, name } = this.#watched;
+    const { clock, inbox, name } = this.#watched;
     const text = JSON.stringify(Object.fromEntries(this.#told));
-    const keeping = this.#soon(() => inbox.keepNotes(name, { [toldKey]: text }));
+    const late = "The inbox gives no answer";
+    const keep = () => inbox.keepNotes(name, { [toldKey]: text });
+    const keeping = withTimeout({ clock, ms: keepMs, late }, keep);
     this.#isUnkept = await keeping.then(
       () => false,
       () => true,
     );
-  }
-
-  #soon<T>(ask: () => Promise<T>): Promise<T> {
-    const late = "The inbox gives no answer";
-    return withTimeout({ clock: this.#watched.clock, ms: keepMs, late }, ask);
   }
 
   /** Resolves to whether it was sent; never rejects. */

@@ -89,8 +89,8 @@ describe("tools", () => {
       "now/process/x": "{",
       "now/process/y": "null",
       "now/process/z": '{"at":1}',
-      "now/process/w": '{"deleted":{}}',
-      "now/other": '{"deleted":{},"at":1}',
+      "now/process/w": '{"since":1}',
+      "now/other": '{"since":1,"at":1}',
     });
     await lookout.health();
     expect(lookout.reports.map(({ host }) => host)).toEqual(["a"]);

@@ -49,6 +49,7 @@ function situationOf({
     counts: { ...zeroCounts(), received },
     ...none,
     parked: [],
+    deleted: {},
     expiring: null,
     failing: null,
     ...rest,

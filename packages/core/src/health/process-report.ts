@@ -68,8 +68,6 @@ export interface ProcessReport {
   /** Since when nothing can be stored. */
   readonly fails: { readonly since: number; readonly error: string } | null;
   readonly stoodStill: { readonly at: number; readonly ms: number } | null;
-  /** The parked ones that retention deleted in the last hour, by reason: when last, and how many. */
-  readonly deleted: Readonly<Record<string, readonly [at: number, count: number]>>;
   /** When each problem began that this process saw last; null before it has looked. */
   readonly open: Readonly<Record<string, number>> | null;
 }
@@ -118,6 +116,6 @@ export function processReportsIn(notes: Notes): ProcessReport[] {
   return Object.entries(notes)
     .filter(([key]) => key.startsWith(processes))
     .flatMap(([, text]) => tryGet(() => JSON.parse(text) as ProcessReport | null) ?? [])
-    .filter(({ at, deleted }) => Number.isFinite(at) && typeof deleted === "object")
+    .filter(({ at, since }) => Number.isFinite(at) && Number.isFinite(since))
     .sort((one, other) => other.at - one.at);
 }

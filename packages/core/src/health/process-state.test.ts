@@ -10,7 +10,6 @@ import { ProcessState } from "./process-state.ts";
 const second = 1_000;
 const minute = 60_000;
 const hour = 60 * minute;
-const none = { deleted: {}, parked: {}, unsigned: {}, announced: {}, noticeMs: 0, madeRoom: {} };
 const { job } = testStages(() => "valid");
 
 function newState(alerts = false) {
@@ -295,19 +294,6 @@ describe("the rest", () => {
     own.stoodStill(7 * second);
     expect(own.report().stoodStill).toEqual({ at: now(), ms: 7 * second });
     expect(own.awakeSince).toBe(now());
-  });
-
-  it("ProcessState sums up what retention deletes, for an hour from the last time", () => {
-    const { own, now, pass } = newState();
-    own.pruned({ ...none, parked: { expired: 2 } });
-    pass(hour - 1);
-    own.pruned({ ...none, madeRoom: { expired: 3 }, unsigned: { unsigned: 1 } });
-    expect(own.report().deleted).toEqual({ expired: [now(), 5], unsigned: [now(), 1] });
-    pass(hour);
-    own.pruned(none);
-    expect(own.report().deleted).toEqual({});
-    own.pruned({ ...none, parked: { expired: 4 } });
-    expect(own.report().deleted).toEqual({ expired: [now(), 4] });
   });
 
   it("ProcessState.report() names this process always by one id, since its time was joined", () => {

@@ -4,7 +4,6 @@ import type { Verdict } from "../client/client.ts";
 import type { ReceiveResult } from "../http/answer.ts";
 import type { Job, Outcome } from "../inbox/delivery.ts";
 import { newId, timeOf } from "../inbox/id.ts";
-import type { Pruned } from "../inbox/inbox.ts";
 import { isAskedAgain } from "../inbox/transitions.ts";
 import { thisProcess } from "../lib/platform.ts";
 import { describe } from "../lib/text/describe.ts";
@@ -47,7 +46,6 @@ const beginning: { -readonly [Name in keyof ProcessReport]: ProcessReport[Name] 
   failingSince: null,
   fails: null,
   stoodStill: null,
-  deleted: {},
   open: null,
 };
 
@@ -204,19 +202,6 @@ export class ProcessState {
   stoodStill(ms: number): void {
     this.awakeSince = this.#clock.now();
     this.#noted.stoodStill = { at: this.awakeSince, ms };
-  }
-
-  /** Called with what retention did: it has deleted these parked ones. */
-  pruned({ parked, unsigned, madeRoom }: Pruned): void {
-    const now = this.#clock.now();
-    const before = Object.entries(this.#noted.deleted).filter(([, [at]]) => now - at < hourMs);
-    const deleted = Object.fromEntries(before);
-    for (const each of [parked, unsigned, madeRoom]) {
-      for (const [reason, count] of Object.entries(each)) {
-        deleted[reason] = [now, count + (deleted[reason]?.[1] ?? 0)];
-      }
-    }
-    this.#noted.deleted = deleted;
   }
 
   /** Called with the problems that were seen, each with its beginning, and when a look last saw that no delivery had failed. */

@@ -1,7 +1,7 @@
 import type { StopSignal } from "../lib/abort.ts";
 import type { InboxClock } from "../lib/time/lived-clock.ts";
 import type { TimeStore } from "../lib/time/timekeeper.ts";
-import type { CountedAct } from "./acts/act-log.ts";
+import type { LoggedAct } from "./acts/act-log.ts";
 import type {
   ActQuery,
   ActStep,
@@ -215,7 +215,7 @@ export interface Inbox extends TimeStore {
   /**
    * The last 1,000 acts, newest first. An act that changed nothing is none; one that ends half way has the number that it has counted.
    */
-  acts(query?: ActsQuery): Promise<CountedAct[]>;
+  acts(query?: ActsQuery): Promise<LoggedAct[]>;
   /**
    * Deletes the entries, and the requests, whose retention is over at `now`, a lived time. Parked ones are announced first, and deleted after the notice. With
    * `dryRun` nothing changes.

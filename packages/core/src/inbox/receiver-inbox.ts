@@ -147,8 +147,7 @@ export function receiverInbox(
     acts: async (given = {}) => {
       const query = readOnce("acts", given, ["limit"]);
       assertLimit("acts", query.limit);
-      const acts = await ask(() => inbox.acts({ ...query, receiver: name }));
-      return acts.map(({ counts: _, ...act }) => act);
+      return ask(() => inbox.acts({ ...query, receiver: name }));
     },
   };
 }

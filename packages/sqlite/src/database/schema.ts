@@ -3,7 +3,7 @@ import { type Database, inboxFailed, rollBack } from "./driver.ts";
 import { applicationId, marks, schemaIn, writeMark } from "./header.ts";
 
 /** The version of the schema: a file of any other one is refused. */
-const schemaVersion = 16;
+const schemaVersion = 17;
 
 /**
  * The rows in the index of states. It has those that wait or are parked, which are few: most are leased as they come, and then
@@ -120,8 +120,8 @@ const schema = `
     act TEXT NOT NULL,
     by TEXT,
     selection TEXT NOT NULL,
-    -- The deliveries that it changed, by reason; JSON.
-    counts TEXT NOT NULL
+    -- How many deliveries it changed.
+    count INTEGER NOT NULL
   );
   -- Lived time and the wall clock at one moment, the later one of all processes, and by how much retention is held back.
   CREATE TABLE lived (

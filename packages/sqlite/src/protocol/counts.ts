@@ -2,6 +2,7 @@ import type {
   Arrival,
   Backlog,
   Counts,
+  Facts,
   NewDelivery,
   ParkedFact,
   RequestCounts,
@@ -41,6 +42,8 @@ const parkedKinds: readonly number[] = [
   kinds.withoutTokenHeld,
   kinds.dead,
 ];
+/** The kinds of a reason: those, and the deleted ones. */
+const kindsOfReason = parkedKinds.length + 1;
 
 /** The kind of all deliveries ever stored: its sum over all receivers is the last number. */
 export const everKind = 9;
@@ -71,9 +74,8 @@ export function countIn<Key>(all: Map<Key, number[]>, key: Key, kind: number, by
   all.set(key, counts);
   while (counts.length <= kind) counts.push(0);
   counts[kind] = (counts[kind] ?? 0) + by;
-  if (kind < firstParked) return;
-  const parked = parkedKinds[(kind - firstParked) % parkedKinds.length] ?? 0;
-  counts[parked] = (counts[parked] ?? 0) + by;
+  const parked = kind < firstParked ? undefined : parkedKinds[(kind - firstParked) % kindsOfReason];
+  if (parked !== undefined) counts[parked] = (counts[parked] ?? 0) + by;
 }
 
 /** The parts of a delivery that decide its kind. */
@@ -96,7 +98,7 @@ export function kindOf(stored: Countable): number {
   const parked = state === "held" ? held : kinds.dead;
   const number = reason === null ? -1 : reasonNumber(reason.code);
   if (number < 0) return parked;
-  return firstParked + number * parkedKinds.length + parkedKinds.indexOf(parked);
+  return firstParked + number * kindsOfReason + parkedKinds.indexOf(parked);
 }
 
 function reasonNumber(code: ParkedFact["reason"]): number {
@@ -105,8 +107,19 @@ function reasonNumber(code: ParkedFact["reason"]): number {
 
 /** The number of parked deliveries for a reason. */
 export function parkedFor(counts: CountsByKind, reason: ParkedFact["reason"]): number {
-  const from = firstParked + reasonNumber(reason) * parkedKinds.length;
-  return counts.slice(from, from + parkedKinds.length).reduce((sum, count) => sum + count, 0);
+  const to = deletedKind(reason);
+  return counts.slice(to - parkedKinds.length, to).reduce((sum, count) => sum + count, 0);
+}
+
+/** The kind of those that were parked for a reason when they were deleted. */
+export function deletedKind(reason: ParkedFact["reason"]): number {
+  return firstParked + reasonNumber(reason) * kindsOfReason + parkedKinds.length;
+}
+
+/** The number of parked deliveries that were deleted, by reason. */
+export function deletedByReason(counts: CountsByKind): Facts["deleted"] {
+  const numbers = parkedReasons.map((reason) => [reason, counts[deletedKind(reason)] ?? 0]);
+  return Object.fromEntries(numbers.filter(([, number]) => number !== 0));
 }
 
 /** The number of deliveries that wait for another attempt because a handler failed. */

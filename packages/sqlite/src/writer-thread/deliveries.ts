@@ -1,7 +1,7 @@
 import type { Stage } from "@reporthook/core";
-import { type StoredDelivery, states } from "@reporthook/core/store";
+import { isParked, type StoredDelivery, states } from "@reporthook/core/store";
 import type { Database, Row, Statement } from "../database/driver.ts";
-import { type Countable, everKind, everReceiver, kindOf } from "../protocol/counts.ts";
+import { type Countable, deletedKind, everKind, everReceiver, kindOf } from "../protocol/counts.ts";
 import type { Addition } from "../protocol/message.ts";
 import { queues } from "../protocol/position.ts";
 import type { Completion, Origin, StoredResult } from "../protocol/protocol.ts";
@@ -169,9 +169,13 @@ export class Deliveries {
   remove(row: Row, keepsKey = false): void {
     const seq = Number(row["seq"]);
     this.tables.statement(keepsKey ? clearing : "DELETE FROM delivery WHERE seq = ?").run(seq);
-    const rest = { state: stateOf(row), reason: reasonOf(row), lastTurnAt: null, attempts: 0 };
+    const [state, reason] = [stateOf(row), reasonOf(row)];
+    const rest = { state, reason, lastTurnAt: null, attempts: 0 };
     const kind = kindOf({ ...(row as unknown as Countable), ...rest });
-    this.tables.counters.add(Number(row["receiver"]), kind, -1);
+    const receiver = Number(row["receiver"]);
+    this.tables.counters.add(receiver, kind, -1);
+    if (reason !== null && isParked(state))
+      this.tables.counters.add(receiver, deletedKind(reason.code), 1);
   }
 
   storedDeliveryOf(row: Row): StoredDelivery {

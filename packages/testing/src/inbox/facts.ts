@@ -10,6 +10,7 @@ const nothing = {
   oldestUnverified: null,
   oldestWaiting: null,
   parked: [],
+  deleted: {},
   expiring: null,
   failing: null,
 };
@@ -105,6 +106,27 @@ export const facts: readonly InboxCase[] = [
       const expiring = { count: 2, since, deletedFrom };
       same((await inbox.facts("a")).expiring, expiring, "Once it is announced");
       same((await inbox.facts("b")).expiring, null, "Of another receiver");
+    },
+  },
+  {
+    name: "facts() tells how many parked ones were deleted, by reason: by a person or by retention, whoever prunes",
+    needs: ["clock"],
+    async run({ inbox, act, clock, put, work }) {
+      for (let count = 0; count < 3; count++) await put();
+      const held = endedAs("held", "no_handler");
+      await work("verify", held, held, endedAs("held", "not_verified"));
+      await put({ signature: null, arrival: unsigned, receiver: "b" });
+      await act("discard", { reason: "no_handler" }, { dryRun: true });
+      await act("release", { reason: "not_verified" });
+      same((await inbox.facts("a")).deleted, {}, "Before any is");
+      await act("discard", { reason: "no_handler" });
+      clock.advance(1.5 * dayMs);
+      const now = new Date(clock.now());
+      await inbox.prune(now, { dryRun: true });
+      await inbox.prune(now);
+      await inbox.prune(now);
+      same((await inbox.facts("a")).deleted, { no_handler: 2 }, "Those that a person deleted");
+      same((await inbox.facts("b")).deleted, { unsigned: 1 }, "Those of another receiver");
     },
   },
   {

@@ -1,5 +1,4 @@
-import { sumOf } from "../../lib/add-counts.ts";
-import type { Act, ActQuery, ActsQuery, ReasonCounts, Selection } from "./selection.ts";
+import type { Act, ActQuery, ActsQuery, Selection } from "./selection.ts";
 
 /** An act on the deliveries of an inbox, as its log shows it. */
 export interface LoggedAct {
@@ -13,20 +12,14 @@ export interface LoggedAct {
   readonly count: number;
 }
 
-/** An act as an inbox remembers it. */
-export interface CountedAct extends LoggedAct {
-  /** The deliveries that it changed by the reason that they had; by state where they had none. */
-  readonly counts: ReasonCounts;
-}
-
 /** The number of acts that an inbox remembers: the last ones. */
 export const maxActs = 1_000;
 
-/** The log of an act, with the deliveries that it changed so far. */
+/** The log of an act that has changed so many deliveries so far. */
 export function loggedActOf(
   query: Omit<ActQuery, "act"> & Pick<LoggedAct, "act">,
-  counts: ReasonCounts,
-): CountedAct {
+  count: number,
+): LoggedAct {
   const { act, receiver: _, now, wallOffset = 0, by, dryRun: __, ...selection } = query;
   const given = Object.entries(selection).filter(([, value]) => value !== undefined);
   return {
@@ -34,8 +27,7 @@ export function loggedActOf(
     by,
     act,
     selection: Object.fromEntries(given),
-    count: sumOf(counts),
-    counts: { ...counts },
+    count,
   };
 }
 
@@ -50,18 +42,17 @@ export function selectionFrom(json: string): LoggedAct["selection"] {
 
 /** The last acts on an inbox, in memory. */
 export class ActLog {
-  readonly #acts: { readonly receiver: string | undefined; readonly act: CountedAct }[] = [];
+  readonly #acts: { readonly receiver: string | undefined; readonly act: LoggedAct }[] = [];
 
   /** Adds an act, unless it changed nothing. */
-  add(query: ActQuery, counts: ReasonCounts): void {
-    const act = loggedActOf(query, counts);
-    if (act.count === 0) return;
-    this.#acts.push({ receiver: query.receiver, act });
+  add(query: ActQuery, count: number): void {
+    if (count === 0) return;
+    this.#acts.push({ receiver: query.receiver, act: loggedActOf(query, count) });
     if (this.#acts.length > maxActs) this.#acts.shift();
   }
 
   /** The last acts, newest first: those on this receiver, or on all. */
-  list({ receiver, limit = 100 }: ActsQuery): CountedAct[] {
+  list({ receiver, limit = 100 }: ActsQuery): LoggedAct[] {
     return this.#acts
       .filter(({ receiver: of }) => receiver === undefined || of === undefined || of === receiver)
       .map(({ act }) => act)

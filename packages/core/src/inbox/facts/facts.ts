@@ -1,3 +1,4 @@
+import type { ReasonCounts } from "../acts/selection.ts";
 import type { ReasonCode, State } from "../delivery.ts";
 
 /** The state of one receiver's deliveries, from which its problems follow. Times are lived times in milliseconds, or null. */
@@ -11,6 +12,8 @@ export interface Facts {
   readonly oldestWaiting: number | null;
   /** The parked ones by reason, without zeros: their number, and when the first of them was parked. */
   readonly parked: readonly ParkedFact[];
+  /** How many parked ones were ever deleted, by reason, whoever did it: a person, retention or others that needed room. */
+  readonly deleted: ReasonCounts;
   /** The parked ones whose end was announced, at most 10,000: since when, and when the first is deleted at the earliest. */
   readonly expiring: ExpiringFact | null;
   /** The number that wait for another attempt because a handler failed, and the most frequent error of some of them. */

@@ -1,3 +1,4 @@
+import { addCounts } from "../../lib/add-counts.ts";
 import { type Entry, isParked, isWaiting, type ReasonCode } from "../delivery.ts";
 import { zeroCounts } from "../query.ts";
 import { isUnsigned, noticeMsOf, type Retention } from "../retention.ts";
@@ -8,11 +9,12 @@ import type { ExpiringFact, Facts } from "./facts.ts";
 /** The number of failing deliveries whose errors are compared. */
 export const comparedErrors = 100;
 
-/** The facts of one receiver among deliveries in memory. */
+/** The facts of one receiver among deliveries in memory; the caller counts what was deleted. */
 export function factsOf(
   all: Iterable<StoredDelivery>,
   receiver: string,
   retention: Retention,
+  deleted: Facts["deleted"],
 ): Facts {
   const counts = zeroCounts();
   const parked = new Map<ReasonCode, { count: number; since: number }>();
@@ -43,9 +45,33 @@ export function factsOf(
     oldestUnverified: orNull(first.unverified),
     oldestWaiting: orNull(first.waiting),
     parked: [...parked].map(([reason, fact]) => ({ reason, ...fact })),
+    deleted,
     expiring: expiring === 0 ? null : expiringOf(expiring, first, retention),
     failing: failing === 0 ? null : { count: failing, error: mostFrequent(errors) },
   };
+}
+
+/** How many parked deliveries were deleted: for each receiver by reason. */
+export class DeletedCounts {
+  readonly #counts = new Map<string, Partial<Record<ReasonCode, number>>>();
+
+  /** Counts a delivery that is deleted, if it is parked. */
+  add({ receiver, state, reason }: Pick<StoredDelivery, "receiver" | "state" | "reason">): void {
+    if (!isParked(state) || reason === null) return;
+    const counts = this.#counts.get(receiver) ?? {};
+    addCounts(counts, { [reason.code]: 1 });
+    this.#counts.set(receiver, counts);
+  }
+
+  /** Those of a receiver. */
+  of(receiver: string): Facts["deleted"] {
+    return { ...this.#counts.get(receiver) };
+  }
+
+  /** The receivers that have any. */
+  receivers(): Iterable<string> {
+    return this.#counts.keys();
+  }
 }
 
 /** Whether a delivery came from outside: the receiver stores some itself. */

@@ -8,7 +8,7 @@ import { ActCount, selectorOf } from "../acts/acting.ts";
 import type { ActQuery, ActStep } from "../acts/selection.ts";
 import { isWaiting } from "../delivery.ts";
 import { groupErrors } from "../facts/error-groups.ts";
-import { factsOf } from "../facts/finding-facts.ts";
+import { DeletedCounts, factsOf } from "../facts/finding-facts.ts";
 import type { Consumer, Inbox } from "../inbox.ts";
 import { Notices } from "../notices.ts";
 import { countStates, filterEntries, summarize } from "../query.ts";
@@ -61,6 +61,7 @@ class MemoryInbox implements Inbox {
   readonly #consumers: Consumer[] = [];
   readonly #shown = new ShownChanges();
   readonly #acts = new ActLog();
+  readonly #deleted = new DeletedCounts();
   readonly #notes = new Map<string, Map<string, string>>();
   readonly #notices = new Notices();
   #time = noMark;
@@ -145,7 +146,7 @@ class MemoryInbox implements Inbox {
     countStates(this.#stored.values(), receiver);
 
   readonly facts: Inbox["facts"] = async (receiver) =>
-    factsOf(this.#stored.values(), receiver, this.#retention);
+    factsOf(this.#stored.values(), receiver, this.#retention, this.#deleted.of(receiver));
 
   readonly notes: Inbox["notes"] = async (receiver, prefix) => {
     const all = [...(this.#notes.get(receiver) ?? [])];
@@ -176,7 +177,7 @@ class MemoryInbox implements Inbox {
       else this.#change(stored, () => changeFor(query, stored));
       if (act !== "discard") this.#place(stored, now);
     }
-    if (!dryRun) this.#acts.add(query, step.counts);
+    if (!dryRun) this.#acts.add(query, step.total);
     yield step;
   }
 
@@ -219,6 +220,7 @@ class MemoryInbox implements Inbox {
   }
 
   #delete(stored: MemoryDelivery): void {
+    this.#deleted.add(stored);
     this.#waiting.count(stored, -1);
     this.#ended.delete(stored);
     // A handled delivery stays known as a duplicate; any other that is deleted must not hide its copy.

@@ -1,13 +1,11 @@
-import type { ActQuery, ActsQuery, CountedAct, ReasonCounts } from "@reporthook/core";
+import type { ActQuery, ActsQuery, LoggedAct } from "@reporthook/core";
 import {
   ActCount,
-  addCounts,
   changeFor,
   loggedActOf,
   maxActs,
   selectionFrom,
   selectorOf,
-  sumOf,
 } from "@reporthook/core/store";
 import type { Row, Statement } from "../../database/driver.ts";
 import type { ActPosition, Operations } from "../../protocol/operations.ts";
@@ -33,7 +31,7 @@ export function actStep(
     step.add(stored);
     if (!isDry) act(deliveries, asked, row);
   }
-  const logged = isDry ? null : logAct(deliveries.tables, asked, step.counts, number);
+  const logged = isDry ? null : logAct(deliveries.tables, asked, step.total, number);
   const next = after === null ? null : { id: after, number: logged };
   return { counts: step.counts, changedAt: step.changedAt, next };
 }
@@ -47,29 +45,26 @@ function act(deliveries: Deliveries, asked: ActQuery, row: Row): void {
   if (asked.act === "release") deliveries.forgetStarts(row);
 }
 
-/** Logs a step of an act that changed these deliveries; returns the number of the act, which the next step gives again. */
+/** Logs a step of an act that changed so many deliveries; returns the number of the act, which the next step gives again. */
 export function logAct(
   { statement, receivers }: Tables,
   query: Parameters<typeof loggedActOf>[0],
-  counts: ReasonCounts,
+  count: number,
   number: number | null,
 ): number | null {
-  const { at, by, act, selection, count } = loggedActOf(query, counts);
   if (count === 0) return number;
   if (number !== null) {
-    const row = statement("SELECT counts FROM act WHERE number = ?").get(number);
-    const sum = JSON.parse(String(row?.["counts"] ?? "{}"));
-    addCounts(sum, counts);
-    statement("UPDATE act SET counts = ? WHERE number = ?").run(JSON.stringify(sum), number);
+    statement("UPDATE act SET count = count + ? WHERE number = ?").run(count, number);
     return number;
   }
+  const { at, by, act, selection } = loggedActOf(query, count);
   const { receiver } = query;
   const of = receiver === undefined ? null : receivers.idOf(receiver);
   const last = statement("SELECT max(number) AS number FROM act").get()?.["number"];
   const added = Number(last ?? 0) + 1;
   statement(
-    "INSERT INTO act (number, receiver, at, act, by, selection, counts) VALUES (?, ?, ?, ?, ?, ?, ?)",
-  ).run(added, of, at.getTime(), act, by, JSON.stringify(selection), JSON.stringify(counts));
+    "INSERT INTO act (number, receiver, at, act, by, selection, count) VALUES (?, ?, ?, ?, ?, ?, ?)",
+  ).run(added, of, at.getTime(), act, by, JSON.stringify(selection), count);
   statement("DELETE FROM act WHERE number <= ?").run(added - maxActs);
   return added;
 }
@@ -78,26 +73,22 @@ export function logAct(
 export function listActs(
   { statement, receivers }: Tables,
   { receiver, limit = 100 }: ActsQuery = {},
-): CountedAct[] {
+): LoggedAct[] {
   const most = Math.min(limit, maxActs);
   const select = (where: string): Statement =>
     statement(
-      `SELECT at, act, by, selection, counts FROM act ${where} ORDER BY number DESC LIMIT ?`,
+      `SELECT at, act, by, selection, count FROM act ${where} ORDER BY number DESC LIMIT ?`,
     );
   const ofOne = "WHERE receiver IS NULL OR receiver = ?";
   const rows =
     receiver === undefined
       ? select("").all(most)
       : receivers.select(receiver).flatMap((of) => select(ofOne).all(of, most));
-  return rows.map(({ at, by, act, selection, counts: text }) => {
-    const counts: ReasonCounts = JSON.parse(String(text));
-    return {
-      at: new Date(Number(at)),
-      by: by as string | null,
-      act: act as CountedAct["act"],
-      selection: selectionFrom(String(selection)),
-      count: sumOf(counts),
-      counts,
-    };
-  });
+  return rows.map(({ at, by, act, selection, count }) => ({
+    at: new Date(Number(at)),
+    by: by as string | null,
+    act: act as LoggedAct["act"],
+    selection: selectionFrom(String(selection)),
+    count: Number(count),
+  }));
 }

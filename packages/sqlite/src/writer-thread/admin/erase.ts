@@ -49,7 +49,7 @@ export function eraseStep(
     if (!dryRun) deliveries.erase(row);
   }
   const { requestIds: _, ...asked } = query;
-  const logged = dryRun ? null : logAct(tables, { ...asked, act: "erase" }, step.counts, number);
+  const logged = dryRun ? null : logAct(tables, { ...asked, act: "erase" }, step.total, number);
   const next = { range: after === null ? at + 1 : at, id: after ?? "", number: logged };
   return { count: step.total, next: next.range >= ranges.length ? null : next };
 }

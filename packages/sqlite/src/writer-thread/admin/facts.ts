@@ -1,6 +1,12 @@
 import type { Facts, ParkedFact, State } from "@reporthook/core";
 import { comparedErrors, expiringOf, mostFrequent, parkedReasons } from "@reporthook/core/store";
-import { type CountsByKind, countsByState, failingIn, parkedFor } from "../../protocol/counts.ts";
+import {
+  type CountsByKind,
+  countsByState,
+  deletedByReason,
+  failingIn,
+  parkedFor,
+} from "../../protocol/counts.ts";
 import { queues } from "../../protocol/position.ts";
 import { retentionClass } from "../../protocol/row.ts";
 import type { Tables } from "../deliveries.ts";
@@ -32,6 +38,7 @@ export function storedFacts(tables: Tables, retention: StoredRetention, name: st
     oldestUnverified: finite(unverified),
     oldestWaiting: finite(Math.min(unverified, oldest("verified"))),
     parked: parkedOf(tables, receiver, counts),
+    deleted: deletedByReason(counts),
     expiring: expiring(tables, receiver, retention),
     failing: failing === 0 ? null : { count: failing, error: frequentError(tables, receiver) },
   };
