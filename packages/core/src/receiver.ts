@@ -122,7 +122,7 @@ class OwnReceiver implements Receiver {
     const work = new Work(settings, verify, handle, reporter, sweep, presence);
     const runner = new Runner(settings, work, this.#connections);
     this.#runner = runner;
-    this.inbox = receiverInbox(settings, prune, runner);
+    this.inbox = receiverInbox(settings, prune, phase);
     const request = createAsking(settings, this.#callbacks, known, reporter);
     this.reports = Object.freeze({ ...reportsIn(settings, known, prune), request });
     const within = new InsideRequest(settings, verify, handle, reporter, runner.signal);
@@ -170,8 +170,9 @@ class OwnReceiver implements Receiver {
     assertKnownKeys("idle", options, ["timeoutMs"]);
     const { timeoutMs = 5_000 } = options;
     assertMs("idle: timeoutMs", timeoutMs);
-    const inbox = receiverInbox(this.#settings, async () => {}, this.#runner);
-    const started = this.#runner.phase !== "new";
+    const phase = (): Phase => this.#runner.phase;
+    const inbox = receiverInbox(this.#settings, async () => {}, phase);
+    const started = phase() !== "new";
     await untilIdle({ inbox, name: this.name, started, tell: this.#sweep.tell }, timeoutMs);
   };
 

@@ -26,7 +26,7 @@ import type { ErrorGroup } from "./facts/error-groups.ts";
 import type { Summary } from "./facts/facts.ts";
 import { type Hour, hourKey, hoursIn } from "./facts/hours.ts";
 import type { Counts, Inbox } from "./inbox.ts";
-import { type Life, outside } from "./receivers.ts";
+import type { Phase } from "./receivers.ts";
 
 /** The options of an act. */
 export interface ActOptions {
@@ -92,14 +92,14 @@ export async function getEntry(
   return { ...entry, context: context === null ? null : JSON.parse(context) };
 }
 
-/** Makes that view of an inbox; `prune` comes before every query. */
+/** Makes that view of an inbox; `prune` comes before every query, and `phase` is that of the receiver. */
 export function receiverInbox(
   { inbox, name, time }: OfReceiver,
   prune: () => Promise<void>,
-  life: Life = outside,
+  phase: () => Phase = () => "working",
 ): ReceiverInbox {
   const ask = async <T>(query: () => Promise<T>): Promise<T> => {
-    if (life.phase !== "closed") return time.join().then(query);
+    if (phase() !== "closed") return time.join().then(query);
     throw new ReporthookError("closed", `Receiver ${name} is closed: its inbox is asked no more`);
   };
   const acting = (act: Act): ActOn => {

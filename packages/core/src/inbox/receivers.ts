@@ -10,14 +10,6 @@ import type { Inbox } from "./inbox.ts";
 /** How far the life of a receiver has come: once it is `closed`, nothing more is stored. */
 export type Phase = "new" | "working" | "closing" | "closed";
 
-/** The life of a receiver, as it knows it. */
-export interface Life {
-  readonly phase: Phase;
-}
-
-/** The life of a tool, which has no receiver. */
-export const outside: Life = { phase: "working" };
-
 /** A receiver, as its successor sees it. */
 export interface Holder {
   readonly inbox: Pick<Inbox, "identity" | "guarantees">;

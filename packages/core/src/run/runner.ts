@@ -1,7 +1,6 @@
 import { ReporthookError } from "../errors.ts";
 import type { Connections } from "../http/connections.ts";
-import type { Life, Phase } from "../inbox/receivers.ts";
-import { silentMs } from "../inbox/receivers.ts";
+import { type Phase, silentMs } from "../inbox/receivers.ts";
 import { StopController, type StopSignal } from "../lib/abort.ts";
 import { describe } from "../lib/text/describe.ts";
 import { setUnrefTimeout } from "../lib/time/clock.ts";
@@ -16,7 +15,7 @@ const openAgainMs = 1_000;
 const intervalMaxMs = 2_147_483_647;
 
 /** The life of a receiver: starts its work, and ends it. */
-export class Runner implements Life {
+export class Runner {
   phase: Phase = "new";
   readonly #work: Work;
   readonly #settings: ReceiverSettings;
