@@ -1,3 +1,4 @@
+import { rawBytes } from "../http/incoming.ts";
 import { safeGet, tryGet } from "../lib/safe-get.ts";
 import type { ServiceResponse } from "./service-response.ts";
 
@@ -85,16 +86,14 @@ async function* piecesOf(
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array | string, void> {
   if (body === undefined) return;
-  if (typeof body === "string") yield body;
+  const bytes = rawBytes(body);
+  if (bytes !== null) yield bytes;
   else if (isWebStream(body)) yield* read(body, signal);
   else if (isStream(body)) yield* body;
-  else if (ArrayBuffer.isView(body)) {
-    yield new Uint8Array(body.buffer as ArrayBuffer, body.byteOffset, body.byteLength);
-  } else if (hasMethod(body, "text")) yield String(await body.text());
+  else if (hasMethod(body, "text")) yield String(await body.text());
   else if (hasMethod(body, "arrayBuffer")) {
     yield new Uint8Array((await body.arrayBuffer()) as ArrayBuffer);
-  } else if (tagOf(body) === "[object ArrayBuffer]") yield new Uint8Array(body as ArrayBuffer);
-  else yield JSON.stringify(body) ?? "";
+  } else yield JSON.stringify(body) ?? "";
 }
 
 function isWebStream(body: unknown): body is WebStream {
@@ -117,22 +116,15 @@ function isKept(value: unknown): boolean {
   if (typeof value !== "object" || value === null)
     return value !== undefined && typeof value !== "function" && value !== null;
   if (isStream(value)) return !isUsed(value);
-  return (
-    /^\[object (?:Object|Array|ArrayBuffer|Blob)\]$/.test(tagOf(value)) || ArrayBuffer.isView(value)
-  );
-}
-
-function tagOf(value: unknown): string {
-  return Object.prototype.toString.call(value);
+  const tag = Object.prototype.toString.call(value);
+  return /^\[object (?:Object|Array|ArrayBuffer|Blob)\]$/.test(tag) || ArrayBuffer.isView(value);
 }
 
 function hasMethod<Name extends string | symbol>(
   of: unknown,
   name: Name,
 ): of is Record<Name, () => unknown> {
-  return (
-    typeof tryGet(() => (of as Record<Name, unknown> | null | undefined)?.[name]) === "function"
-  );
+  return typeof safeGet(of, name) === "function";
 }
 
 async function* read(body: WebStream, signal: AbortSignal): AsyncGenerator<Uint8Array, void> {

@@ -148,16 +148,8 @@ function wholeOf(body: Uint8Array | BodyFailure, headers: Headers): Uint8Array |
   }
   if (!(body.byteLength < announced)) return body;
   // Other hosts unpack it, or write again what they have parsed: a part of a JSON text is none.
-  return isEncoded(headers) || isJson(body) ? body : "cut_off";
-}
-
-function isJson(body: Uint8Array): boolean {
-  try {
-    JSON.parse(new TextDecoder().decode(body));
-    return true;
-  } catch {
-    return false;
-  }
+  const isJson = tryGet(() => JSON.parse(new TextDecoder().decode(body))) !== undefined;
+  return isEncoded(headers) || isJson ? body : "cut_off";
 }
 
 function readKept(read: (() => Promise<ArrayBuffer>) | undefined, limit: number): BodyReading {

@@ -8,8 +8,8 @@ export function tryGet<T>(read: () => T): T | undefined {
 }
 
 /** A property of something unknown, whose getter may throw. */
-export function safeGet(of: unknown, name: string): unknown {
-  return tryGet(() => (of as Record<string, unknown> | null | undefined)?.[name]);
+export function safeGet(of: unknown, name: PropertyKey): unknown {
+  return tryGet(() => (of as Record<PropertyKey, unknown> | null | undefined)?.[name]);
 }
 
 /** A property of something unknown, if it is text. */

@@ -5,7 +5,6 @@ import { responseIn } from "../client/service-response.ts";
 import type { Job } from "../inbox/delivery.ts";
 import type { StopSignal } from "../lib/abort.ts";
 import { safeGet, safeText, tryGet } from "../lib/safe-get.ts";
-import { describe } from "../lib/text/describe.ts";
 import { chainOf } from "../lib/thrown.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import { withSignal, withTimeout } from "../lib/time/timeout.ts";
@@ -39,19 +38,14 @@ function authorizationOf(verdict: unknown): Authorization {
   );
 }
 
-/** Reading an error may throw, as with a revoked proxy. */
-function authorizationOfError(error: unknown, isSendable = true): Authorization {
-  const read = tryGet(() => readError(error, isSendable));
-  return read ?? readError(new TypeError(describe(error)), isSendable);
-}
-
 /** Whether a header can carry the signature: one of an app's own function may be any text. */
 function canBeSent(signature: string | null): boolean {
   return tryGet(() => [checkHeaderValue(signature, "")]) !== undefined;
 }
 
-function readError(error: unknown, isSendable: boolean): Authorization {
-  const { code, retryAfterMs } = (error ?? {}) as { code?: string; retryAfterMs?: unknown };
+function authorizationOfError(error: unknown, isSendable = true): Authorization {
+  const code = safeGet(error, "code");
+  const retryAfterMs = safeGet(error, "retryAfterMs");
   const status = statusIn(error);
   const isUnauthorized = code === "service_refused" || status === 401 || status === 403;
   const isUnsendable = code === unsendable && !isSendable;

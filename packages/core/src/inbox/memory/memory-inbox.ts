@@ -2,7 +2,7 @@ import { ReporthookError } from "../../errors.ts";
 import { addCounts } from "../../lib/add-counts.ts";
 import { endOfTick } from "../../lib/time/real-timers.ts";
 import { laterMark, noMark } from "../../lib/time/timekeeper.ts";
-import { assertKnownKeys, assertOption, assertPositive } from "../../lib/validate.ts";
+import { assertBoolean, assertKnownKeys, assertPositive } from "../../lib/validate.ts";
 import { ActLog } from "../acts/act-log.ts";
 import { ActCount, selectorOf } from "../acts/acting.ts";
 import type { ActQuery, ActStep } from "../acts/selection.ts";
@@ -69,8 +69,7 @@ class MemoryInbox implements Inbox {
   constructor(options: MemoryInboxOptions) {
     assertKnownKeys("memoryInbox", options, ["retention", "maxBytes", "acceptLoss"]);
     const { retention, maxBytes = 268_435_456, acceptLoss = false } = options;
-    const isSaid = typeof acceptLoss === "boolean";
-    assertOption("memoryInbox: acceptLoss", "true or false", acceptLoss, isSaid);
+    assertBoolean("memoryInbox: acceptLoss", acceptLoss);
     assertPositive("memoryInbox: maxBytes", "", maxBytes);
     this.#maxBytes = maxBytes;
     this.#retention = retentionOf("memoryInbox", retention);
