@@ -9,7 +9,13 @@ import { hourMs } from "../lib/time/units.ts";
 import type { Numbers } from "./counters.ts";
 import { type Problem, problemKey, problemsUrl } from "./problem.ts";
 import { problemsOf } from "./problems.ts";
-import { livingOf, type ProcessReport, type ServiceStatus, silenceMs } from "./process-report.ts";
+import {
+  latestOf,
+  livingOf,
+  type ProcessReport,
+  type ServiceStatus,
+  silenceMs,
+} from "./process-report.ts";
 import type { ProcessState } from "./process-state.ts";
 import { SharedQuestion } from "./shared-question.ts";
 import { type Look, lookAt } from "./situation.ts";
@@ -149,8 +155,7 @@ export class Lookout {
     const inbox = error === undefined ? this.#inbox : { ok: false, error };
     const { oldestWaiting = null, newest = null, counts = zeroCounts() } = look?.facts ?? {};
     // Of those that are not kept, processes know.
-    const received = [newest, ...reports.map((report) => report.newest)];
-    const newestAt = Math.max(...received.map((at) => at ?? never));
+    const newestAt = latestOf([newest, ...reports.map((report) => report.newest)]);
     return {
       ready: phase !== "closing" && !isClosed && inbox.ok,
       inbox,

@@ -4,7 +4,7 @@ import { printable } from "../lib/text/printable.ts";
 import { redactAddresses } from "../lib/text/redact.ts";
 import { dayMs, hourMs, minuteMs } from "../lib/time/units.ts";
 import type { FoundProblem } from "./problem.ts";
-import type { ProcessReport } from "./process-report.ts";
+import { latestOf, type ProcessReport } from "./process-report.ts";
 import type { Situation } from "./situation.ts";
 
 /** Less of a time is too little to tell how many are judged in a minute. */
@@ -30,10 +30,6 @@ export const judges: readonly ((situation: Situation) => readonly FoundProblem[]
 function believedIn({ living, reports }: Situation): ProcessReport[] {
   const judgedAt = latestOf(reports.map((report) => report.judgedAt));
   return reports.filter((report) => living.includes(report) || judgedAt <= report.at);
-}
-
-function latestOf(times: readonly (number | null)[]): number {
-  return Math.max(...times.map((time) => time ?? Number.NEGATIVE_INFINITY));
 }
 
 /** Makes a problem of its kind and what is to be said of it. */

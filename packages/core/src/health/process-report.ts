@@ -9,7 +9,6 @@ export const silenceMs: number = 2 * lifeSignMs;
 const processes = "now/process/";
 /** The most processes that are remembered for over an hour. */
 const maxTelling = 20;
-const never = Number.NEGATIVE_INFINITY;
 
 /** How the service answered last; `failing`: it answers, with no verdict. */
 export type ServiceStatus = "unknown" | "ok" | "unreachable" | "refused" | "failing";
@@ -83,16 +82,20 @@ export function livingOf(
   );
 }
 
+/** The latest of several times, of which some are not known; `-Infinity` if none is. */
+export function latestOf(times: readonly (number | null)[]): number {
+  return Math.max(...times.map((time) => time ?? Number.NEGATIVE_INFINITY));
+}
+
 /** The reports to forget: of processes silent for over an hour, without the last ones from which something follows still. */
 export function outdatedIn(reports: readonly ProcessReport[], now: number): ProcessReport[] {
-  const latest = (times: (number | null)[]): number => Math.max(...times.map((at) => at ?? never));
-  const judgedAt = latest(reports.map((one) => one.judgedAt));
-  const validAt = latest(reports.map((one) => one.validAt));
+  const judgedAt = latestOf(reports.map((one) => one.judgedAt));
+  const validAt = latestOf(reports.map((one) => one.validAt));
   const isTelling = ({ at, invalid, refusedSince, ...one }: ProcessReport): boolean =>
     (one.judgedAt !== null && one.judgedAt === judgedAt) ||
     (one.validAt !== null && one.validAt === validAt) ||
     (refusedSince !== null && judgedAt <= at) ||
-    (invalid !== null && latest([...invalid.latest]) >= validAt);
+    (invalid !== null && latestOf(invalid.latest) >= validAt);
   const old = reports.filter(({ at }) => now - at > hourMs);
   const telling = old.filter(isTelling).slice(0, maxTelling);
   return old.filter((one) => !telling.includes(one));
