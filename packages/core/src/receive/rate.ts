@@ -1,7 +1,10 @@
 import type { Clock } from "../lib/time/clock.ts";
 
-/** Permits `perSecond` calls in any second: false for one more. */
-export function createRate(clock: Clock, perSecond: number): () => boolean {
+// For the work of a process: the inbox limits the stored ones.
+const perSecond = 10;
+
+/** Permits 10 calls in any second: false for one more. */
+export function createRate(clock: Clock): () => boolean {
   const lately: number[] = [];
   return () => {
     const now = clock.now();

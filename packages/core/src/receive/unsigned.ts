@@ -8,8 +8,6 @@ import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import { createRate } from "./rate.ts";
 
 const maxWaiting = 100;
-// The limit of each process, for the work of handlers. The inbox limits the stored ones.
-const perSecond = 10;
 
 /** Admits notifications without a signature: the only place that does. */
 export class Unsigned {
@@ -20,7 +18,7 @@ export class Unsigned {
   constructor(settings: ReceiverSettings, reporter: Pick<Reporter, "tell">) {
     this.#settings = settings;
     this.#reporter = reporter;
-    this.#withinRate = createRate(settings.clock, perSecond);
+    this.#withinRate = createRate(settings.clock);
   }
 
   /** The first state of one; null if it is refused, by the options or because there are too many. */

@@ -5,8 +5,7 @@ import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import { createRate } from "./rate.ts";
 import { namedSignature } from "./read-request.ts";
 
-// The limit of each process: a stranger's signatures are as good as others until the service is asked.
-const perSecond = 10;
+// A stranger's signatures are as good as others until the service is asked.
 const maxKept = 1_000;
 
 /** Admits requests without the token that is required: a report that was requested before may be on its way. */
@@ -16,7 +15,7 @@ export class Tokenless {
 
   constructor(settings: ReceiverSettings) {
     this.#settings = settings;
-    this.#withinRate = createRate(settings.clock, perSecond);
+    this.#withinRate = createRate(settings.clock);
   }
 
   /** Whether to read a request; false if it can't be kept, or too many come. */
