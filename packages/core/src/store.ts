@@ -5,7 +5,7 @@ export { isLoopback } from "./client/client-options.ts";
 export { eventNames } from "./events/events.ts";
 export { answerBounds, type Numbers, samplesOf } from "./health/counters.ts";
 export { type InboxProcess, inside, Lookout } from "./health/health.ts";
-export { problemKinds, titleOf } from "./health/problem.ts";
+export { problemKinds } from "./health/problem.ts";
 export { ActLog, loggedActOf, maxActs, selectionFrom } from "./inbox/acts/act-log.ts";
 export { ActCount, actOn, selectorOf, statesOf, unvouchedReasons } from "./inbox/acts/acting.ts";
 export { eraseContent, isErased, isOfReport } from "./inbox/acts/erasing.ts";
@@ -17,7 +17,6 @@ export {
   isParked,
   park,
   parkedReasons,
-  reject,
   retryIn,
   signatureLifetimeMs,
   states,

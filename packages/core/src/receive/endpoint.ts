@@ -1,6 +1,6 @@
-import { acknowledge, type ReceiveResult } from "../http/answer.ts";
+import { acknowledge, type ProblemCode, type ReceiveResult } from "../http/answer.ts";
 import type { Connections } from "../http/connections.ts";
-import type { Answer, FetchContext, Incoming } from "../http/incoming.ts";
+import { type Answer, type FetchContext, type Incoming, plainHeaders } from "../http/incoming.ts";
 import { newId } from "../inbox/id.ts";
 import { tryGet } from "../lib/safe-get.ts";
 import { describe } from "../lib/text/describe.ts";
@@ -13,7 +13,6 @@ import type { Runner } from "../run/runner.ts";
 import type { WaitUntil } from "../run/wait-until.ts";
 import type { Pipeline } from "./pipeline.ts";
 import { namedSignature } from "./read-request.ts";
-import { warnOfRefusal } from "./refusals.ts";
 
 /** Where requests come to a receiver. Each goes through the pipeline within its deadline, and is always answered. */
 export class Endpoint {
@@ -105,4 +104,31 @@ export class Endpoint {
     const isDoubtful = typeof signature === "function";
     return { refused: "inbox_unavailable", ...(isDoubtful && { isOurs: false }) };
   }
+}
+
+/** Why the sender does not get the answer of a stored notification: a refusal, or that something else had answered. */
+type Code = ProblemCode | "answered";
+
+/**
+ * The warning of each refusal that a genuine notification may meet without any other sign, and of an answer that did not reach
+ * the sender.
+ */
+export const refusalWarnings: Readonly<Partial<Record<Code, string>>> =
+  // A function, so that bundles of the client alone leave the messages out.
+  /* @__PURE__ */ (() => ({
+    body_too_large: messages.bodyTooLarge,
+    body_timeout: messages.bodyTimeout,
+    unsupported_media_type: messages.wrongContentType,
+    invalid_json: messages.invalidJson,
+    closing: messages.closing,
+    answered: messages.answerLost,
+  }))();
+
+/** Writes the warning of a code, if there is one: once a minute, with the names of the headers that came. */
+function warnOfRefusal({ oncePerMinute }: ReceiverSettings, code: Code, incoming: Incoming): void {
+  const message = refusalWarnings[code];
+  if (code === "body_unavailable") oncePerMinute.error({}, messages.bodyUnavailable);
+  if (message === undefined) return;
+  const headers = tryGet(() => Object.keys(plainHeaders(incoming.headers)));
+  oncePerMinute.warn({ code, headers }, message);
 }
