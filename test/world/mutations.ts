@@ -7,8 +7,8 @@ const sqlite = "packages/sqlite/src";
 export const mutations: readonly Mutation[] = [
   {
     name: "acknowledges a notification that could not be stored",
-    file: `${core}/receive/admission.ts`,
-    of: "store",
+    file: `${core}/receive/pipeline.ts`,
+    of: "#add",
     becomes: `
       const { inbox } = this.#settings;
       const stored = inbox.add(delivery, arrival);

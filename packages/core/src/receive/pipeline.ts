@@ -1,5 +1,6 @@
 import { type Callbacks, type Called, split, withoutToken } from "../callback-urls/callback-url.ts";
-import type { ReceiveResult } from "../http/answer.ts";
+import { ReporthookError } from "../errors.ts";
+import type { ReceiveResult, Refusal } from "../http/answer.ts";
 import type { Incoming } from "../http/incoming.ts";
 import { dedupeKey } from "../inbox/dedupe-key.ts";
 import type { Arrival, NewDelivery } from "../inbox/delivery.ts";
@@ -7,12 +8,12 @@ import { idOf, timeOf } from "../inbox/id.ts";
 import type { AddResult } from "../inbox/inbox.ts";
 import { jobAt } from "../inbox/stored-delivery.ts";
 import { isPromise } from "../lib/is-promise.ts";
+import { describe } from "../lib/text/describe.ts";
 import type { Deadline } from "../lib/time/deadline.ts";
 import { messages } from "../log-messages.ts";
 import type { Reporter } from "../observe/reporter.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import type { Runner } from "../run/runner.ts";
-import { Admission } from "./admission.ts";
 import { arrivalAfter, type InsideRequest, refusalAfter } from "./inside-request.ts";
 import {
   beginBody,
@@ -24,7 +25,7 @@ import {
 import { Unsigned } from "./unsigned.ts";
 import { Tokenless } from "./without-token.ts";
 
-/** The order of a request up to its answer; each step stands in a file of its name. */
+/** The order of a request up to its answer: refuses at once, reads, admits, asks first if told so, and stores in time. */
 export class Pipeline {
   readonly #settings: ReceiverSettings;
   readonly #callbacks: Callbacks | null;
@@ -32,7 +33,6 @@ export class Pipeline {
   readonly #runner: Runner;
   readonly #reporter: Reporter;
   readonly #common = new CommonParts();
-  readonly #admission: Admission;
   readonly #unsigned: Unsigned;
   readonly #tokenless: Tokenless;
   /** Whether to warn, once, that nothing handles what is stored before `start()` is called. */
@@ -50,7 +50,6 @@ export class Pipeline {
     this.#inside = inside;
     this.#runner = runner;
     this.#reporter = reporter;
-    this.#admission = new Admission(settings, runner, reporter);
     this.#unsigned = new Unsigned(settings, reporter);
     this.#tokenless = new Tokenless(settings);
     this.#warnsOfNoStart = !settings.autostart;
@@ -88,7 +87,7 @@ export class Pipeline {
     const settings = this.#settings;
     const { ack, name } = settings;
     // Before its body takes memory.
-    const turnedAway = this.#admission.refusal();
+    const turnedAway = this.#refusal();
     if (turnedAway !== null) return turnedAway;
     const lacksToken = called?.context === withoutToken;
     if (lacksToken && !this.#tokenless.mayBegin(incoming, called)) return { refused: "not_found" };
@@ -110,7 +109,7 @@ export class Pipeline {
       signature === null ? null : dedupeKey({ receiver: name, signature, url: incoming.url, body });
     const key = isPromise(hashing) ? await deadline.within(hashing, cryptography, busy) : hashing;
     // Before it becomes a delivery, for lived time is that of the inbox.
-    const unprepared = this.#runner.mayStore ? null : await this.#admission.prepare(deadline);
+    const unprepared = this.#runner.mayStore ? null : await this.#prepare(deadline);
     if (unprepared !== null) return unprepared;
     const delivery: NewDelivery = {
       // One that is not stored gets its id from its content: a retry of the sender has the same id.
@@ -130,7 +129,7 @@ export class Pipeline {
     const arrival = claims === null ? toBeVerified : this.#unsigned.admit(claims, incoming);
     if (arrival === null) return { refused: "missing_signature" };
     if (ack === "stored") return await this.#store(delivery, arrival, lacksToken, deadline);
-    return this.#admission.refusal() ?? (await this.#inside.handle(delivery, arrival, deadline));
+    return this.#refusal() ?? (await this.#inside.handle(delivery, arrival, deadline));
   }
 
   /** Stores a delivery; the service is asked first if the options say so. */
@@ -149,16 +148,16 @@ export class Pipeline {
       return { refused };
     }
     // Others may have come while it was read.
-    const turnedAway = this.#admission.refusal();
+    const turnedAway = this.#refusal();
     if (turnedAway !== null) return turnedAway;
     if (lacksToken && !this.#tokenless.mayStay()) return { refused: "not_found" };
     const arrival = outcome === null ? admitted : arrivalAfter(outcome);
     const { id } = delivery;
     let stored: AddResult;
     try {
-      stored = await this.#admission.store(delivery, arrival, deadline);
+      stored = await this.#add(delivery, arrival, deadline);
     } catch (error) {
-      return this.#admission.notStored(id, error);
+      return this.#notStored(id, error);
     }
     if (stored.status === "duplicate") return { status: "duplicate", id: stored.id };
     const { sameSignatureAs } = stored;
@@ -172,8 +171,49 @@ export class Pipeline {
     }
     return { status: "accepted", id };
   }
+
+  /** The refusal of a request at this moment; null if it is admitted. */
+  #refusal(): Refusal | null {
+    const { ack, inbox, limits, name, oncePerMinute } = this.#settings;
+    // While it is closing, it stores: a sender is refused only when nothing is left that could work on it.
+    if (this.#runner.phase === "closed") return { refused: "closing" };
+    if (ack === "handled") return null;
+    const { waiting, unverified } = inbox.backlog(name);
+    if (waiting < limits.waiting && unverified < limits.unverified) return null;
+    oncePerMinute.warn({ waiting, unverified }, messages.overloaded);
+    return { refused: "overloaded" };
+  }
+
+  /** Waits until deliveries may be stored, or refuses one. Never rejects. */
+  async #prepare(deadline: Deadline): Promise<Refusal | null> {
+    if (this.#settings.ack === "handled") return null;
+    try {
+      await deadline.within(this.#runner.prepare(), theInbox);
+      return null;
+    } catch (error) {
+      return this.#notStored(null, error);
+    }
+  }
+
+  /** Stores a delivery before the deadline, or rejects; after a timeout it may still be stored. */
+  #add(delivery: NewDelivery, arrival: Arrival, deadline: Deadline): Promise<AddResult> {
+    return deadline.within(this.#settings.inbox.add(delivery, arrival), theInbox);
+  }
+
+  /** The refusal of a delivery that could not be stored. */
+  #notStored(id: string | null, error: unknown): Refusal {
+    const { oncePerMinute } = this.#settings;
+    if (error instanceof ReporthookError && error.code === "overloaded") {
+      oncePerMinute.warn({ error: describe(error) }, messages.inboxFull);
+      return { refused: "overloaded" };
+    }
+    this.#reporter.tell("notStored", error);
+    oncePerMinute.error({ id, error: describe(error) }, messages.notStored);
+    return { refused: "inbox_unavailable" };
+  }
 }
 
 const toBeVerified: Arrival = { to: "received" };
+const theInbox = "The inbox";
 const cryptography = "The runtime's cryptography";
 const busy = ": its threads are busy, maybe with file system calls of handlers";
