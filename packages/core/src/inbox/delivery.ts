@@ -1,17 +1,10 @@
 import type { EventType, Verification } from "../events/events.ts";
 
-/** The state of a delivery. `held` and `dead` are parked: a person releases or discards them. */
-export type State = "received" | "verified" | "handled" | "held" | "rejected" | "dead";
-
 /** All states, in the order of a delivery's way. */
-export const states: readonly State[] = [
-  "received",
-  "verified",
-  "handled",
-  "held",
-  "rejected",
-  "dead",
-];
+export const states = ["received", "verified", "handled", "held", "rejected", "dead"] as const;
+
+/** The state of a delivery. `held` and `dead` are parked: a person releases or discards them. */
+export type State = (typeof states)[number];
 
 /** The two kinds of work after the acknowledgement. */
 export type Stage = "verify" | "handle";

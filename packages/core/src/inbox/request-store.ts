@@ -2,16 +2,11 @@ import type { RequestedReport, ServiceAnswer } from "../client/client.ts";
 import type { EventType } from "../events/events.ts";
 import type { InboxQuery } from "./acts/selection.ts";
 
-/** The state of a request for a report: `open` once the service is known to have it. */
-export type RequestState = "unconfirmed" | "open" | "complete" | "internal_error";
-
 /** All states of a request, in the order of its way. */
-export const requestStates: readonly RequestState[] = [
-  "unconfirmed",
-  "open",
-  "complete",
-  "internal_error",
-];
+export const requestStates = ["unconfirmed", "open", "complete", "internal_error"] as const;
+
+/** The state of a request for a report: `open` once the service is known to have it. */
+export type RequestState = (typeof requestStates)[number];
 
 /** A request, as an inbox stores it, and gives copies of: JSON, which is found by the parts up to `version`, and by `overdueAt`. */
 export interface StoredRequest {
