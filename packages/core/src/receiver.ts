@@ -14,13 +14,7 @@ import { ProcessState } from "./health/process-state.ts";
 import { type CloseOptions, Connections, serverEnd } from "./http/connections.ts";
 import { incomingFromRequest, toResponse } from "./http/fetch.ts";
 import { type ReceiverInbox, receiverInbox } from "./inbox/receiver-inbox.ts";
-import {
-  type Holder,
-  type Phase,
-  type ReservedName,
-  referenceCountOf,
-  reserveName,
-} from "./inbox/receivers.ts";
+import { type Phase, type ReservedName, referenceCountOf, reserveName } from "./inbox/receivers.ts";
 import { tryGet } from "./lib/safe-get.ts";
 import { realClock } from "./lib/time/real-timers.ts";
 import { settlesWithin } from "./lib/time/timeout.ts";
@@ -72,7 +66,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
 class OwnReceiver implements Receiver {
   readonly name: string;
   readonly #settings: ReceiverSettings;
-  readonly #reservation: ReservedName<Holder & Pick<Endpoint, "answer">>;
+  readonly #reservation: ReservedName;
   readonly #registrations: Registration[] = [];
   readonly #callbacks: Callbacks | null;
   readonly #connections: Connections;

@@ -10,6 +10,7 @@ const silent = loggerOf("", {});
 const durable = { ...memoryInbox().guarantees, durability: "fsync" } as const;
 const holderOf = (inbox: Holder["inbox"] = memoryInbox()) => ({
   inbox,
+  answer: async () => ({ status: 200, headers: {}, body: "" }),
   close: vi.fn(async () => {}),
 });
 const onFile = (identity: string) => holderOf({ identity, guarantees: durable });

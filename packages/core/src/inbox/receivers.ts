@@ -1,4 +1,5 @@
 import { ReporthookError } from "../errors.ts";
+import type { Mountable } from "../http/incoming.ts";
 import type { Logger } from "../lib/log.ts";
 import { isDevelopment } from "../lib/platform.ts";
 import { describe } from "../lib/text/describe.ts";
@@ -13,25 +14,26 @@ export type Phase = "new" | "working" | "closing" | "closed";
 /** A receiver, as its successor sees it. */
 export interface Holder {
   readonly inbox: Pick<Inbox, "identity" | "guarantees">;
+  readonly answer: ReturnType<Mountable["mount"]>;
   close(): Promise<void>;
 }
 
 /** A name that belongs to one receiver until it is released. */
-export interface ReservedName<Of extends Holder> {
-  readonly holder: Of;
+export interface ReservedName {
+  readonly holder: Holder;
   /** The receiver that took over from this one. */
-  successor: Of | undefined;
+  successor: Holder | undefined;
   release(): void;
 }
 
 const namesKey = Symbol.for("reporthook.receivers");
 const countsKey = Symbol.for("reporthook.inboxes");
 const shared = globalThis as {
-  [namesKey]?: Map<unknown, Map<string, ReservedName<Holder>>>;
+  [namesKey]?: Map<unknown, Map<string, ReservedName>>;
   [countsKey]?: WeakMap<Inbox, InboxReferenceCount>;
 };
 // One of each for all copies of this package in the process.
-const registry = shared[namesKey] ?? new Map<unknown, Map<string, ReservedName<Holder>>>();
+const registry = shared[namesKey] ?? new Map<unknown, Map<string, ReservedName>>();
 const referenceCounts = shared[countsKey] ?? new WeakMap<Inbox, InboxReferenceCount>();
 shared[namesKey] = registry;
 shared[countsKey] = referenceCounts;
@@ -44,12 +46,12 @@ const everywhere = namesKey;
  *
  * @throws TypeError when another receiver of this process has it
  */
-export function reserveName<Of extends Holder>(
-  holder: Of,
+export function reserveName(
+  holder: Holder,
   name: string,
   isChosen: boolean,
   logger: Logger,
-): ReservedName<Of> {
+): ReservedName {
   const { identity } = holder.inbox;
   const scopes = isChosen ? [identity, everywhere] : [identity];
   const earlier = scopes
@@ -69,14 +71,14 @@ export function reserveName<Of extends Holder>(
     });
   }
   const release = (): void => forget(name, reservation);
-  const reservation: ReservedName<Of> = { holder, successor: undefined, release };
+  const reservation: ReservedName = { holder, successor: undefined, release };
   for (const scope of scopes) {
     registry.set(scope, (registry.get(scope) ?? new Map()).set(name, reservation));
   }
   return reservation;
 }
 
-function forget(name: string, reservation: ReservedName<Holder>): void {
+function forget(name: string, reservation: ReservedName): void {
   const { identity } = reservation.holder.inbox;
   for (const scope of [identity, everywhere]) {
     const names = registry.get(scope);
