@@ -1,4 +1,5 @@
 import { InvalidReportRequestError, type ReportRequestProblem } from "../errors.ts";
+import { tryGet } from "../lib/safe-get.ts";
 import { isHttpUrl, isPlain, mustBeHttpUrl } from "../lib/validate.ts";
 
 /** A metric of a report: one that the document shows, or any other text (document, section "Report request"). */
@@ -91,12 +92,12 @@ const checks: ReadonlyMap<string, Check> = new Map([
  */
 export function reportBody(report: ReportRequest): string {
   if (typeof report !== "object" || report === null || Array.isArray(report)) {
-    throw new InvalidReportRequestError([{ field: "report", message: "must be an object" }]);
+    throw refusal("must be an object");
   }
   if (!isPlain(report)) {
-    const message =
-      "must be a plain object: the fields of any other would not be sent. Await a promise";
-    throw new InvalidReportRequestError([{ field: "report", message }]);
+    throw refusal(
+      "must be a plain object: the fields of any other would not be sent. Await a promise",
+    );
   }
   const fields = { ...report };
   const problems = Object.entries(fields).flatMap(([field, value]) =>
@@ -107,7 +108,9 @@ export function reportBody(report: ReportRequest): string {
     problems.push({ field: "end_date", message: "must not be before start_date" });
   }
   if (problems.length > 0) throw new InvalidReportRequestError(problems);
-  return toJson(fields);
+  const json = tryGet(() => JSON.stringify(fields));
+  if (json !== undefined) return json;
+  throw refusal("must be what JSON can hold: no cycle and no bigint");
 }
 
 /**
@@ -121,11 +124,7 @@ export function webhookTestBody(webhookUrl: string): string {
   return JSON.stringify({ webhook_url: webhookUrl });
 }
 
-function toJson(fields: ReportRequest): string {
-  try {
-    return JSON.stringify(fields);
-  } catch {
-    const message = "must be what JSON can hold: no cycle and no bigint";
-    throw new InvalidReportRequestError([{ field: "report", message }]);
-  }
+/** The error of a report that is wrong as a whole. */
+function refusal(message: string): InvalidReportRequestError {
+  return new InvalidReportRequestError([{ field: "report", message }]);
 }

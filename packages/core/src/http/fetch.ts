@@ -85,11 +85,10 @@ function nodeOf(
   return node !== undefined && "readableDidRead" in node ? (node as NodeStream) : undefined;
 }
 
-function readBody(
-  request: Request,
-  limit: number,
-  read: (() => Promise<ArrayBuffer>) | undefined,
-): BodyReading {
+/** Reads the body that something ahead has read and kept. */
+type ReadKept = (() => Promise<ArrayBuffer>) | undefined;
+
+function readBody(request: Request, limit: number, read: ReadKept): BodyReading {
   if (request.bodyUsed) return readKept(read, limit);
   const { headers } = request;
   const announced = headers.get("content-length");
@@ -113,11 +112,7 @@ function readBody(
   return { result, stop };
 }
 
-function readAtOnce(
-  request: Request,
-  limit: number,
-  read: (() => Promise<ArrayBuffer>) | undefined,
-): BodyReading {
+function readAtOnce(request: Request, limit: number, read: ReadKept): BodyReading {
   const result = contentOf(request).then(
     (body) => fitting(wholeOf(alreadyRead(body), request.headers), limit),
     // If something ahead holds the stream, it is unread; if it was read, the sender broke off.
@@ -152,7 +147,7 @@ function wholeOf(body: Uint8Array | BodyFailure, headers: Headers): Uint8Array |
   return isEncoded(headers) || isJson ? body : "cut_off";
 }
 
-function readKept(read: (() => Promise<ArrayBuffer>) | undefined, limit: number): BodyReading {
+function readKept(read: ReadKept, limit: number): BodyReading {
   if (read === undefined) return readAlready("unavailable", limit);
   const result = read().then(
     (body) => fitting(alreadyRead(body), limit),
