@@ -22,7 +22,7 @@ import {
   namedSignature,
   readNotification,
 } from "./read-request.ts";
-import { Unsigned } from "./unsigned.ts";
+import { createUnsigned } from "./unsigned.ts";
 import { Tokenless } from "./without-token.ts";
 
 /** The order of a request up to its answer: refuses at once, reads, admits, asks first if told so, and stores in time. */
@@ -33,7 +33,7 @@ export class Pipeline {
   readonly #runner: Runner;
   readonly #reporter: Reporter;
   readonly #common = new CommonParts();
-  readonly #unsigned: Unsigned;
+  readonly #admitUnsigned: ReturnType<typeof createUnsigned>;
   readonly #tokenless: Tokenless;
   /** Whether to warn, once, that nothing handles what is stored before `start()` is called. */
   #warnsOfNoStart: boolean;
@@ -50,7 +50,7 @@ export class Pipeline {
     this.#inside = inside;
     this.#runner = runner;
     this.#reporter = reporter;
-    this.#unsigned = new Unsigned(settings, reporter);
+    this.#admitUnsigned = createUnsigned(settings, reporter);
     this.#tokenless = new Tokenless(settings);
     this.#warnsOfNoStart = !settings.autostart;
   }
@@ -126,7 +126,7 @@ export class Pipeline {
       body,
     };
     // From here to storing nothing may interrupt an unsigned one: the next is counted against the stored ones.
-    const arrival = claims === null ? toBeVerified : this.#unsigned.admit(claims, incoming);
+    const arrival = claims === null ? toBeVerified : this.#admitUnsigned(claims, incoming);
     if (arrival === null) return { refused: "missing_signature" };
     if (ack === "stored") return await this.#store(delivery, arrival, lacksToken, deadline);
     return this.#refusal() ?? (await this.#inside.handle(delivery, arrival, deadline));

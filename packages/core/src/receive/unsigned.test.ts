@@ -5,7 +5,7 @@ import type { Backlog } from "../inbox/inbox.ts";
 import { noBacklog } from "../inbox/query.ts";
 import { oncePerMinute } from "../lib/log.ts";
 import { receiverSettingsOf } from "../options/receiver-settings.ts";
-import { Unsigned } from "./unsigned.ts";
+import { createUnsigned } from "./unsigned.ts";
 
 const test = { type: "test_webhook_endpoint", payload: "", reportId: null } as const;
 const other = { type: "unknown", reportId: null } as const;
@@ -20,10 +20,10 @@ function make(given: object = {}) {
   const settings = receiverSettingsOf({ client, ...given });
   Object.assign(settings, { clock: { ...clock, now }, oncePerMinute: lines });
   const tell = vi.fn();
-  const admitting = new Unsigned(settings, { tell });
+  const admitting = createUnsigned(settings, { tell });
   const admit = (claims: Recognition, load: Backlog = noBacklog) => {
     settings.inbox.backlog = () => load;
-    return admitting.admit(claims, { headers: { host: "app.example" } });
+    return admitting(claims, { headers: { host: "app.example" } });
   };
   const setBack = (ms: number): void => {
     offset -= ms;
@@ -32,7 +32,7 @@ function make(given: object = {}) {
 }
 
 describe("admission", () => {
-  it("Unsigned.admit() has tests handled and holds others, of which it tells", () => {
+  it("createUnsigned() has tests handled and holds others, of which it tells", () => {
     const { admit, tell } = make();
     expect(admit(test)).toMatchObject({ to: "verified", verification: "unsigned" });
     expect(admit(other)).toMatchObject({
@@ -43,7 +43,7 @@ describe("admission", () => {
     expect(tell.mock.calls).toEqual([["unsigned", ["host"]]]);
   });
 
-  it("Unsigned.admit() refuses what the options refuse, and spends nothing on it", () => {
+  it("createUnsigned() refuses what the options refuse, and spends nothing on it", () => {
     const { admit, logger } = make({ unsignedTests: "refuse" });
     for (let sent = 0; sent < 100; sent++) expect(admit(test)).toBeNull();
     expect(logger.warn).toHaveBeenCalledTimes(1);
@@ -51,7 +51,7 @@ describe("admission", () => {
     expect(make({ unsigned: "refuse" }).admit(other)).toBeNull();
   });
 
-  it("Unsigned.admit() refuses more than 10 a second, 100 waiting tests and 1,000 held others", () => {
+  it("createUnsigned() refuses more than 10 a second, 100 waiting tests and 1,000 held others", () => {
     const { admit, clock } = make();
     const admitted = (most: number) =>
       Array.from({ length: most }, () => admit(other)).filter(Boolean).length;
@@ -68,7 +68,7 @@ describe("admission", () => {
     expect(admit(test, { ...noBacklog, unsignedHeld: 1_000 })).not.toBeNull();
   });
 
-  it("Unsigned.admit() goes on when the clock is set back", () => {
+  it("createUnsigned() goes on when the clock is set back", () => {
     const { admit, clock, setBack } = make();
     admit(other);
     setBack(86_400_000);

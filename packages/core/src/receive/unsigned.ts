@@ -9,28 +9,17 @@ import { createRate } from "./rate.ts";
 
 const maxWaiting = 100;
 
-/** Admits notifications without a signature: the only place that does. */
-export class Unsigned {
-  readonly #settings: ReceiverSettings;
-  readonly #reporter: Pick<Reporter, "tell">;
-  readonly #withinRate: () => boolean;
-
-  constructor(settings: ReceiverSettings, reporter: Pick<Reporter, "tell">) {
-    this.#settings = settings;
-    this.#reporter = reporter;
-    this.#withinRate = createRate(settings.clock);
-  }
-
-  /** The first state of one; null if it is refused, by the options or because there are too many. */
-  admit(claims: Recognition, incoming: Pick<Incoming, "headers">): Arrival | null {
-    const headers = Object.keys(plainHeaders(incoming.headers));
-    const arrival = this.#arrivalOf(claims, headers);
-    if (arrival?.to !== "verified") this.#reporter.tell("unsigned", headers);
-    return arrival;
-  }
-
-  #arrivalOf(claims: Recognition, headers: readonly string[]): Arrival | null {
-    const { ack, inbox, name, oncePerMinute, unsignedTests, unsigned } = this.#settings;
+/**
+ * Makes the only function that admits notifications without a signature: it returns the first state of one, or null if that is
+ * refused, by the options or because there are too many.
+ */
+export function createUnsigned(
+  settings: ReceiverSettings,
+  reporter: Pick<Reporter, "tell">,
+): (claims: Recognition, incoming: Pick<Incoming, "headers">) => Arrival | null {
+  const isWithinRate = createRate(settings.clock);
+  const arrivalOf = (claims: Recognition, headers: readonly string[]): Arrival | null => {
+    const { ack, inbox, name, oncePerMinute, unsignedTests, unsigned } = settings;
     const test = isTest(claims);
     if ((test ? unsignedTests : unsigned) === "refuse") {
       oncePerMinute.warn({ headers }, messages.unsignedRefused);
@@ -38,7 +27,7 @@ export class Unsigned {
     }
     const load = inbox.backlog(name);
     const full = test ? load.unsignedWaiting >= maxWaiting : load.unsignedHeld >= maxUnsigned;
-    if (full || !this.#withinRate()) {
+    if (full || !isWithinRate()) {
       oncePerMinute.warn({ headers }, messages.tooManyUnsigned);
       return null;
     }
@@ -49,7 +38,13 @@ export class Unsigned {
     oncePerMinute.warn({ headers }, isRefused ? messages.unsignedRefused : messages.unsignedHeld);
     const message = "It came without a signature. Release it if you trust it.";
     return { ...park("held", "unsigned", message), verification: "unsigned", type, reportId };
-  }
+  };
+  return (claims, incoming) => {
+    const headers = Object.keys(plainHeaders(incoming.headers));
+    const arrival = arrivalOf(claims, headers);
+    if (arrival?.to !== "verified") reporter.tell("unsigned", headers);
+    return arrival;
+  };
 }
 
 function isTest({ type }: Recognition): boolean {
