@@ -27,7 +27,7 @@ import {
   receiverSettingsOf,
   warnOfSettings,
 } from "./options/receiver-settings.ts";
-import { Endpoint } from "./receive/endpoint.ts";
+import { createEndpoint } from "./receive/endpoint.ts";
 import { InsideRequest } from "./receive/inside-request.ts";
 import { Pipeline } from "./receive/pipeline.ts";
 import type { Receiver } from "./receiver-type.ts";
@@ -79,7 +79,7 @@ class OwnReceiver implements Receiver {
   readonly reports: Receiver["reports"];
   readonly #known: KnownRequests;
   readonly #sweep: OverdueSweep;
-  readonly #endpoint: Endpoint;
+  readonly #endpoint: ReturnType<Receiver["mount"]>;
   #closing: Promise<void> | undefined;
 
   constructor(options: ReceiverOptions) {
@@ -121,7 +121,7 @@ class OwnReceiver implements Receiver {
     this.reports = Object.freeze({ ...reportsIn(settings, known, prune), request });
     const within = new InsideRequest(settings, verify, handle, reporter, runner.signal);
     const pipeline = new Pipeline(settings, this.#callbacks, within, runner, reporter);
-    this.#endpoint = new Endpoint(
+    this.#endpoint = createEndpoint(
       settings,
       pipeline,
       runner,
@@ -178,7 +178,7 @@ class OwnReceiver implements Receiver {
 
   readonly #answer: ReturnType<Receiver["mount"]> = (incoming, context) => {
     const { successor } = this.#reservation;
-    return (successor ?? this.#endpoint).answer(incoming, context);
+    return (successor?.answer ?? this.#endpoint)(incoming, context);
   };
 
   /** Ends the work, then releases the name and the inbox. */

@@ -1,6 +1,11 @@
 import { acknowledge, type ProblemCode, type ReceiveResult } from "../http/answer.ts";
 import type { Connections } from "../http/connections.ts";
-import { type Answer, type FetchContext, type Incoming, plainHeaders } from "../http/incoming.ts";
+import {
+  type FetchContext,
+  type Incoming,
+  type Mountable,
+  plainHeaders,
+} from "../http/incoming.ts";
 import { newId } from "../inbox/id.ts";
 import { tryGet } from "../lib/safe-get.ts";
 import { describe } from "../lib/text/describe.ts";
@@ -14,96 +19,66 @@ import type { WaitUntil } from "../run/wait-until.ts";
 import type { Pipeline } from "./pipeline.ts";
 import { namedSignature } from "./read-request.ts";
 
-/** Where requests come to a receiver. Each goes through the pipeline within its deadline, and is always answered. */
-export class Endpoint {
-  readonly #settings: ReceiverSettings;
-  readonly #runner: Runner;
-  readonly #reporter: Reporter;
-  readonly #connections: Connections;
-  readonly #waitUntil: WaitUntil;
-  /** Runs in the async context of `createReceiver`, never in a request's. */
-  readonly #run: Pipeline["run"];
-
-  constructor(
-    settings: ReceiverSettings,
-    pipeline: Pipeline,
-    runner: Runner,
-    reporter: Reporter,
-    connections: Connections,
-    waitUntil: WaitUntil,
-  ) {
-    this.#settings = settings;
-    this.#runner = runner;
-    this.#reporter = reporter;
-    this.#connections = connections;
-    this.#waitUntil = waitUntil;
-    this.#run = settings.bind((...request) => pipeline.run(...request));
-  }
-
-  /** Answers a request. Never rejects. */
-  async answer(incoming: Incoming, context?: FetchContext): Promise<Answer> {
+/**
+ * Makes the function that answers the requests to a receiver. Each goes through the pipeline within its deadline, and is always
+ * answered: it never rejects.
+ */
+export function createEndpoint(
+  settings: ReceiverSettings,
+  pipeline: Pipeline,
+  runner: Runner,
+  reporter: Reporter,
+  connections: Connections,
+  waitUntil: WaitUntil,
+): ReturnType<Mountable["mount"]> {
+  const { clock, limits, signature } = settings;
+  // In the async context of createReceiver, never in a request's.
+  const run: Pipeline["run"] = settings.bind((...request) => pipeline.run(...request));
+  const begin = (incoming: Incoming, id: string, deadline: Deadline, context?: FetchContext) => {
+    const attempted = context?.waitUntil === undefined ? null : waitUntil.wait(id);
+    const deciding = reporter.receive(incoming, id, (given) => run(given, id, deadline));
+    // It may be asynchronous, and fail later.
+    const waiting = async () => context?.waitUntil?.(Promise.allSettled([deciding, attempted]));
+    void waiting().catch((error: unknown) => {
+      settings.oncePerMinute.error({ error: describe(error) }, messages.waitUntilFailed);
+    });
+    return deciding;
+  };
+  return async (incoming, context) => {
     try {
-      const settings = this.#settings;
-      const { clock } = settings;
-      const deadline = new Deadline(clock, settings.limits.ackMs);
+      const deadline = new Deadline(clock, limits.ackMs);
       const id = newId(clock.wallNow());
-      const deciding = this.#begin(incoming, id, deadline, context);
-      const connections = this.#connections;
+      const deciding = begin(incoming, id, deadline, context);
       const request = connections.begin(incoming, deciding);
-      let decision: ReceiveResult;
-      try {
-        decision = await deciding;
-      } catch (error) {
-        decision = this.#unexpected(error);
-      }
+      const decision = await deciding.catch((error: unknown) => unexpected(error, settings));
       deadline.end();
       if (connections.allAccepted !== null) await connections.allAccepted;
       const isLast = connections.end(request, "status" in decision);
       // A function of the option may look into the body, which may not have been read.
-      const isSigned = () => namedSignature(incoming.headers, settings.signature) !== null;
-      this.#reporter.tell("answered", decision, isSigned, deadline.elapsedMs, id);
+      const isSigned = () => namedSignature(incoming.headers, signature) !== null;
+      reporter.tell("answered", decision, isSigned, deadline.elapsedMs, id);
       if ("refused" in decision) warnOfRefusal(settings, decision.refused, incoming);
-      if (!this.#isWorkedOn(id, decision)) this.#waitUntil.stop(id);
+      const isNew = "id" in decision && decision.id === id;
+      const isWorkedOn = isNew && settings.ack === "stored" && runner.takesOn;
+      if (!isWorkedOn) waitUntil.stop(id);
       // By something else in the app, ahead of this answer.
-      if (tryGet(() => incoming.answered?.()) === true)
-        warnOfRefusal(settings, "answered", incoming);
+      const isAnswered = tryGet(() => incoming.answered?.()) === true;
+      if (isAnswered) warnOfRefusal(settings, "answered", incoming);
       return acknowledge(decision, incoming.multiplexed, isLast);
     } catch (error) {
-      return acknowledge(this.#unexpected(error), incoming.multiplexed, this.#runner.isClosing);
+      return acknowledge(unexpected(error, settings), incoming.multiplexed, runner.isClosing);
     }
-  }
+  };
+}
 
-  #begin(
-    incoming: Incoming,
-    id: string,
-    deadline: Deadline,
-    context?: FetchContext,
-  ): Promise<ReceiveResult> {
-    const attempted = context?.waitUntil === undefined ? null : this.#waitUntil.wait(id);
-    const deciding = this.#reporter.receive(incoming, id, (given) =>
-      this.#run(given, id, deadline),
-    );
-    // It may be asynchronous, and fail later.
-    const waiting = async () => context?.waitUntil?.(Promise.allSettled([deciding, attempted]));
-    void waiting().catch((error: unknown) => {
-      this.#settings.oncePerMinute.error({ error: describe(error) }, messages.waitUntilFailed);
-    });
-    return deciding;
-  }
-
-  /** Whether this process will handle the delivery. */
-  #isWorkedOn(id: string, decision: ReceiveResult): boolean {
-    const isNew = "id" in decision && decision.id === id;
-    return isNew && this.#settings.ack === "stored" && this.#runner.takesOn;
-  }
-
-  #unexpected(error: unknown): ReceiveResult {
-    const { oncePerMinute, redact, signature } = this.#settings;
-    oncePerMinute.error(shownFields(error, redact), messages.requestFailed);
-    // A function of the app may have failed on a stranger's request, and nobody knows whether it is signed.
-    const isDoubtful = typeof signature === "function";
-    return { refused: "inbox_unavailable", ...(isDoubtful && { isOurs: false }) };
-  }
+function unexpected(
+  error: unknown,
+  { oncePerMinute, redact, signature }: ReceiverSettings,
+): ReceiveResult {
+  oncePerMinute.error(shownFields(error, redact), messages.requestFailed);
+  // A function of the app may have failed on a stranger's request, and nobody knows whether it is signed.
+  const isDoubtful = typeof signature === "function";
+  return { refused: "inbox_unavailable", ...(isDoubtful && { isOurs: false }) };
 }
 
 /** Why the sender does not get the answer of a stored notification: a refusal, or that something else had answered. */
