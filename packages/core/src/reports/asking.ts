@@ -9,7 +9,6 @@ import { onAbort } from "../lib/abort.ts";
 import { safeGet, safeText, tryGet } from "../lib/safe-get.ts";
 import { describe } from "../lib/text/describe.ts";
 import { setUnrefTimeout } from "../lib/time/clock.ts";
-import type { ReceiverClock } from "../lib/time/lived-clock.ts";
 import { realClock } from "../lib/time/real-timers.ts";
 import {
   assertBoolean,
@@ -48,40 +47,35 @@ export function createAsking(
     const asked = checkedReport(report);
     const ask = async (traceparent: string | undefined) => {
       await time.joinAndKeep();
-      const content = { receiver: name, idempotencyKey, report: asked, context, traceparent };
-      const made = newRequest(content, overdueMs, clock);
+      const wallNow = clock.wallNow();
+      const made: StoredRequest = {
+        receiver: name,
+        idempotencyKey,
+        report: asked,
+        context,
+        traceparent,
+        id: newId(wallNow),
+        state: "unconfirmed",
+        dueAt: clock.now() + overdueMs,
+        settledAt: null,
+        version: 0,
+        reportId: null,
+        answer: null,
+        dates: {
+          requestedAt: wallNow,
+          dueAt: wallNow + overdueMs,
+          confirmedAt: null,
+          processingAt: null,
+          settledAt: null,
+          overdueAt: null,
+        },
+        brought: {},
+      };
       const urlOf = (id: string) => callbacks.urlOfRequest(url, id);
       return askOnce(made, { resend, signal }, settings, requests, urlOf);
     };
     await requests.ready();
     return requests.ask(idempotencyKey, signal, () => reporter.request(ask));
-  };
-}
-
-function newRequest(
-  asked: Pick<StoredRequest, "receiver" | "idempotencyKey" | "report" | "context" | "traceparent">,
-  overdueMs: number,
-  clock: Pick<ReceiverClock, "now" | "wallNow">,
-): StoredRequest {
-  const wallNow = clock.wallNow();
-  return {
-    ...asked,
-    id: newId(wallNow),
-    state: "unconfirmed",
-    dueAt: clock.now() + overdueMs,
-    settledAt: null,
-    version: 0,
-    reportId: null,
-    answer: null,
-    dates: {
-      requestedAt: wallNow,
-      dueAt: wallNow + overdueMs,
-      confirmedAt: null,
-      processingAt: null,
-      settledAt: null,
-      overdueAt: null,
-    },
-    brought: {},
   };
 }
 
