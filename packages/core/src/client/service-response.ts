@@ -41,8 +41,9 @@ export function responseIn(thrown: unknown, path?: string): ServiceResponse | un
     .map((link) => [safeGet(link, "response"), link])
     .filter((parts) => path === undefined || isOfPath(parts, path));
   const hasHeaders = (part: unknown): boolean => typeof safeGet(part, "headers") === "object";
-  const [whole] = links.filter((parts) => parts.some(hasHeaders)).flatMap(answered);
-  const response = whole ?? links.flatMap(answered)[0];
+  const whole = links.filter((parts) => parts.some(hasHeaders));
+  const responses = [...whole, ...links].map((parts) => responseOf(...parts));
+  const response = responses.find((found) => found !== undefined);
   return response && { ...response, thrown };
 }
 
@@ -60,11 +61,6 @@ function isOfPath(parts: readonly unknown[], path: string): boolean {
   return [...named, ...params].some((text) =>
     (tryGet(() => decodeURIComponent(text)) ?? text).includes(path),
   );
-}
-
-function answered(parts: readonly unknown[]): readonly ServiceResponse[] {
-  const response = responseOf(...parts);
-  return response === undefined ? [] : [response];
 }
 
 /** The status; an error of the network may have 0, or a text. */
