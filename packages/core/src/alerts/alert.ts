@@ -1,4 +1,4 @@
-import { type Problem, problemsUrl, titleOf } from "../health/problem.ts";
+import { type Problem, problemsUrl } from "../health/problem.ts";
 import { sumOf } from "../lib/add-counts.ts";
 import { counted, inWords } from "../lib/text/in-words.ts";
 import type { Watched } from "../observe/instrumentation.ts";
@@ -29,7 +29,12 @@ export function firing(
 ): Alert {
   const text = `${receiver}: ${redact(problem.text)}`;
   const look = problem.command === null ? "" : ` Look: ${problem.command}`;
-  return { ...problem, state: "firing", receiver, title: titleOf({ text }), text: text + look };
+  return { ...problem, state: "firing", receiver, title: firstSentenceOf(text), text: text + look };
+}
+
+function firstSentenceOf(text: string): string {
+  const end = text.search(/\.( |$)/);
+  return end < 0 ? text : text.slice(0, end);
 }
 
 /** The alert of a problem that is over; `ever` is as {@link deletedIn} is now. */

@@ -46,11 +46,5 @@ export function problemKey({ code, reason }: Pick<Problem, "code" | "reason">): 
   return reason === null ? code : `${code} ${reason}`;
 }
 
-/** The first sentence of a problem. */
-export function titleOf({ text }: Pick<Problem, "text">): string {
-  const end = text.search(/\.( |$)/);
-  return end < 0 ? text : text.slice(0, end);
-}
-
 /** Where the problems are explained. */
 export const problemsUrl = "https://www.npmjs.com/package/@reporthook/core#problems";
