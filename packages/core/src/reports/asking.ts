@@ -33,7 +33,7 @@ export function createAsking(
   settings: ReceiverSettings,
   callbacks: Callbacks | null,
   requests: KnownRequests,
-  reporter: Pick<Reporter, "request">,
+  reporter: Reporter,
 ): ReportRequests["request"] {
   const { callback, client, clock, name, time } = settings;
   return async (report, options = {}) => {

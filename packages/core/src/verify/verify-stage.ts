@@ -59,7 +59,7 @@ export class VerifyStage {
     recognizer: Recognizer,
     reporter: Reporter,
     known: KnownRequests,
-    lookout: Pick<Lookout, "everValid">,
+    lookout: Lookout,
   ) {
     this.concurrency = settings.concurrency.verify;
     this.#settings = settings;
