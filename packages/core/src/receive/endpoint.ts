@@ -50,7 +50,12 @@ export function createEndpoint(
       const id = newId(clock.wallNow());
       const deciding = begin(incoming, id, deadline, context);
       const request = connections.begin(incoming, deciding);
-      const decision = await deciding.catch((error: unknown) => unexpected(error, settings));
+      let decision: ReceiveResult;
+      try {
+        decision = await deciding;
+      } catch (error) {
+        decision = unexpected(error, settings);
+      }
       deadline.end();
       if (connections.allAccepted !== null) await connections.allAccepted;
       const isLast = connections.end(request, "status" in decision);
