@@ -23,8 +23,8 @@ const maxAdapterLines = 60;
 const maxFunctionLines = 70;
 /** All that a reader has to read: a feature that raises one of these does so where everybody sees it. */
 const maxLines = {
-  "core/src": 14_919,
-  "core/src/inbox/memory": 813,
+  "core/src": 14_789,
+  "core/src/inbox/memory": 812,
   "sqlite/src": 7_046,
   "cli/src": 4_341,
   "dashboard/src": 1_473,
