@@ -20,7 +20,7 @@ import { loadFound } from "./database/driver.ts";
 import { type SqliteInboxOptions, storeOptionsOf } from "./main-thread/options.ts";
 import { ThreadClient } from "./main-thread/thread-client.ts";
 import { type CountsByKind, countsByState, requestCounts, sumOfCounts } from "./protocol/counts.ts";
-import type { Operations, RequestCall } from "./protocol/operations.ts";
+import type { Operations } from "./protocol/operations.ts";
 
 /**
  * An inbox in one SQLite file: acknowledged deliveries are on the disk. It writes in a separate thread, so that requests do not
@@ -44,11 +44,11 @@ class SqliteInbox implements Inbox {
     finds: "everything",
   };
   readonly requests: RequestStore = {
-    add: (...given) => this.#request("add", given),
-    get: (...given) => this.#request("get", given),
-    replace: (...given) => this.#request("replace", given),
-    list: (...given) => this.#request("list", given),
-    due: (...given) => this.#request("due", given),
+    add: (request) => this.#ask("requests.add", request),
+    get: (...given) => this.#ask("requests.get", ...given),
+    replace: (...given) => this.#ask("requests.replace", ...given),
+    list: (query) => this.#ask("requests.list", query),
+    due: (...given) => this.#ask("requests.due", ...given),
     counts: async (receiver) => requestCounts(await this.#countsOf(receiver)),
   };
   readonly open: Inbox["open"] = () => this.#client.open();
@@ -161,14 +161,6 @@ class SqliteInbox implements Inbox {
     ...given: Parameters<Operations[Name]>
   ): Promise<ReturnType<Operations[Name]>> {
     return this.#client.connect().ask(ask, ...given);
-  }
-
-  #request<Name extends RequestCall["method"]>(
-    method: Name,
-    given: Parameters<RequestStore[Name]>,
-  ): ReturnType<RequestStore[Name]> {
-    const call = { method, given } as RequestCall;
-    return this.#ask("requests", call) as ReturnType<RequestStore[Name]>;
   }
 
   async #countsOf(receiver: string | undefined): Promise<CountsByKind | undefined> {

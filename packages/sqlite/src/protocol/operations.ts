@@ -11,9 +11,11 @@ import type {
 } from "@reporthook/core";
 import type { SomeOfGroup } from "@reporthook/core/store";
 
-/** The methods of an inbox that the thread carries out as they are, without their promises. */
-type Answered<Name extends keyof Inbox> = {
-  [One in Name]: NonNullable<Inbox[One]> extends (...given: infer Given) => Promise<infer Answer>
+/** Methods that the thread carries out as they are, without their promises. */
+type Answered<Port, Name extends keyof Port & string, Prefix extends string = ""> = {
+  [One in Name as `${Prefix}${One}`]: NonNullable<Port[One]> extends (
+    ...given: infer Given
+  ) => Promise<infer Answer>
     ? (...given: Given) => Answer
     : never;
 };
@@ -21,8 +23,10 @@ type Answered<Name extends keyof Inbox> = {
 /** The queries and actions that the thread carries out, each once. */
 export interface Operations
   extends Answered<
-    "receivers" | "get" | "summary" | "facts" | "notes" | "keepNotes" | "acts" | "keepTime"
-  > {
+      Inbox,
+      "receivers" | "get" | "summary" | "facts" | "notes" | "keepNotes" | "acts" | "keepTime"
+    >,
+    Answered<RequestStore, Exclude<keyof RequestStore, "counts">, "requests."> {
   health(): void;
   close(): void;
   /** They come with the reply. */
@@ -42,16 +46,7 @@ export interface Operations
   prune(now: number): { readonly pruned: Pruned; readonly more: boolean };
   /** Counts all that pruning would do. */
   foresee(now: number): Pruned;
-  requests(call: RequestCall): unknown;
 }
-
-/** A call of the part of the inbox that keeps requests; counts come with each reply. */
-export type RequestCall = {
-  [Name in Exclude<keyof RequestStore, "counts">]: {
-    readonly method: Name;
-    readonly given: Parameters<RequestStore[Name]>;
-  };
-}[Exclude<keyof RequestStore, "counts">];
 
 /** A query, or an action that runs once. */
 export type ThreadCall = {

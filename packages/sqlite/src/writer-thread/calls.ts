@@ -56,7 +56,11 @@ export class Calls {
       prune: (now) => pruneStep(deliveries, requests, retention.read(), now),
       foresee: (now) => foreseePruning(tables, retention.read(), now),
       keepTime: (mark) => keepTime(tables, mark),
-      requests: (call) => requests.answer(call),
+      "requests.add": (request) => requests.add(request),
+      "requests.get": (id, receiver) => requests.get(id, receiver),
+      "requests.replace": (read, next) => requests.replace(read, next),
+      "requests.list": (asked) => requests.list(asked),
+      "requests.due": (receiver, until, limit) => requests.due(receiver, until, limit),
     };
   }
 

@@ -1,30 +1,17 @@
-import type { RequestQuery, RequestStore, StoredRequest } from "@reporthook/core";
+import type { RequestQuery, StoredRequest } from "@reporthook/core";
 import { type Retention, requestStates, unsettledKeptMs } from "@reporthook/core/store";
 import type { Value } from "../database/driver.ts";
 import { requestKinds } from "../protocol/counts.ts";
-import type { RequestCall } from "../protocol/operations.ts";
 import type { Tables } from "./deliveries.ts";
 
 const overdue = "settled_at IS NULL AND is_told = 1";
 
-/** The methods of {@link RequestStore} that the main thread calls, without its promises. */
-type Called = {
-  [Name in RequestCall["method"]]: (
-    ...given: Parameters<RequestStore[Name]>
-  ) => Awaited<ReturnType<RequestStore[Name]>>;
-};
-
 /** The requests for reports in the file; it counts each change. */
-export class RequestTable implements Called {
+export class RequestTable {
   readonly #tables: Tables;
 
   constructor(tables: Tables) {
     this.#tables = tables;
-  }
-
-  answer({ method, given }: RequestCall): unknown {
-    const called = this[method] as (...given: readonly unknown[]) => unknown;
-    return called.apply(this, given);
   }
 
   add(request: StoredRequest): StoredRequest | null {
