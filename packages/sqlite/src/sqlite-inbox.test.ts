@@ -362,7 +362,12 @@ describe.concurrent("files", () => {
     ["is a link to itself", (own: string) => symlinkSync(own, own)],
   ])("add() stores nothing that it refuses, when its folder %s", async (_what, replace) => {
     const own = mkdtempSync(join(folder, "own-"));
-    const { inbox, put, end } = fixture(sqliteInbox(join(own, "inbox.db")));
+    const path = join(own, "inbox.db");
+    const before = sqliteInbox(path);
+    await before.open();
+    await before.close();
+    // Its log is empty.
+    const { inbox, put, end } = fixture(sqliteInbox(path));
     const ids = [await put()];
     renameSync(own, `${own}-away`);
     replace(own);

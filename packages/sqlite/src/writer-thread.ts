@@ -70,8 +70,9 @@ function guardOf(database: Database, wal: WalFile, descriptor: number | null): F
   const { path, migrate } = options;
   const held = descriptor ?? openSync(path, "r");
   const file = new FileContent(database, held, () => wal.isFileWhole(), migrate);
-  const opened = (index: number) => void Atomics.store(new Int32Array(options.pulse), 1, index + 1);
-  return new FileGuard(path, { file, log: new LogContent(path, opened) });
+  const log = new LogContent(path);
+  Atomics.store(new Int32Array(options.pulse), 1, log.index.descriptor + 1);
+  return new FileGuard(path, { file, log });
 }
 
 /** Fails if SQLite has opened the file read-only: it stays read-only even if write access is granted later. */

@@ -76,8 +76,8 @@ export function logMarksOf(path: string): readonly number[] | null {
 
 /** The log of an open inbox: a restart finds in it only what stands before the first frame that is damaged. */
 export class LogContent {
+  readonly index: LogIndex;
   readonly #descriptor: number;
-  readonly #index: LogIndex;
   /** The salts and the last frame, as the index had them at the last look. */
   #indexed: { readonly salts: Buffer; readonly last: number } = { salts: Buffer.alloc(0), last: 0 };
   #header: Buffer = Buffer.alloc(0);
@@ -86,9 +86,9 @@ export class LogContent {
   /** The same at the last look at all of them, with their log. */
   #whole: { header: Buffer; frames: number; log: Stats } | null = null;
 
-  /** Make it after the first write; `opened` is told the descriptor of the index, which outlives this. */
-  constructor(path: string, opened: (index: number) => void = () => {}) {
-    this.#index = new LogIndex(path, opened);
+  /** Make it when the log and its index exist. */
+  constructor(path: string) {
+    this.index = new LogIndex(path);
     this.#descriptor = openSync(`${path}-wal`, "r");
   }
 
@@ -106,13 +106,13 @@ export class LogContent {
       if (number === 0) continue;
       const page = this.#pageOf(number);
       if (page === null) return "-wal";
-      if (page !== this.#index.pageOf(number)) return "-shm";
+      if (page !== this.index.pageOf(number)) return "-shm";
     }
     this.#isFollowed = this.#has(last + 1);
     return null;
   }
 
-  /** Ends the use of the log, once SQLite has closed the file. */
+  /** Ends the use of the log, once SQLite has closed the file; that of its index may not end yet. */
   close(): void {
     closeSync(this.#descriptor);
   }
@@ -139,7 +139,7 @@ export class LogContent {
     const header = readLog(this.#descriptor, 0, headerBytes);
     const found = [...framesIn(this.#descriptor, header)].length;
     // SQLite may cut off those of a transaction that was rolled back.
-    const frames = Math.min(found, this.#index.header()?.last ?? found);
+    const frames = Math.min(found, this.index.header()?.last ?? found);
     // Another process has started it over meanwhile.
     if (!readLog(this.#descriptor, 0, headerBytes).equals(header)) return true;
     this.#whole = { header, frames, log };
@@ -151,7 +151,7 @@ export class LogContent {
    * that it says are in the file: it would delete the log with the others.
    */
   #isIndexSound(): boolean {
-    const index = this.#index.header();
+    const index = this.index.header();
     if (index === null) return false;
     const before = this.#indexed;
     const { salts, last } = index;
@@ -167,7 +167,7 @@ export class LogContent {
    * header, and the next commit overwrites them.
    */
   #endsAsIndexed(): boolean {
-    const index = this.#index.header();
+    const index = this.index.header();
     // Another process is about to start it over.
     if (index?.last === 0) return true;
     if (index === null || !isLog(this.#header)) return false;

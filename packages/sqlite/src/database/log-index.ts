@@ -28,14 +28,11 @@ export interface IndexHeader {
 
 /** The index of a log, `-shm`: by it SQLite finds the newest of each page, also for a checkpoint. */
 export class LogIndex {
-  readonly #path: string;
-  readonly #opened: (descriptor: number) => void;
-  #descriptor: number | undefined;
+  /** It stays open as long as the file is there: closing it drops SQLite's locks. */
+  readonly descriptor: number;
 
-  /** `opened` is told its descriptor, which stays open while it is there: closing it drops SQLite's locks. */
-  constructor(path: string, opened: (descriptor: number) => void) {
-    this.#path = path;
-    this.#opened = opened;
+  constructor(path: string) {
+    this.descriptor = openSync(`${path}-shm`, "r");
   }
 
   /** Null if it was cut off. */
@@ -65,12 +62,8 @@ export class LogIndex {
   }
 
   #read(at: number, length: number): Buffer {
-    if (this.#descriptor === undefined) {
-      this.#descriptor = openSync(`${this.#path}-shm`, "r");
-      this.#opened(this.#descriptor);
-    }
     const bytes = Buffer.allocUnsafe(length);
-    return bytes.subarray(0, readSync(this.#descriptor, bytes, 0, length, at));
+    return bytes.subarray(0, readSync(this.descriptor, bytes, 0, length, at));
   }
 }
 

@@ -47,13 +47,15 @@ export class Transactions {
       this.#file.checkCommitted(hasWritten);
       return result;
     } catch (thrown) {
-      const error = this.#file.explained(thrown);
-      this.#rollBack();
-      // If that file comes back, its leases belong to a dead worker.
-      leases.state = isCommitted ? noLeases : leasesBefore;
-      if (!isCommitted) window.rollBack();
-      this.#deliveries.rollBack();
-      throw error;
+      try {
+        throw this.#file.explained(thrown);
+      } finally {
+        this.#rollBack();
+        // If that file comes back, its leases belong to a dead worker.
+        leases.state = isCommitted ? noLeases : leasesBefore;
+        if (!isCommitted) window.rollBack();
+        this.#deliveries.rollBack();
+      }
     }
   }
 
