@@ -6,7 +6,7 @@ import { FileGuard } from "./database/file-guard.ts";
 import { LogContent } from "./database/log-content.ts";
 import { preparePlace } from "./database/place.ts";
 import { sqliteCode } from "./database/result-code.ts";
-import { hasSchema, prepareSchema } from "./database/schema.ts";
+import { prepareSchema } from "./database/schema.ts";
 import { WalFile } from "./database/wal-file.ts";
 import type { FromThread, Message, ThreadOptions } from "./protocol/protocol.ts";
 import { upkeepMs } from "./writer-thread/claim/leases.ts";
@@ -20,7 +20,7 @@ const addsPerBatch = 2_000;
 const synchronous = "FULL";
 // Deleted data is overwritten: free pages hold no signatures.
 const settings = `
-  PRAGMA journal_mode = WAL;
+  PRAGMA busy_timeout = 3000;
   PRAGMA synchronous = ${synchronous};
   PRAGMA foreign_keys = OFF;
   PRAGMA cache_size = -8000;
@@ -50,11 +50,11 @@ function open(): Opened {
   let log: WalFile | undefined;
   let guard: FileGuard | undefined;
   try {
-    database.exec("PRAGMA busy_timeout = 3000");
-    hasSchema(database, options.path, options.migrate);
     database.exec(settings);
-    log = new WalFile(database, driver, options.path);
+    // Before there is a log: the header with the mark is in the file itself from the beginning on.
     prepareSchema(database, options.path, options.migrate);
+    database.exec("PRAGMA journal_mode = WAL");
+    log = new WalFile(database, driver, options.path);
     if (options.migrate) checkWritable(database);
     guard = guardOf(database, log, descriptor);
     return { writer: new Writer(database, guard, options), log, guard };

@@ -27,6 +27,7 @@ let files = 0;
 function connect(path: string): Database {
   const database = driver.open(path);
   onTestFinished(() => database.close());
+  prepareSchema(database, path, true);
   database.exec("PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0");
   return database;
 }
@@ -35,7 +36,6 @@ function connect(path: string): Database {
 function setUp() {
   const path = join(folder, `${++files}.db`);
   const database = connect(path);
-  prepareSchema(database, path, true);
   const other = connect(path);
   const descriptor = openSync(path, "r");
   onTestFinished(() => closeSync(descriptor));
@@ -97,7 +97,6 @@ describe("pages", () => {
       "another inbox",
       (path: string) => {
         const another = connect(`${path}.copy`);
-        prepareSchema(another, `${path}.copy`, true);
         another.exec("PRAGMA wal_checkpoint(TRUNCATE)");
       },
       /older copy or another file/,

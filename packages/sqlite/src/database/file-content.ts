@@ -28,8 +28,6 @@ export class FileContent {
   readonly #raises: boolean;
   #seen: Stats | undefined;
   #header: FileHeader;
-  /** Whether the header is in the log only. */
-  #isNew: boolean;
   #raisedAt = Number.NEGATIVE_INFINITY;
   /** Whether the next transaction that writes raises the mark. */
   isDue = true;
@@ -41,9 +39,9 @@ export class FileContent {
     this.#descriptor = descriptor;
     this.#isWhole = isWhole;
     this.#raises = raises;
-    const header = readHeader(descriptor);
-    this.#isNew = header === "new";
-    this.#header = header === "new" || header === null ? this.#latest() : header;
+    // In any case: this makes the log of a file that had none.
+    const latest = this.#latest();
+    this.#header = readHeader(descriptor) ?? latest;
   }
 
   /** Begins a transaction. */
@@ -60,7 +58,7 @@ export class FileContent {
     this.isDue = false;
     const header = readHeader(this.#descriptor);
     const { mark, schema } = this.#latest();
-    if (header === "new" || header?.mark !== mark) return;
+    if (header?.mark !== mark) return;
     // A checkpoint that a full disk ended may have written the header, and not the page with the mark before.
     if (markBefore(this.#database, this.#descriptor, mark + 1) !== mark) return;
     writeMark(this.#database, mark + 1, schema);
@@ -93,9 +91,7 @@ export class FileContent {
   #problemOfHeader(size: number): string | null {
     const header = readHeader(this.#descriptor);
     const before = this.#header;
-    if (header === "new" && this.#isNew) return null;
-    if (header === "new" || header === null)
-      return size === 0 ? "emptied" : "overwritten or cut off";
+    if (header === null) return size === 0 ? "emptied" : "overwritten or cut off";
     if (header.mark !== before.mark || header.schemaChange !== before.schemaChange) {
       const last = markBefore(this.#database, this.#descriptor, header.mark);
       // Read after the file: the database is never behind it.
@@ -111,7 +107,6 @@ export class FileContent {
       this.#raisedAt = performance.now();
     }
     this.#header = header;
-    this.#isNew = false;
     return null;
   }
 

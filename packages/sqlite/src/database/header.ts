@@ -28,20 +28,19 @@ export interface FileHeader {
   readonly schemaChange: number;
 }
 
-/** The header of the file with this descriptor: `new` while it is in its log only, null if this is no inbox file in use. */
-export function readHeader(descriptor: number): FileHeader | "new" | null {
+/** The header of the file with this descriptor; null if this is no inbox file in use. */
+export function readHeader(descriptor: number): FileHeader | null {
   const bytes = Buffer.alloc(headerBytes);
   return headerIn(bytes.subarray(0, readSync(descriptor, bytes, 0, headerBytes, 0)));
 }
 
 /** The same of the first bytes of a file. */
-export function headerIn(bytes: Buffer): FileHeader | "new" | null {
+export function headerIn(bytes: Buffer): FileHeader | null {
   const isFile = bytes.length === headerBytes && bytes.toString("latin1", 0, 16) === magic;
   if (!isFile || bytes.readUInt16BE(formatAt) !== walFormat) return null;
-  const [application, version] = [bytes.readUInt32BE(applicationAt), bytes.readUInt32BE(versionAt)];
-  if (application === 0 && version === 0) return "new";
-  if (application !== applicationId) return null;
-  return { mark: markIn(version), schemaChange: bytes.readUInt32BE(schemaChangeAt) };
+  if (bytes.readUInt32BE(applicationAt) !== applicationId) return null;
+  const mark = markIn(bytes.readUInt32BE(versionAt));
+  return { mark, schemaChange: bytes.readUInt32BE(schemaChangeAt) };
 }
 
 /** The mark in a `user_version`. */

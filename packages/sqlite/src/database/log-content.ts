@@ -66,8 +66,7 @@ export function logMarksOf(path: string): readonly number[] | null {
     return frames.flatMap((page, index) => {
       if (page !== 1) return [];
       const at = frameAt(header, index + 1) + frameHeaderBytes;
-      const found = headerIn(readLog(descriptor, at, fileHeaderBytes));
-      return found === null || found === "new" ? [] : found.mark;
+      return headerIn(readLog(descriptor, at, fileHeaderBytes))?.mark ?? [];
     });
   } finally {
     closeSync(descriptor);

@@ -39,7 +39,7 @@ export function isWhole(database: Database): boolean {
 /** Whether a checkpoint went over an older copy, header and all. */
 function isOverCopy(database: Database, descriptor: number): boolean {
   const header = readHeader(descriptor);
-  if (header === "new" || header === null) return false;
+  if (header === null) return false;
   const before = markBefore(database, descriptor, header.mark);
   return before === null || !isBetween(before, header.mark - 1, header.mark + 1);
 }
@@ -148,7 +148,7 @@ function problemBesideLog(path: string, descriptor: number | null): string | nul
   if (descriptor === null || fstatSync(descriptor).size === 0) return "is missing or empty";
   const header = readHeader(descriptor);
   const [first, last] = [marks[0], marks.at(-1)];
-  if (first === undefined || last === undefined || header === "new") return null;
+  if (first === undefined || last === undefined) return null;
   // The first may have been raised in the log.
   const belongs = header !== null && isBetween(header.mark, first - 1, last);
   return belongs ? null : "is an older copy or another file";

@@ -153,12 +153,8 @@ const schema = `
   );
 `;
 
-/**
- * Whether the file has the schema; refuses one that has another, without a change.
- *
- * @throws {ReporthookError} `inbox_failed` for a file of another version or application, and for a new one that may not be made
- */
-export function hasSchema(database: Database, path: string, mayMake: boolean): boolean {
+/** Whether the file has the schema; refuses one that has another, without a change. */
+function hasSchema(database: Database, path: string, mayMake: boolean): boolean {
   const { application, version, tables } = database.prepare(whatItIs).get() ?? {};
   if (application === 0 && version === 0 && tables === 0) {
     if (mayMake) return false;
@@ -181,7 +177,7 @@ export function hasSchema(database: Database, path: string, mayMake: boolean): b
 /**
  * Makes the schema in a new file.
  *
- * @throws what {@link hasSchema} throws
+ * @throws {ReporthookError} `inbox_failed` for a file of another version or application, and for a new one that may not be made
  */
 export function prepareSchema(database: Database, path: string, mayMake: boolean): void {
   if (hasSchema(database, path, mayMake)) return;
