@@ -69,7 +69,7 @@ function open(): Opened {
 function guardOf(database: Database, wal: WalFile, descriptor: number | null): FileGuard {
   const { path, migrate } = options;
   const held = descriptor ?? openSync(path, "r");
-  const file = new FileContent(database, held, () => wal.isFileWhole(), migrate);
+  const file = new FileContent(database, held, wal.reader, migrate);
   const log = new LogContent(path);
   Atomics.store(new Int32Array(options.pulse), 1, log.index.descriptor + 1);
   return new FileGuard(path, { file, log });

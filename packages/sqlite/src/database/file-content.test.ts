@@ -15,7 +15,7 @@ import { setAside } from "./damaged.ts";
 import { type Database, loadDriver } from "./driver.ts";
 import { FileContent } from "./file-content.ts";
 import { markIn } from "./header.ts";
-import { isWhole, preparePlace } from "./place.ts";
+import { preparePlace } from "./place.ts";
 import { prepareSchema } from "./schema.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reporthook-content-"));
@@ -39,7 +39,7 @@ function setUp() {
   const other = connect(path);
   const descriptor = openSync(path, "r");
   onTestFinished(() => closeSync(descriptor));
-  const content = new FileContent(database, descriptor, () => isWhole(other), true);
+  const content = new FileContent(database, descriptor, other, true);
   const check = (): string | null => content.check(lstatSync(path));
   /** A commit with its checkpoint. */
   const commit = (from: Database = database): void => {

@@ -10,6 +10,7 @@ import {
   schemaIn,
   writeMark,
 } from "./header.ts";
+import { isWhole } from "./place.ts";
 
 /** Milliseconds in which one checkpoint, seen at its beginning, writes the rest. */
 const checkpointMs = 1_000;
@@ -24,7 +25,7 @@ const versions =
 export class FileContent {
   readonly #database: Database;
   readonly #descriptor: number;
-  readonly #isWhole: () => boolean;
+  readonly #reader: Database;
   readonly #raises: boolean;
   #seen: Stats | undefined;
   #header: FileHeader;
@@ -33,11 +34,11 @@ export class FileContent {
   isDue = true;
   #changesBefore = 0;
 
-  /** `descriptor` is one of the file; `isWhole` reads all pages, through another connection; one that only reads raises no mark. */
-  constructor(database: Database, descriptor: number, isWhole: () => boolean, raises: boolean) {
+  /** `descriptor` is one of the file; `reader` has none of its pages in memory; one that only reads raises no mark. */
+  constructor(database: Database, descriptor: number, reader: Database, raises: boolean) {
     this.#database = database;
     this.#descriptor = descriptor;
-    this.#isWhole = isWhole;
+    this.#reader = reader;
     this.#raises = raises;
     // In any case: this makes the log of a file that had none.
     const latest = this.#latest();
@@ -114,7 +115,7 @@ export class FileContent {
   #problemOfPages(): string | null {
     const isExplained = performance.now() - this.#raisedAt < checkpointMs;
     const isFirst = this.#seen === undefined;
-    return isFirst || isExplained || this.#isWhole() ? null : "overwritten in places";
+    return isFirst || isExplained || isWhole(this.#reader) ? null : "overwritten in places";
   }
 
   /** How many rows were written through this connection, ever. */

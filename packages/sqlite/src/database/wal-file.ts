@@ -1,7 +1,6 @@
 import { statSync } from "node:fs";
 import { type Database, type Driver, rollBack } from "./driver.ts";
 import type { FileGuard } from "./file-guard.ts";
-import { isWhole } from "./place.ts";
 
 /** A log of this many pages is checkpointed: 2 MB take little time, 40 MB would take a tenth of a second. */
 const maxPages = 500;
@@ -23,7 +22,8 @@ export type CheckpointGuard = Pick<FileGuard, "isSound" | "checkpointed">;
 export class WalFile {
   readonly #database: Database;
   readonly #path: string;
-  readonly #reader: Database;
+  /** It keeps nothing in memory that would hide damage. */
+  readonly reader: Database;
   #pages = 0;
   #lookedAt = Number.NEGATIVE_INFINITY;
 
@@ -31,9 +31,8 @@ export class WalFile {
   constructor(database: Database, driver: Pick<Driver, "open">, path: string) {
     this.#database = database;
     this.#path = path;
-    this.#reader = driver.open(path);
-    // It keeps nothing in memory that would hide damage.
-    this.#reader.exec("PRAGMA busy_timeout = 3000; PRAGMA cache_size = 10");
+    this.reader = driver.open(path);
+    this.reader.exec("PRAGMA busy_timeout = 3000; PRAGMA cache_size = 10");
     database.exec("PRAGMA wal_autocheckpoint = 0");
     database.exec(`PRAGMA journal_size_limit = ${maxBytes}`);
   }
@@ -62,21 +61,16 @@ export class WalFile {
   }
 
   close(): void {
-    this.#reader.close();
-  }
-
-  /** Whether all pages of the file can be read. */
-  isFileWhole(): boolean {
-    return isWhole(this.#reader);
+    this.reader.close();
   }
 
   /** Checkpoints the log up to its readers; returns whether it is complete. Does nothing while the guard complains. */
   #checkpoint(guard: CheckpointGuard): boolean {
     if (!guard.isSound()) return false;
     try {
-      this.#reader.exec("BEGIN");
+      this.reader.exec("BEGIN");
       // This starts the read.
-      this.#reader.prepare("SELECT count(*) AS tables FROM sqlite_master").get();
+      this.reader.prepare("SELECT count(*) AS tables FROM sqlite_master").get();
       const row = this.#database.prepare("PRAGMA wal_checkpoint(PASSIVE)").get();
       if (row?.["busy"] !== 0) return false;
       guard.checkpointed();
@@ -85,7 +79,7 @@ export class WalFile {
       // As with SQLite's own checkpoints: commits are safe in the log, and the next checkpoint retries.
       return false;
     } finally {
-      rollBack(this.#reader);
+      rollBack(this.reader);
     }
   }
 }
