@@ -3,12 +3,7 @@
 CREATE TABLE act (
     number INTEGER PRIMARY KEY,
     receiver INTEGER REFERENCES receiver,
-    at INTEGER NOT NULL,
-    act TEXT NOT NULL,
-    by TEXT,
-    selection TEXT NOT NULL,
-    -- How many deliveries it changed.
-    count INTEGER NOT NULL
+    data TEXT NOT NULL
   );
 
 CREATE TABLE delivery (
@@ -85,14 +80,7 @@ CREATE INDEX delivery_state ON delivery (receiver, state, id, type) WHERE state 
 
 CREATE TABLE even_mark (mark TEXT NOT NULL);
 
-CREATE TABLE lived (
-    one INTEGER PRIMARY KEY CHECK (one = 1),
-    lived_at INTEGER NOT NULL,
-    wall_at INTEGER NOT NULL,
-    furthest_at INTEGER NOT NULL,
-    unseen_ms INTEGER NOT NULL,
-    held_ms INTEGER NOT NULL
-  );
+CREATE TABLE lived (mark TEXT NOT NULL);
 
 CREATE TABLE note (
     receiver TEXT NOT NULL,

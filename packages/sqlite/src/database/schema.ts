@@ -112,26 +112,16 @@ const schema = `
     receiver INTEGER PRIMARY KEY REFERENCES receiver,
     counts TEXT NOT NULL
   );
-  -- The last acts of people: receiver is null for all, at by the wall clock, selection JSON text.
+  -- The last acts of people: receiver is null for all, data JSON text.
   CREATE TABLE act (
     number INTEGER PRIMARY KEY,
     receiver INTEGER REFERENCES receiver,
-    at INTEGER NOT NULL,
-    act TEXT NOT NULL,
-    by TEXT,
-    selection TEXT NOT NULL,
+    data TEXT NOT NULL,
     -- How many deliveries it changed.
     count INTEGER NOT NULL
   );
-  -- Lived time and the wall clock at one moment, the later one of all processes, and by how much retention is held back.
-  CREATE TABLE lived (
-    one INTEGER PRIMARY KEY CHECK (one = 1),
-    lived_at INTEGER NOT NULL,
-    wall_at INTEGER NOT NULL,
-    furthest_at INTEGER NOT NULL,
-    unseen_ms INTEGER NOT NULL,
-    held_ms INTEGER NOT NULL
-  );
+  -- Lived time and the wall clock at one moment, the later one of all processes, and by how much retention is held back: JSON text.
+  CREATE TABLE lived (mark TEXT NOT NULL);
   -- Who works on deliveries; one whose beat stands still for some seconds has lost its leases.
   CREATE TABLE owner (
     number INTEGER PRIMARY KEY,

@@ -3,11 +3,8 @@ import { laterMark, noMark } from "@reporthook/core/store";
 import type { Tables } from "./deliveries.ts";
 
 function timeMarkIn({ statement }: Tables): TimeMark {
-  const read = statement(
-    `SELECT lived_at AS livedAt, wall_at AS wallAt, furthest_at AS furthestAt,
-       unseen_ms AS unseenMs, held_ms AS heldMs FROM lived`,
-  );
-  return (read.get() as TimeMark | undefined) ?? noMark;
+  const { mark } = statement("SELECT mark FROM lived").get() ?? {};
+  return mark === undefined ? noMark : JSON.parse(String(mark));
 }
 
 /** Milliseconds to add to lived time for people. */
@@ -19,8 +16,7 @@ export function wallOffsetIn(tables: Tables): number {
 /** Keeps a mark unless there is a later one; returns what is kept. */
 export function keepTime(tables: Tables, mark: TimeMark): TimeMark {
   const kept = laterMark(timeMarkIn(tables), mark);
-  const { livedAt, wallAt, furthestAt, unseenMs, heldMs } = kept;
-  const write = tables.statement("INSERT OR REPLACE INTO lived VALUES (1, ?, ?, ?, ?, ?)");
-  if (mark.livedAt > 0) write.run(livedAt, wallAt, furthestAt, unseenMs, heldMs);
+  const write = tables.statement("INSERT OR REPLACE INTO lived (rowid, mark) VALUES (1, ?)");
+  if (mark.livedAt > 0) write.run(JSON.stringify(kept));
   return kept;
 }

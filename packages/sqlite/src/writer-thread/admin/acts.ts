@@ -57,14 +57,14 @@ export function logAct(
     statement("UPDATE act SET count = count + ? WHERE number = ?").run(count, number);
     return number;
   }
-  const { at, by, act, selection } = loggedActOf(query, count);
   const { receiver } = query;
   const of = receiver === undefined ? null : receivers.idOf(receiver);
   const last = statement("SELECT max(number) AS number FROM act").get()?.["number"];
   const added = Number(last ?? 0) + 1;
-  statement(
-    "INSERT INTO act (number, receiver, at, act, by, selection, count) VALUES (?, ?, ?, ?, ?, ?, ?)",
-  ).run(added, of, at.getTime(), act, by, JSON.stringify(selection), count);
+  const { selection, ...logged } = loggedActOf(query, count);
+  const data = JSON.stringify({ ...logged, selection: JSON.stringify(selection) });
+  const add = statement("INSERT INTO act (number, receiver, data, count) VALUES (?, ?, ?, ?)");
+  add.run(added, of, data, count);
   statement("DELETE FROM act WHERE number <= ?").run(added - maxActs);
   return added;
 }
@@ -76,19 +76,14 @@ export function listActs(
 ): LoggedAct[] {
   const most = Math.min(limit, maxActs);
   const select = (where: string): Statement =>
-    statement(
-      `SELECT at, act, by, selection, count FROM act ${where} ORDER BY number DESC LIMIT ?`,
-    );
+    statement(`SELECT data, count FROM act ${where} ORDER BY number DESC LIMIT ?`);
   const ofOne = "WHERE receiver IS NULL OR receiver = ?";
   const rows =
     receiver === undefined
       ? select("").all(most)
       : receivers.select(receiver).flatMap((of) => select(ofOne).all(of, most));
-  return rows.map(({ at, by, act, selection, count }) => ({
-    at: new Date(Number(at)),
-    by: by as string | null,
-    act: act as LoggedAct["act"],
-    selection: selectionFrom(String(selection)),
-    count: Number(count),
-  }));
+  return rows.map(({ data, count }) => {
+    const { at, selection, ...rest } = JSON.parse(String(data));
+    return { ...rest, at: new Date(at), selection: selectionFrom(selection), count: Number(count) };
+  });
 }
