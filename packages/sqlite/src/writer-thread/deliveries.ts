@@ -33,14 +33,11 @@ export interface Tables {
 /** The columns that {@link Deliveries.remove} needs. */
 export const removedColumns = "seq, receiver, state, verification, reason, context";
 
-/** Leaves of a handled delivery what its key needs. */
+/** Leaves of a handled delivery what its key needs: a column that is not named here is empty then. */
 const clearing = `
-  UPDATE delivery SET state = ${states.length}, kept_as = ${retentionClass.keyOnly},
-    changed_at = arrived_at, url = '', headers = '', verification = NULL, type = NULL, report = NULL,
-    request = NULL, reason = NULL, reason_message = NULL, retry_state = NULL, last_error = NULL,
-    error = NULL, announced_at = NULL, history = NULL, signature = NULL, same_signature_as = NULL,
-    context = NULL, body = NULL
-  WHERE seq = ?`;
+  REPLACE INTO delivery (seq, id, receiver, arrived_at, key, is_reused, state, kept_as, changed_at, url, headers)
+  SELECT seq, id, receiver, arrived_at, key, is_reused, ${states.length}, ${retentionClass.keyOnly}, arrived_at, '', ''
+  FROM delivery WHERE seq = ?`;
 
 /** The only writer of deliveries; it counts each change. */
 export class Deliveries {
