@@ -26,13 +26,6 @@ export function isLeased(queue: Value | undefined): boolean {
   return typeof queue === "number" && queue >= queues.verify.leased;
 }
 
-/** The stage that a position waits for; null when it is leased, or at the end of its way. */
-export function queuedAt(queue: Value | undefined, rank: Value | undefined): Queued | null {
-  if (typeof queue !== "number" || isLeased(queue)) return null;
-  const stage = queue < queues.handle.later ? "verify" : "handle";
-  return { stage, dueAt: queue === queues[stage].later ? Number(rank) : null };
-}
-
 /** The position of a delivery without a lease. */
 export function positionOf(
   { state, arrivedAt, dueAt, lastTurnAt }: StoredDelivery,

@@ -17,7 +17,7 @@ import {
   timeOf,
 } from "@reporthook/core/store";
 import type { Row, Value } from "../database/driver.ts";
-import { positionOf, type Queued, type QueuePosition, queuedAt, queues } from "./position.ts";
+import { positionOf, type Queued, type QueuePosition, queues } from "./position.ts";
 
 type Encoder = (stored: StoredDelivery, position: QueuePosition) => Value;
 
@@ -63,7 +63,10 @@ const [queueAt, rankAt, retentionClassAt] = ["queue", "rank", "kept_as"].map((na
 
 /** The stage that a delivery waits for after these changes; null at the end of its way. */
 export function queuedAfter(changes: Changes): Queued | null {
-  return queuedAt(changes[queueAt], changes[rankAt]);
+  const queue = changes[queueAt];
+  if (typeof queue !== "number") return null;
+  const stage = queue < queues.handle.later ? "verify" : "handle";
+  return { stage, dueAt: queue === queues[stage].later ? Number(changes[rankAt]) : null };
 }
 
 /** Leases the delivery to a worker with these changes. */
