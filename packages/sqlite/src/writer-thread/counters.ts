@@ -33,6 +33,11 @@ export class Counters {
     return this.#counts;
   }
 
+  /** The last number of a delivery. Numbers are never reused: the dedupe window identifies deliveries by them. */
+  get lastNumber(): number {
+    return this.#counts.get(everReceiver)?.[everKind] ?? 0;
+  }
+
   /** Reads the counts from the file: includes those of other processes, and drops uncommitted ones. */
   reload(): void {
     this.#counts = new Map();
@@ -86,10 +91,4 @@ export class Counters {
     this.#unwritten = new Set();
     return size > 0;
   }
-}
-
-/** The last number of a delivery in this file. Numbers are never reused: the dedupe window identifies deliveries by them. */
-export function lastNumber(database: Database): number {
-  const sql = `SELECT json_extract(counts, '$[${everKind}]') AS last FROM tally WHERE receiver = ?`;
-  return Number(database.prepare(sql).get(everReceiver)?.["last"] ?? 0);
 }

@@ -1,6 +1,5 @@
 import { dayMs } from "@reporthook/core/store";
 import type { Database, Statement } from "../database/driver.ts";
-import { lastNumber } from "./counters.ts";
 import { type Hash, HashTable } from "./hash-table.ts";
 
 /** The answer of the window to a key: ids of deliveries. */
@@ -72,7 +71,8 @@ export class DedupeWindow {
     this.#same = prepare(`${reused} = ? LIMIT 1`);
     this.#sibling = prepare(`${reused} BETWEEN ? AND ? LIMIT 1`);
     this.#index = prepare("UPDATE delivery SET is_reused = 1 WHERE seq = ? AND is_reused IS NULL");
-    this.#last = Math.max(0, lastNumber(database) - known);
+    const newest = prepare("SELECT max(seq) AS seq FROM delivery").get()?.["seq"];
+    this.#last = Math.max(0, Number(newest ?? 0) - known);
     this.#before = { last: this.#last, replaced: [] };
   }
 

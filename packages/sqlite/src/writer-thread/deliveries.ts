@@ -15,7 +15,7 @@ import {
   storedDeliveryOf,
 } from "../protocol/row.ts";
 import { ChangeWriter } from "./change-writer.ts";
-import { Counters, lastNumber } from "./counters.ts";
+import { Counters } from "./counters.ts";
 import { DedupeWindow, nothingKnown } from "./dedupe.ts";
 import { ReceiverIds } from "./receiver-ids.ts";
 import { RowWriter } from "./row-writer.ts";
@@ -45,7 +45,6 @@ export class Deliveries {
   readonly #new: RowWriter;
   readonly #change: ChangeWriter;
   readonly #record: ChangeWriter;
-  #nextSeq = 1;
   /** Changes of new deliveries that do not begin as received. */
   #changes: { readonly seq: number; readonly changes: Changes }[] = [];
 
@@ -65,12 +64,6 @@ export class Deliveries {
       database,
       ", starts = ? WHERE seq = ? AND queue = ? AND rank = ?",
     );
-    this.renumber();
-  }
-
-  /** Reads the next number from the file: greater than all numbers ever used. */
-  renumber(): void {
-    this.#nextSeq = lastNumber(this.tables.database) + 1;
   }
 
   /** Forgets additions that were not written. */
@@ -88,7 +81,7 @@ export class Deliveries {
     const { duplicateOf, sameSignatureAs, unindexed } = known;
     if (duplicateOf !== undefined) return { duplicateOf };
     const receiver = receivers.idOf(origin.receiver);
-    const seq = this.#nextSeq++;
+    const seq = counters.lastNumber + 1;
     const isLeased = workerId !== null;
     this.#new.add(
       { seq, id, arrived_at: arrivedAt, key, rank: workerId ?? arrivedAt, signature, body },

@@ -87,7 +87,6 @@ export class Transactions {
     // First, so that uncommitted data is dropped even if nothing can be read.
     counters.reload();
     receivers.reload();
-    this.#deliveries.renumber();
   }
 
   #currentVersion(): number {

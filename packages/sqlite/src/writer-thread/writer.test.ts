@@ -347,7 +347,7 @@ describe("batches", () => {
     writer.close();
   });
 
-  it.each(["SELECT json_extract", "PRAGMA data_version"])(
+  it.each(["SELECT receiver, counts", "SELECT max(seq)", "PRAGMA data_version"])(
     "a writer knows what another process stores before %s",
     (first) => {
       const path = newPath();
