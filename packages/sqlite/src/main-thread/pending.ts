@@ -37,11 +37,6 @@ export class Pending {
     this.#change(pending, -1);
   }
 
-  clear(): void {
-    this.#counts.clear();
-    [this.#deliveries, this.#bytes] = [0, 0];
-  }
-
   #change({ delivery, kind, bytes }: PendingDelivery, by: 1 | -1): void {
     countIn(this.#counts, delivery.receiver, kind, by);
     this.#deliveries += by;

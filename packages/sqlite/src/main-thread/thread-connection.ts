@@ -230,7 +230,6 @@ export class ThreadConnection implements LeaseSource {
     this.#over = true;
     clearImmediate(this.#flushing);
     if (!this.#closing) this.#error ??= inboxFailed("The thread has ended");
-    this.pending.clear();
     for (const recording of this.#recordings.splice(0)) recording.reject(this.#whyOver());
     for (const waiters of [this.#opening, this.#adding, this.#calling]) {
       waiters.rejectAll(this.#whyOver());

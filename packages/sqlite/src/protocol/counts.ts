@@ -59,18 +59,15 @@ export const requestKinds: Readonly<Record<keyof RequestCounts, number>> = {
   overdue: 16,
 };
 
-/** Counts of deliveries and requests, at the index of their kind. */
+/** Counts of deliveries and requests, at the index of their kind; none of a kind beyond the last. */
 export type CountsByKind = readonly number[];
 
 /** The counts of the receivers of which they have changed, by name. */
 export type ChangedCounts = ReadonlyMap<string, CountsByKind>;
 
-/** No delivery of any kind. Of those that are parked for a reason there are no counts before the first. */
-const zeroCountsByKind: CountsByKind = new Array<number>(firstParked).fill(0);
-
 /** Adds to the count of a kind under a key; one that is parked for a reason is counted for any reason, too. */
 export function countIn<Key>(all: Map<Key, number[]>, key: Key, kind: number, by: number): void {
-  const counts = all.get(key) ?? [...zeroCountsByKind];
+  const counts = all.get(key) ?? [];
   all.set(key, counts);
   while (counts.length <= kind) counts.push(0);
   counts[kind] = (counts[kind] ?? 0) + by;
@@ -135,7 +132,7 @@ export function isUsual({ context }: NewDelivery, arrival: Arrival): boolean {
 
 /** The sum of counts, kind by kind. */
 export function sumOfCounts(all: Iterable<CountsByKind>): CountsByKind {
-  const sum = [...zeroCountsByKind];
+  const sum: number[] = [];
   for (const counts of all) {
     for (const [kind, count] of counts.entries()) sum[kind] = (sum[kind] ?? 0) + count;
   }
@@ -143,7 +140,7 @@ export function sumOfCounts(all: Iterable<CountsByKind>): CountsByKind {
 }
 
 /** Counts by state, as the inbox gives them. */
-export function countsByState(counts: CountsByKind = zeroCountsByKind): Counts {
+export function countsByState(counts: CountsByKind = []): Counts {
   const of = (kind: number): number => counts[kind] ?? 0;
   return {
     received: of(kinds.received) + of(kinds.deprioritized) + of(kinds.withoutToken),
@@ -156,16 +153,13 @@ export function countsByState(counts: CountsByKind = zeroCountsByKind): Counts {
 }
 
 /** Counts of requests, as the inbox gives them. */
-export function requestCounts(counts: CountsByKind = zeroCountsByKind): RequestCounts {
+export function requestCounts(counts: CountsByKind = []): RequestCounts {
   const numbers = Object.entries(requestKinds).map(([name, kind]) => [name, counts[kind] ?? 0]);
   return Object.fromEntries(numbers);
 }
 
 /** The backlog of one receiver: its stored deliveries and the `pending` ones, on their way to the file. */
-export function backlogOf(
-  stored: CountsByKind = zeroCountsByKind,
-  pending: CountsByKind = zeroCountsByKind,
-): Backlog {
+export function backlogOf(stored: CountsByKind = [], pending: CountsByKind = []): Backlog {
   const of = (kind: number): number => (stored[kind] ?? 0) + (pending[kind] ?? 0);
   const unverified = of(kinds.received) + of(kinds.withoutToken);
   const unsignedWaiting = of(kinds.unsignedVerified) + of(kinds.unsignedFailing);
