@@ -3,7 +3,9 @@
 CREATE TABLE act (
     number INTEGER PRIMARY KEY,
     receiver INTEGER REFERENCES receiver,
-    data TEXT NOT NULL
+    data TEXT NOT NULL,
+    -- How many deliveries it changed.
+    count INTEGER NOT NULL
   );
 
 CREATE TABLE delivery (

@@ -25,7 +25,7 @@ const maxFunctionLines = 70;
 const maxLines = {
   "core/src": 14_789,
   "core/src/inbox/memory": 812,
-  "sqlite/src": 7_046,
+  "sqlite/src": 6_957,
   "cli/src": 4_341,
   "dashboard/src": 1_473,
   "dashboard/page": 2_249,
