@@ -1,3 +1,4 @@
+import { growth } from "@reporthook/test-support/growth";
 import {
   answering,
   failures,
@@ -7,6 +8,8 @@ import {
 } from "@reporthook/test-support/service-calls";
 import { describe, expect, it } from "vitest";
 import { createClient } from "./client.ts";
+import { isHtmlPage } from "./html-page.ts";
+import type { ServiceResponse } from "./service-response.ts";
 
 const login = "<div>Please log in</div>";
 const page = "<!DOCTYPE html>\n<html><body>Bitte anmelden: Müller</body></html>";
@@ -85,5 +88,17 @@ describe("pages", () => {
     const baseUrl = await answering(200, {}, `{"message":"${login.repeat(9_000)}"}`);
     const client = createClient({ baseUrl, apiKey: key });
     await expect(client.authorize("s")).resolves.toBe("valid");
+  });
+
+  it("isHtmlPage() needs four times as long for four times as much, for any beginning of a page", () => {
+    const response = { header: () => null } as unknown as ServiceResponse;
+    const beginnings = ["<!doctype ", "<?xml ", "<!-- ", "<a ", "</a ", "<", "x</a-"];
+    const times = growth((length) => {
+      for (const [at, unit] of [" ", "<", "-", "</a", "<!doctype "].entries()) {
+        const text = beginnings.map((begin) => begin + unit.repeat(length / unit.length));
+        for (const each of text) isHtmlPage(response, { text: each, isWhole: at % 2 === 0 });
+      }
+    });
+    expect(times(4_000)).toBeLessThan(10);
   });
 });

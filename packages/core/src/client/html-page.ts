@@ -9,7 +9,7 @@ const element = `<(?:${elements})(?=[\\s/>])`;
 // In XML these are data as well.
 const partStart =
   /^<(?:abbr|acronym|address|applet|area|audio|bdi|bdo|canvas|caption|cite|colgroup|datalist|dd|del|details|dfn|dir|dt|embed|figcaption|figure|frame|hgroup|ins|kbd|label|legend|map|mark|menu|meter|nobr|noframes|object|optgroup|option|progress|q|ruby|s|samp|search|slot|strike|sub|summary|sup|tfoot|tt|var|wbr|xmp|[a-z]\w*-[\w-]*)(?=[\s/>])/i;
-const beforeRoot = /^\s*(?:<\?xml[^>]*>\s*|<!--[\s\S]*?-->\s*|<!doctype\s+(?!html)[^>]*>\s*)*/i;
+const beforeRoot = /^\s*(?:<\?xml[^>]*>\s*|<!--[\s\S]*?-->\s*|<!doctype\s(?!\s*html)[^>]*>\s*)*/i;
 const pageStart = new RegExp(`^(?:<!--|<!doctype\\s+html|${element})`, "i");
 const markup = new RegExp(`${element}[^<>]*>|</[a-z][\\w:-]*\\s*>`, "i");
 // Data of any kind may have a <title> or a <body>; these make a page of it.

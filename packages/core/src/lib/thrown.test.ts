@@ -1,4 +1,5 @@
 import { inspect } from "node:util";
+import { growth } from "@reporthook/test-support/growth";
 import { expect, describe as group, it } from "vitest";
 import { describe as describeError } from "./text/describe.ts";
 import { accountOf, shownError } from "./thrown.ts";
@@ -96,4 +97,13 @@ it("accountOf() and shownError() cost no more than a few lines when an error joi
   accountOf(error, redact);
   shownError(error, redact);
   expect(redacted).toBeLessThan(400);
+});
+
+it("accountOf() needs four times as long for four times as much, for messages like frames", () => {
+  const times = growth((length) => {
+    for (const unit of ["@", "@:1:1", "at ", ":1"]) {
+      accountOf(new Error(`${unit.repeat(length / unit.length)} `), redact);
+    }
+  });
+  expect(times(2_000)).toBeLessThan(10);
 });

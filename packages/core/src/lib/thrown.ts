@@ -35,7 +35,12 @@ function linesOf(thrown: unknown, redact: Redact, frames: number, depth: number)
 
 function framesOf(thrown: unknown): string[] {
   const lines = safeText(thrown, "stack")?.slice(0, maxStack).split("\n") ?? [];
-  return lines.map((line) => line.trim()).filter((line) => /^at |@.*:\d+:\d+$/.test(line));
+  return lines.map((line) => line.trim()).filter(isFrame);
+}
+
+/** In linear time: a stack begins with the message, which may quote what a stranger sent. */
+function isFrame(line: string): boolean {
+  return line.startsWith("at ") || (line.includes("@") && /:\d+:\d+$/.test(line));
 }
 
 /**

@@ -1,4 +1,5 @@
 import { inspect } from "node:util";
+import { growth } from "@reporthook/test-support/growth";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
@@ -115,8 +116,7 @@ describe("the key", () => {
   });
 
   it("createRedactor().text() needs four times as long for four times as much, for texts of any characters", () => {
-    const search = (length: number): number => {
-      const began = process.cpuUsage();
+    const times = growth((length) => {
       for (const key of [
         "\\\\\\\\a\\\\\\\\b",
         '"""""""""x',
@@ -128,14 +128,8 @@ describe("the key", () => {
           createRedactor(key).text(unit.repeat(length));
         }
       }
-      const { user, system } = process.cpuUsage(began);
-      return user + system;
-    };
-    // The time includes other work of the process: the least of five is nearest to the search alone.
-    const least = (length: number) => Math.min(...Array.from({ length: 5 }, () => search(length)));
-    const short = least(5_000);
-    // Sixteen times as long, where it went back over the text for each character.
-    expect(least(20_000)).toBeLessThan(10 * short);
+    });
+    expect(times(5_000)).toBeLessThan(10);
   });
 
   it("createRedactor().value() takes the key out of strings, names and numbers when it is in them", () => {
