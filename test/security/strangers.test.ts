@@ -184,6 +184,30 @@ const sendings: readonly (readonly [
     ["all_rejected"],
   ],
   [
+    "with a junk signature that is answered 400",
+    ({ emulator, send }) => {
+      emulator.fault("authorize", { status: 400, times: 1 });
+      return send("report.complete", { signature: "invalid" });
+    },
+    ["all_rejected"],
+  ],
+  [
+    "with a junk signature that is judged late",
+    async ({ emulator, send }) => {
+      emulator.fault("authorize", { delayMs: 4_500, times: 1 });
+      const answer = send("report.complete", { signature: "invalid" });
+      await turns();
+      emulator.clock.advance(4_000);
+      return answer;
+    },
+    ["all_rejected"],
+  ],
+  [
+    "with an old genuine signature",
+    ({ send }, turn) => send("report", { signature: "expired", body: { turn } }),
+    ["parked"],
+  ],
+  [
     "with a junk signature, too large",
     ({ post }) => post({ headers: signed, body: "x".repeat(300_000) }),
     ["lost"],
@@ -227,29 +251,38 @@ function fails(): never {
 
 describe("problems", () => {
   describe.each(receivers)("%s", (name, options) => {
-    it.each(sendings)("nothing critical comes of requests %s", async (_, send, shown) => {
-      const setup = setUp(options);
-      const { receiver, emulator } = setup;
-      setup.seeAll();
-      const { headers, body } = emulator.notification("report.complete");
-      const url =
-        options.callback === undefined
-          ? "http://localhost/hook"
-          : await receiver.callbackUrl("http://localhost/hook");
-      const first = await receiver.fetch(new Request(url, { method: "POST", headers, body }));
-      expect(first.status).toBe(200);
-      await turns();
-      const seen = new Set<string>();
-      for (let turn = 0; turn < 20; turn++) {
-        await send(setup, turn);
-        emulator.clock.advance(5_000);
+    it.each(sendings)(
+      "nothing critical, and a line a minute, comes of requests %s",
+      async (_, send, shown) => {
+        const setup = setUp(options);
+        const { receiver, emulator } = setup;
+        setup.seeAll();
+        const { headers, body } = emulator.notification("report.complete");
+        const url =
+          options.callback === undefined
+            ? "http://localhost/hook"
+            : await receiver.callbackUrl("http://localhost/hook");
+        const first = await receiver.fetch(new Request(url, { method: "POST", headers, body }));
+        expect(first.status).toBe(200);
         await turns();
-        for (const { code, severity } of (await receiver.health()).problems) {
-          seen.add(code);
-          expect(severity, code).toBe("warning");
+        const seen = new Set<string>();
+        const begun = emulator.clock.now();
+        for (let turn = 0; turn < 20; turn++) {
+          await send(setup, turn);
+          emulator.clock.advance(5_000);
+          await turns();
+          for (const { code, severity } of (await receiver.health()).problems) {
+            seen.add(code);
+            expect(severity, code).toBe("warning");
+          }
         }
-      }
-      if (name === "by default") expect([...seen]).toEqual(shown);
-    });
+        if (name === "by default") expect([...seen]).toEqual(shown);
+        const seconds = (emulator.clock.now() - begun) / 1_000;
+        for (const { message } of setup.lines) {
+          const alike = setup.lines.filter((line) => line.message === message);
+          expect(alike.length, message).toBeLessThanOrEqual(1 + seconds / 60);
+        }
+      },
+    );
   });
 });

@@ -37,16 +37,16 @@ export const messages = {
   postponed: "Delivery postponed: it waits for its next attempt.",
   /** (warn) A handler threw `error`. All handlers run again after `afterMs`. Fix the handler; nothing is lost. */
   handlerFailed: "Handler failed; the delivery will be retried.",
-  /** (warn) It is held for `reason`; `why` says more. See [what is parked](operating.md#what-is-parked). */
+  /** (warn) Held for `reason`, as `why` says: see [what is parked](operating.md#what-is-parked). Unverified: once a minute. */
   held: "Delivery held: release or discard it.",
   /** (warn) The same for a dead delivery. */
   dead: "Delivery dead: see why, then release or discard it.",
   /**
-   * (warn) With `ack: "handled"`: there was no verdict, a handler threw `error`, or `reason` says why. Nothing is stored. Fix
-   * the cause. Whether the sender retries is up to the sender.
+   * (warn) With `ack: "handled"`: there was no verdict (told once a minute), a handler threw `error`, or `reason` says why.
+   * Nothing is stored. Fix the cause. Whether the sender retries is up to the sender.
    */
   notHandled: "Notification not handled: answered 503.",
-  /** (warn) With `ack: "handled"`: the handlers took longer than the request allows. Make them faster, or use `ack: "stored"`. */
+  /** (warn, once a minute) With `ack: "handled"`: it took longer than the request allows. Make handlers faster, or store it. */
   notHandledInTime: "Notification not handled in time: answered 503.",
   // ## The service
   /**

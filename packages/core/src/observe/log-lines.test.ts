@@ -1,10 +1,12 @@
 import { testJob } from "@reporthook/test-support/jobs";
+import { manualClock } from "@reporthook/testing/internals";
 import { describe, expect, it } from "vitest";
 import type { ReceiveResult } from "../http/answer.ts";
 import { type Job, type Outcome, park, reject, retryIn } from "../inbox/delivery.ts";
 import { messages } from "../log-messages.ts";
 import { logOf } from "./log-lines.ts";
 
+const clock = manualClock();
 type LogFields = Readonly<Record<string, unknown>>;
 type Line = [level: "info" | "warn" | "error", fields: LogFields, message: string];
 
@@ -21,7 +23,8 @@ const job = (part: Partial<Job> = {}): Job => testJob(0, { id: "a", attempts: 1,
 describe("answers", () => {
   const answered = (decision: ReceiveResult, info = true): Line[] => {
     const lines: Line[] = [];
-    logOf({ ack: "stored", logger: noting(lines, info) }).answered?.(decision, () => true, 12, "a");
+    const logger = noting(lines, info);
+    logOf({ ack: "stored", clock, logger }).answered?.(decision, () => true, 12, "a");
     return lines;
   };
 
@@ -53,10 +56,8 @@ describe("answers", () => {
 describe("outcomes", () => {
   const noted = (of: Job, outcome: Outcome, keeps = true, info = true): Line[] => {
     const lines: Line[] = [];
-    logOf({ ack: keeps ? "stored" : "handled", logger: noting(lines, info) }).settled?.(
-      of,
-      outcome,
-    );
+    const logger = noting(lines, info);
+    logOf({ ack: keeps ? "stored" : "handled", clock, logger }).settled?.(of, outcome);
     return lines;
   };
   const handling = job({ stage: "handle", type: "report.complete" });
@@ -124,6 +125,7 @@ describe("outcomes", () => {
         why: "Too late.",
         attempt: 2,
         error: null,
+        count: 1,
       }),
     ],
     [
@@ -142,7 +144,7 @@ describe("outcomes", () => {
   it.each<[what: string, of: Job, outcome: Outcome, lines: Line[]]>([
     ["failed in its handler", handling, counted, lost({ error })],
     ["was given up by its handler", handling, dead, lost({ reason: "do_not_retry", error })],
-    ["got no verdict", job(), counted, lost({ error })],
+    ["got no verdict", job(), counted, lost({ error, count: 1 })],
     // The request tells that its time was over, its answer that it was refused.
     ["was cut off", handling, cutOff, []],
     ["is held", job(), held, []],

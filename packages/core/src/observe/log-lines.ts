@@ -1,11 +1,22 @@
 import type { Job, Outcome, Parked, Retry } from "../inbox/delivery.ts";
 import { sumOf } from "../lib/add-counts.ts";
-import type { Logger } from "../lib/log.ts";
+import { type Logger, oncePerMinute } from "../lib/log.ts";
 import { messages } from "../log-messages.ts";
 import type { Instrumentation, Watched } from "./instrumentation.ts";
 
+/** The part of a receiver that its log needs. */
+interface Logged extends Pick<Watched, "ack" | "logger"> {
+  readonly clock: Pick<Watched["clock"], "running">;
+}
+
 /** The log of a receiver: an instrument that writes a line for each decision. */
-export function logOf({ ack, logger }: Pick<Watched, "ack" | "logger">): Instrumentation {
+export function logOf({ ack, clock, logger }: Logged): Instrumentation {
+  const seldom = oncePerMinute(clock, logger);
+  // Before the verdict it may be a stranger's, who could fill the log.
+  const ofStrangers: Logger = {
+    ...logger,
+    warn: (fields, message) => seldom.warn(fields, message, fields["reason"]),
+  };
   return {
     answered(result, _isSigned, ms, id) {
       if (logger.info === undefined) return;
@@ -16,7 +27,10 @@ export function logOf({ ack, logger }: Pick<Watched, "ack" | "logger">): Instrum
         logger.info({ ...result, ms }, messages.acknowledged);
       }
     },
-    settled: (job, outcome) => logOutcome(logger, ack === "stored", job, outcome),
+    settled(job, outcome) {
+      const own = job.stage === "verify" ? ofStrangers : logger;
+      logOutcome(own, ack === "stored", job, outcome);
+    },
     pruned({ announced, parked, madeRoom, noticeMs }, now) {
       if (sumOf(announced) > 0) {
         const deletedFrom = new Date(now + noticeMs).toISOString();

@@ -122,13 +122,15 @@ export class InsideRequest {
     run: (scope: TimeoutScope) => Promise<ReceiveResult>,
     late: Late = { refused: "not_handled", id },
   ): Promise<ReceiveResult> {
-    const { logger } = this.#settings;
+    const { oncePerMinute } = this.#settings;
     const why = "The time of the request is used up";
     const bounds = { clock: deadline, ms: deadline.leftMs, late: why, parent: this.#closing };
     try {
       return { ...(await withTimeout(bounds, run)), id };
     } catch (error) {
-      logger.warn({ id, error: describe(error) }, messages.notHandledInTime);
+      const fields = { id, error: describe(error) };
+      // A stranger's must not stand in for a genuine one.
+      oncePerMinute.warn(fields, messages.notHandledInTime, late.isOurs === true);
       return late;
     }
   }
