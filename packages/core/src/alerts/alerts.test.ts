@@ -634,6 +634,24 @@ it("alerts() puts nothing secret into a message or a log line", async () => {
   }
 });
 
+it.each(["<!channel> <@U1>", "@everyone", "[Log in](evil.example)", "<a href=//evil.example>"])(
+  "alerts() shows a stranger's %s in an error as no mention, tag or link",
+  async (payload) => {
+    const { sent, pass, post, receiver } = watched();
+    receiver.on("test_webhook_endpoint", (event) => {
+      throw new Error(`unusable: ${event.payload}`);
+    });
+    const headers = { "content-type": "application/json" };
+    const body = JSON.stringify({ event_type: "test_webhook_endpoint", payload });
+    expect((await post({ headers, body })).status).toBe(200);
+    await pass(minute);
+    const [alert] = sent;
+    expect(alert?.code).toBe("handlers_failing");
+    expect(alert?.text).toContain("unusable");
+    expect(`${alert?.title} ${alert?.text}`).not.toMatch(/[<>@[]/);
+  },
+);
+
 it("alerts() throws where a process may end right after the answer, and takes no name", () => {
   vi.stubGlobal("navigator", { userAgent: "Cloudflare-Workers" });
   onTestFinished(() => void vi.unstubAllGlobals());

@@ -212,8 +212,15 @@ class AlertWatcher implements Instrumentation {
 
   /** The text of an error, as others may see it. */
   readonly #redact = (text: string): string =>
-    printable(redactAddresses(this.#watched.redact(text).slice(0, 500)));
+    withoutMarkup(printable(redactAddresses(this.#watched.redact(text).slice(0, 500))));
 }
+
+/** Replaces what a chat takes for a mention, a tag or a link: an error may quote a stranger's test notification. */
+function withoutMarkup(text: string): string {
+  return text.replace(/[<>@[]/g, (mark) => harmless[mark] ?? mark);
+}
+
+const harmless: Readonly<Record<string, string>> = { "<": "‹", ">": "›", "@": "＠", "[": "［" };
 
 /** The problems that were told, as they are kept; without those of another version that this one does not know. */
 function toldIn(kept: string | null): Map<string, Told> {
