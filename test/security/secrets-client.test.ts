@@ -1,5 +1,6 @@
 import { type Client, createClient, createReceiver } from "@reporthook/core";
 import { createEmulator } from "@reporthook/emulator";
+import { answering } from "@reporthook/test-support/service-calls";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Canaries } from "./secrets/canaries.ts";
 import { Output } from "./secrets/output.ts";
@@ -106,6 +107,19 @@ describe("failing calls", () => {
     }
     await output.settled(tried(() => createEmulator({ apiKey: `<${apiKey}>` })));
     expect(canaries.foundIn(output.text)).toEqual([]);
+  });
+
+  it("a client leaves no secret among the performance entries, and takes no others away", async () => {
+    const url = await answering(200, {}, "{}");
+    await (await fetch(url)).text();
+    for (const baseUrl of services.urls.values()) {
+      const client = createClient({ baseUrl, apiKey, timeoutMs: 300, reportAuth: "query" });
+      await callAll(client, Output.capture());
+    }
+    const left = () => performance.getEntriesByType("resource").map(({ name }) => name);
+    const withKey = () => left().filter((name) => /authorize|\?api_key/.test(name));
+    await expect.poll(withKey).toEqual([]);
+    expect(left()).toContain(new URL(url).href);
   });
 
   it("a client shows no secret in a span", () => {

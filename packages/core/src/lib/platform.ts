@@ -112,7 +112,9 @@ export function bindingToContext(): Bind {
 
 // An older Node would fail later, at the first feature it lacks. Bun and Deno say which Node they are like.
 const { node, bun, deno } = tryGet(() => platform.process?.versions) ?? {};
-if (node !== undefined && (bun ?? deno) === undefined) {
+/** Whether it is Node itself, and none that is like it. */
+export const isNode: boolean = node !== undefined && (bun ?? deno) === undefined;
+if (node !== undefined && isNode) {
   const [major = 0, minor = 0] = node.split(".").map(Number);
   if (major < 20 || (major === 20 && minor < 19)) {
     throw new Error(
