@@ -6,6 +6,7 @@ import { createClient, createReceiver, memoryInbox } from "@reporthook/core";
 import { dashboard, ofInbox } from "@reporthook/dashboard";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { describe, expect, test } from "vitest";
+import { raw } from "../adapters/hosts/mount.ts";
 import { failingHandlers, play } from "./stage/scene.ts";
 import { frameworks, type StageOptions, withStage } from "./stage/stage.ts";
 
@@ -78,6 +79,11 @@ describe.each(Object.entries(frameworks))("on %s", (_, framework) => {
       for (const host of ["localhost", `localhost:${port}`, `[::1]:${port}`]) {
         expect((await ask(url, { host })).status, host).toBe(200);
       }
+      // As nginx passes a request on by default: it names this machine as the host, and no header tells of it.
+      const { pathname, host } = new URL(`${url}api/overview`);
+      const head = `Host: ${host}\r\nConnection: close\r\n\r\n`;
+      expect(await raw(url, `GET ${pathname} HTTP/1.0\r\n${head}`)).toContain(" 403 ");
+      expect(await raw(url, `GET ${pathname} HTTP/1.1\r\n${head}`)).toContain(" 200 ");
     }));
 
   test("the dashboard asks authorize about every request", async () => {

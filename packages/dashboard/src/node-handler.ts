@@ -65,7 +65,7 @@ async function serve(
     res.writeHead(400).end();
     return;
   }
-  const response = await page(request, { peer: req.socket.remoteAddress });
+  const response = await page(request, { incoming: req });
   if (res.headersSent || res.destroyed) {
     // Already answered, or the client disconnected.
     await response.body?.cancel();

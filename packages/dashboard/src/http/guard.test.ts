@@ -37,10 +37,20 @@ describe("peers", () => {
     },
   );
 
-  it("isLocal() is false for a request that a proxy has passed on", () => {
-    for (const name of ["forwarded", "via", "x-forwarded-for", "x-real-ip"]) {
-      expect(isLocal(from("http://localhost/", { [name]: "x" }), here), name).toBe(false);
-    }
+  it.each([
+    ...["forwarded", "via", "x-forwarded-for", "x-real-ip", "x-original-host", "x-client-ip"],
+    ...["cf-connecting-ip", "true-client-ip", "x-envoy-external-address", "x-amzn-trace-id"],
+    ...["x-amz-cf-id", "fly-client-ip", "fastly-client-ip", "cdn-loop", "x-azure-clientip"],
+  ])("isLocal() is false for a request that a proxy has passed on with the header %s", (name) => {
+    expect(isLocal(from("http://localhost/", { [name]: "x" }), here)).toBe(false);
+  });
+
+  it("isLocal() is false for a request of HTTP/1.0, as nginx passes it on, and true for others", () => {
+    const of = (httpVersion: string) => ({
+      incoming: { httpVersion, socket: { remoteAddress: "127.0.0.1" } },
+    });
+    const versions = ["1.0", "1.1", "2.0"].map((each) => isLocal(from("http://[::1]/"), of(each)));
+    expect(versions).toEqual([false, true, true]);
   });
 });
 

@@ -6,6 +6,8 @@ import { isLoopback } from "@reporthook/core/store";
  */
 export function isLocal(request: Request, context: unknown): boolean {
   if ([...request.headers.keys()].some((name) => forwarded.test(name))) return false;
+  // By default nginx marks a request by no header, and names its upstream, this machine, as the host: but it speaks HTTP/1.0.
+  if (incomingOf(context)?.httpVersion === "1.0") return false;
   const address = addressOf(context)?.replace(/^::ffff:/, "") ?? "";
   return isLoopback(address) && isLoopback(hostOf(request).replace(/:\d{1,5}$/, ""));
 }
@@ -21,15 +23,23 @@ export function isSameOrigin(request: Request): boolean {
 }
 
 // A client behind a proxy on this machine is not on this machine.
-const forwarded = /^(forwarded|via|x-forwarded-.+|x-real-ip)$/;
+const forwarded =
+  /^(forwarded|via|x-(forwarded|original|real|client|cluster|envoy|amzn?|azure|arr|appengine)-.+|(true|fastly)-client-ip|(cf|fly)-.+|cdn-loop)$/;
+
+/** The used members of a request of Node. */
+interface Incoming {
+  readonly httpVersion?: unknown;
+  readonly socket?: { readonly remoteAddress?: unknown };
+}
+
+function incomingOf(context: unknown): Incoming | undefined {
+  return (context as { readonly incoming?: Incoming } | null | undefined)?.incoming ?? undefined;
+}
 
 function addressOf(context: unknown): string | undefined {
   if (typeof context !== "object" || context === null) return undefined;
-  const { peer, incoming } = context as {
-    peer?: unknown;
-    incoming?: { socket?: { remoteAddress?: unknown } };
-  };
-  const address = peer ?? incoming?.socket?.remoteAddress;
+  const { peer } = context as { peer?: unknown };
+  const address = peer ?? incomingOf(context)?.socket?.remoteAddress;
   return typeof address === "string" ? address : undefined;
 }
 
