@@ -80,6 +80,28 @@ test("listen() answers 404 in JSON when the path is unknown, and never shows the
   );
 });
 
+test.each<Record<string, string>>([
+  { origin: "https://evil.example" },
+  { origin: "null" },
+  { "sec-fetch-site": "cross-site" },
+])("listen() takes nothing from a web page: %j", async (ofPage) => {
+  const { emulator, url } = await listening();
+  const body = JSON.stringify({ webhook_url: "http://10.0.0.1/admin" });
+  // What a page may send to any address without asking.
+  const headers = { ...ofPage, "content-type": "text/plain" };
+  const ask = (given: Record<string, string>) =>
+    new Promise<number | undefined>((resolve) => {
+      const to = `${url}/batch/v4/request-report`;
+      httpRequest(to, { method: "POST", headers: given }, (response) => {
+        response.resume();
+        resolve(response.statusCode);
+      }).end(body);
+    });
+  expect(await ask(headers)).toBe(403);
+  expect(emulator.reports.list()).toEqual([]);
+  expect(await ask({ "sec-fetch-site": "none" })).toBe(200);
+});
+
 test("listen() answers 405 with Allow when the method is another", async () => {
   const { authorize } = await listening();
   for (const method of ["GET", "DELETE", "HEAD"]) {

@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { bodyText, type ServiceReply } from "./answer.ts";
+import { bodyText, Refused, type ServiceReply } from "./answer.ts";
 import { bodyTooLarge, CALL_BYTES, type IncomingCall } from "./call.ts";
 
 /** A listening server; `close` also breaks open connections. */
@@ -45,16 +45,18 @@ async function respond(
   const hangUp = new AbortController();
   response.once("close", () => hangUp.abort());
   try {
-    const reply = await answer({
-      method: request.method ?? "",
-      // The host is ignored, because a client may send any. An invalid path matches no operation.
-      url: URL.canParse(`http://localhost${request.url}`)
-        ? new URL(`http://localhost${request.url}`)
-        : new URL("http://localhost"),
-      header: (name) => request.headers[name.toLowerCase()]?.toString() ?? null,
-      readBody: () => readBody(request),
-      signal: hangUp.signal,
-    });
+    const reply = isOfPage(request)
+      ? ofPage
+      : await answer({
+          method: request.method ?? "",
+          // The host is ignored, because a client may send any. An invalid path matches no operation.
+          url: URL.canParse(`http://localhost${request.url}`)
+            ? new URL(`http://localhost${request.url}`)
+            : new URL("http://localhost"),
+          header: (name) => request.headers[name.toLowerCase()]?.toString() ?? null,
+          readBody: () => readBody(request),
+          signal: hangUp.signal,
+        });
     const body = bodyText(reply);
     const headers = body === null ? {} : { "content-length": Buffer.byteLength(body) };
     response
@@ -64,6 +66,14 @@ async function respond(
     // Dropped by a fault, or the client disconnected: no answer is possible.
     request.socket.destroy();
   }
+}
+
+const ofPage = new Refused(403, ["The emulator takes nothing from web pages."]).answer;
+
+/** Whether a page in the developer's browser sent it, which could have the service call any address; a browser names its origin. */
+function isOfPage({ headers }: IncomingMessage): boolean {
+  const { origin, "sec-fetch-site": site = "none" } = headers;
+  return origin !== undefined || (site !== "none" && site !== "same-origin");
 }
 
 /** Reads to the end even if the body is too large: a client that still writes would miss the answer. */
