@@ -87,7 +87,7 @@ test.each<Record<string, string>>([
 ])("listen() takes nothing from a web page: %j", async (ofPage) => {
   const { emulator, url } = await listening();
   const body = JSON.stringify({ webhook_url: "http://10.0.0.1/admin" });
-  // What a page may send to any address without asking.
+  // A page may send it to any address without asking.
   const headers = { ...ofPage, "content-type": "text/plain" };
   const ask = (given: Record<string, string>) =>
     new Promise<number | undefined>((resolve) => {
