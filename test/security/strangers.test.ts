@@ -226,7 +226,7 @@ const sendings: readonly (readonly [
     "with a token that is not ours",
     async ({ receiver, emulator }) => {
       const { headers, body } = emulator.notification("report.complete", { signature: "invalid" });
-      const url = "http://localhost/hook?reporthook=AAAAAAAA.BBBBBBBB";
+      const url = `http://localhost/hook?callback_token=1.AAAA.${"A".repeat(43)}`;
       return receiver.fetch(new Request(url, { method: "POST", headers, body }));
     },
     ["all_rejected"],
