@@ -1,27 +1,24 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { createClient, createReceiver, memoryInbox, type Receiver } from "@reporthook/core";
 import { createEmulator, type Emulator } from "@reporthook/emulator";
 import { sqliteInbox } from "@reporthook/sqlite";
+import { temporaryPath } from "@reporthook/test-support/temporary";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 
 let emulator: Emulator;
-let folder: string;
+let path: string;
 const made: Receiver[] = [];
 const handled: string[] = [];
 const lines: string[] = [];
 
 beforeEach(() => {
   emulator = createEmulator();
-  folder = mkdtempSync(join(tmpdir(), "reporthook-twice-"));
+  path = temporaryPath();
 });
 
 afterEach(async () => {
   vi.unstubAllEnvs();
   for (const receiver of made.splice(0)) await receiver.close();
   await emulator.close();
-  rmSync(folder, { recursive: true });
   handled.splice(0);
   lines.splice(0);
 });
@@ -31,7 +28,7 @@ function evaluate(version: string, inMemory: boolean): Receiver {
   const warn = (_: unknown, message: string) => void lines.push(message);
   const receiver = createReceiver({
     client: createClient(emulator.clientOptions),
-    inbox: inMemory ? memoryInbox() : sqliteInbox(join(folder, "inbox.db")),
+    inbox: inMemory ? memoryInbox() : sqliteInbox(path),
     logger: { warn, error: warn },
     name: `evaluated-${inMemory ? "memory" : "sqlite"}`,
   });

@@ -1,13 +1,13 @@
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createClient, createReceiver, type Receiver } from "@reporthook/core";
 import { nodeHandler } from "@reporthook/core/node";
 import { createEmulator, type Emulator } from "@reporthook/emulator";
-import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { temporaryFolder } from "@reporthook/test-support/temporary";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { cli, cliJson, startCli, startOnTerminal } from "./process.ts";
 
 const secret = "0123456789abcdef0123456789abcdef";
@@ -51,8 +51,7 @@ describe("signed URLs", () => {
 
   describe("the option --context", () => {
     it("reporthook trigger signs the context of a recorded notification, unless there is another", async () => {
-      const folder = mkdtempSync(join(tmpdir(), "reporthook-recorded-"));
-      onTestFinished(() => rmSync(folder, { recursive: true }));
+      const folder = temporaryFolder();
       const body = { event_type: "report_status_changed", report_id: "r-1", status: "complete" };
       const headers = { "content-type": "application/json" };
       const recorded = { type: "report.complete", headers, context: customer, body };
@@ -155,8 +154,7 @@ describe("signed URLs", () => {
     });
 
     it("reporthook dev signs the notifications to its own receiver", async () => {
-      const cwd = mkdtempSync(join(tmpdir(), "reporthook-callback-"));
-      onTestFinished(() => rmSync(cwd, { recursive: true }));
+      const cwd = temporaryFolder();
       const own = { cwd, env: { REPORTS_CALLBACK_SECRET: secret } };
       const dev = startCli(["dev", "--port", "0", ...context], own);
       await dev.printed("quit\n");

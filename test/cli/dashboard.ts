@@ -1,17 +1,16 @@
 import { once } from "node:events";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { request } from "node:http";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createClient, createReceiver, DoNotRetry, type Receiver } from "@reporthook/core";
 import { createEmulator } from "@reporthook/emulator";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { patient } from "@reporthook/test-support/patient";
+import { temporaryFolder } from "@reporthook/test-support/temporary";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { cli, type Running, startCli, widest } from "./process.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "reporthook-dashboard-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder();
 
 const key = "geheim-0123456789";
 const setting = { cwd: folder, env: { REPORTS_API_KEY: key } };

@@ -1,8 +1,7 @@
 import { once } from "node:events";
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { createClient, createReceiver } from "@reporthook/core";
@@ -16,13 +15,13 @@ import {
   testWith,
 } from "@reporthook/test-support/needs";
 import { patient } from "@reporthook/test-support/patient";
-import { afterAll, describe, expect, it, vi } from "vitest";
+import { temporaryFolder } from "@reporthook/test-support/temporary";
+import { describe, expect, it, vi } from "vitest";
 import { usualPorts } from "#cli";
 import { Site } from "../inboxes/durability/disk/shimmed.ts";
 import { cli, type OnTerminal, startCli, startOnTerminal } from "./process.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "reporthook-keys-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder();
 
 const [up, down, ctrlC] = ["\u001b[A", "\u001b[B", "\u0003"];
 const noScript = missingProgram("script", "bsdutils");

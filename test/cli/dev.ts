@@ -1,8 +1,7 @@
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, symlinkSync } from "node:fs";
 import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createClient, createReceiver } from "@reporthook/core";
 import { nodeHandler } from "@reporthook/core/node";
@@ -10,11 +9,11 @@ import { createEmulator } from "@reporthook/emulator";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { freePort } from "@reporthook/test-support/free-port";
 import { patient } from "@reporthook/test-support/patient";
-import { afterAll, describe, expect, it, vi } from "vitest";
+import { temporaryFolder } from "@reporthook/test-support/temporary";
+import { describe, expect, it, vi } from "vitest";
 import { cli, type Running, startCli } from "./process.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "reporthook-dev-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder();
 
 async function startDev(...args: string[]): Promise<{ dev: Running; url: string }> {
   const dev = startCli(["dev", "--port", "0", ...args], { cwd: folder });

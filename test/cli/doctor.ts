@@ -1,16 +1,16 @@
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createClient, createReceiver, memoryInbox, type ReceiverOptions } from "@reporthook/core";
 import { createEmulator, type Emulator } from "@reporthook/emulator";
 import { reporthook } from "@reporthook/express";
 import { missingProgram, testWith } from "@reporthook/test-support/needs";
+import { temporaryFolder } from "@reporthook/test-support/temporary";
 import express, { type RequestHandler } from "express";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Check, Times } from "#cli";
 import { checkIgnored, checkKey } from "#cli";
 import { cli, cliJson, cliOnTerminal, widest } from "./process.ts";
@@ -196,8 +196,7 @@ describe("the command doctor", () => {
   testWith(missingProgram("git"))(
     "reporthook doctor warns of an inbox file that git does not ignore",
     async () => {
-      const folder = mkdtempSync(join(tmpdir(), "reporthook-git-"));
-      onTestFinished(() => rmSync(folder, { recursive: true }));
+      const folder = temporaryFolder();
       writeFileSync(join(folder, "inbox.db"), "");
       expect(checkIgnored(folder)).toBe(null);
       spawnSync("git", ["init", "--quiet"], { cwd: folder });

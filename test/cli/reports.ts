@@ -1,13 +1,12 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createReceiver, type Receiver } from "@reporthook/core";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { patient } from "@reporthook/test-support/patient";
+import { temporaryFolder } from "@reporthook/test-support/temporary";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { cli, cliJson, commandsIn, type Failed } from "./process.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "reporthook-reports-"));
+const folder = temporaryFolder();
 const db = join(folder, "inbox.db");
 const seen: unknown[] = [];
 
@@ -28,8 +27,6 @@ function openReceiver(file: string, name?: string): Receiver {
   });
 }
 
-afterAll(() => rmSync(folder, { recursive: true }));
-
 describe("reports that were asked for", () => {
   let id: string;
   let receiver: Receiver;
@@ -44,9 +41,7 @@ describe("reports that were asked for", () => {
     await receiver.idle({ timeoutMs: 60_000 });
   });
 
-  afterAll(async () => {
-    await receiver.close();
-  });
+  afterAll(() => receiver.close());
 
   it("reporthook reports list shows each with its state, and those that are overdue", async () => {
     const { out } = await cli(["reports", "list", "--db", db]);

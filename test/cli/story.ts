@@ -1,11 +1,9 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { readFileSync } from "node:fs";
+import { temporaryFolder } from "@reporthook/test-support/temporary";
+import { describe, expect, it } from "vitest";
 import { cli, startCli } from "./process.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "reporthook-story-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder();
 
 describe("the newcomer's five minutes, as the README tells them", () => {
   it("a notification arrives, fails, is tried again, is parked, and is handled once released", async () => {

@@ -1,16 +1,13 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { createReceiver } from "@reporthook/core";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { describeWith, missingProgram } from "@reporthook/test-support/needs";
 import { patient } from "@reporthook/test-support/patient";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { temporaryPath } from "@reporthook/test-support/temporary";
+import { beforeAll, describe, expect, it } from "vitest";
 import { cli, programFile } from "./process.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "reporthook-untrusted-"));
-const db = join(folder, "inbox.db");
+const db = temporaryPath();
 /** Clears the screen, sets the title, paints, goes back in the line, turns the direction of text, and begins lines. */
 const controls = ["\u001b[2J", "\u001b]0;owned\u0007", "\u009b31m", "\u000b", "\u202e", "\u2028"];
 const evil = (mark: string): string => `${mark}${controls.join("")}\n\r\r\u000b\r EVIL\u0000\u007f`;
@@ -52,8 +49,6 @@ describe("text that others have written", () => {
     await receiver.close();
     ids = { delivery, request };
   });
-
-  afterAll(() => rmSync(folder, { recursive: true }));
 
   const commands = [
     ["inbox list", "report", () => ["inbox", "list"]],

@@ -1,12 +1,10 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { Inbox } from "@reporthook/core";
 import { dashboard, ofInbox } from "@reporthook/dashboard";
 import { maxListLength } from "@reporthook/dashboard/internals";
 import { onNode } from "@reporthook/dashboard/node";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { testWith } from "@reporthook/test-support/needs";
+import { temporaryPath } from "@reporthook/test-support/temporary";
 import { expect, onTestFinished, test } from "vitest";
 import { listen } from "../adapters/hosts/mount.ts";
 import { missingForBrowser, openBrowser } from "./stage/browser.ts";
@@ -24,15 +22,11 @@ function middleOf(numbers: readonly number[]): number {
 
 /** An inbox with so many deliveries, and the id of one of them; it ends with the test. */
 async function openMany(many: number): Promise<{ readonly inbox: Inbox; readonly id: string }> {
-  const folder = mkdtempSync(join(tmpdir(), "reporthook-many-"));
-  const file = join(folder, "inbox.db");
+  const file = temporaryPath();
   const id = await fill(file, many);
   const inbox = sqliteInbox(file, { migrate: false });
   await inbox.open();
-  onTestFinished(async () => {
-    await inbox.close();
-    rmSync(folder, { recursive: true });
-  });
+  onTestFinished(() => inbox.close());
   return { inbox, id };
 }
 

@@ -1,13 +1,13 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createReceiver } from "@reporthook/core";
 import { createEmulator, type Emulator } from "@reporthook/emulator";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { freePort } from "@reporthook/test-support/free-port";
+import { temporaryFolder } from "@reporthook/test-support/temporary";
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -47,8 +47,7 @@ interface Program {
 }
 
 async function start(file: string): Promise<Program> {
-  const folder = await mkdtemp(join(tmpdir(), "deploying-"));
-  onTestFinished(() => rm(folder, { recursive: true }));
+  const folder = temporaryFolder();
   const [port, inbox] = [await freePort(), join(folder, "inbox.db")];
   const child = spawn(process.execPath, [...node, join(program, file)], {
     env: {

@@ -1,5 +1,4 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { createClient, createReceiver, memoryInbox, onceTable } from "@reporthook/core";
@@ -8,6 +7,7 @@ import { loadDriver } from "@reporthook/sqlite/internals";
 import { missingForPostgres } from "@reporthook/test-support/embedded-postgres";
 import { testWith } from "@reporthook/test-support/needs";
 import { type Server, startPostgres } from "@reporthook/test-support/servers";
+import { temporaryFolder } from "@reporthook/test-support/temporary";
 import { build } from "esbuild";
 import { Client, type Pool } from "pg";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
@@ -35,12 +35,9 @@ let folder = "";
 let data = "";
 beforeAll(async () => {
   folder = await mkdtemp(join(root, "node_modules", ".exactly-once-"));
-  data = await mkdtemp(join(tmpdir(), "exactly-once-"));
+  data = temporaryFolder();
 });
-afterAll(async () => {
-  await rm(folder, { recursive: true, force: true });
-  await rm(data, { recursive: true, force: true });
-});
+afterAll(() => rm(folder, { recursive: true, force: true }));
 
 /** Loads code of the page. */
 async function load(code: string): Promise<unknown> {

@@ -11,7 +11,6 @@ import {
   rm,
   writeFile,
 } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { createClient, createReceiver, type Health, type Receiver } from "@reporthook/core";
@@ -23,6 +22,7 @@ import { freePort } from "@reporthook/test-support/free-port";
 import { testWith } from "@reporthook/test-support/needs";
 import { patient } from "@reporthook/test-support/patient";
 import { programOf } from "@reporthook/test-support/program";
+import { temporaryFolder } from "@reporthook/test-support/temporary";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Terminal } from "#cli";
 import { createProgram } from "#cli";
@@ -43,7 +43,7 @@ beforeAll(async () => {
   const [, example = ""] = /^```ts serve\n(.*?)^```/ms.exec(deploying) ?? [];
   expect(example).toContain("SIGTERM");
   await writeFile(join(program, "app.ts"), example);
-  folder = await mkdtemp(join(tmpdir(), "operating-"));
+  folder = temporaryFolder();
   inbox = join(folder, "inbox.db");
   emulator = createEmulator();
   serviceUrl = (await emulator.listen()).url;
@@ -51,7 +51,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await emulator?.close();
   await rm(program, { recursive: true, force: true });
-  await rm(folder, { recursive: true, force: true });
 });
 
 /** The example of the page, in a separate process. */

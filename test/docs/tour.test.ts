@@ -1,23 +1,21 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createClient, createReceiver } from "@reporthook/core";
 import { createEmulator } from "@reporthook/emulator";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { missingProgram, testWith } from "@reporthook/test-support/needs";
 import { patient } from "@reporthook/test-support/patient";
+import { temporaryFolder } from "@reporthook/test-support/temporary";
 import { afterAll, describe, expect, it } from "vitest";
 import { widest } from "../cli/process.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "reporthook-tour-"));
+const folder = temporaryFolder();
 const started: ChildProcess[] = [];
 afterAll(() => {
   for (const child of started) child.kill("SIGKILL");
-  rmSync(folder, { recursive: true });
 });
 
 interface Tour {

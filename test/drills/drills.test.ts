@@ -1,7 +1,6 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
-import { hostname, tmpdir } from "node:os";
+import { hostname } from "node:os";
 import { dirname, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import {
@@ -19,6 +18,7 @@ import { sqliteInbox } from "@reporthook/sqlite";
 import { fill, mountTiny } from "@reporthook/test-support/mounts";
 import { missingForMounts, testWith } from "@reporthook/test-support/needs";
 import { programOf } from "@reporthook/test-support/program";
+import { temporaryFolder } from "@reporthook/test-support/temporary";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Terminal } from "#cli";
 import { createProgram } from "#cli";
@@ -59,8 +59,7 @@ function begin(
   handlers: (receiver: Receiver) => void,
   { clock, ownDisk = false }: { readonly clock?: Clock; readonly ownDisk?: boolean } = {},
 ): Drill {
-  const folder = mkdtempSync(join(tmpdir(), "drill-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   if (ownDisk) mountTiny(folder);
   const file = join(folder, "inbox.db");
   const emulator = createEmulator();

@@ -1,17 +1,12 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { getHeapStatistics, setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { createReceiver, memoryInbox } from "@reporthook/core";
 import { sqliteInbox } from "@reporthook/sqlite";
-import { afterAll, expect, it } from "vitest";
+import { temporaryPath } from "@reporthook/test-support/temporary";
+import { expect, it } from "vitest";
 
 setFlagsFromString("--expose-gc");
 const collect = runInNewContext("gc") as (options?: { readonly type: "minor" }) => void;
-
-const folder = mkdtempSync(join(tmpdir(), "garbage-"));
-afterAll(() => rmSync(folder, { recursive: true }));
 
 const inARow = 64;
 const rounds = 60;
@@ -21,7 +16,7 @@ const most = 2_500;
 // Memory that survives a minor collection is copied twice and waits for a major one: that took a third of all the work on a delivery.
 it.each([
   ["memoryInbox", () => memoryInbox()],
-  ["sqliteInbox", () => sqliteInbox(join(folder, "inbox.db"))],
+  ["sqliteInbox", () => sqliteInbox(temporaryPath())],
 ])("a minor collection frees the garbage of a delivery: %s", async (_name, make) => {
   let handled = 0;
   let wake = (): void => {};

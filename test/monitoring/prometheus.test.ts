@@ -1,9 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { PrometheusExporter } from "@opentelemetry/exporter-prometheus";
@@ -16,6 +15,7 @@ import { telemetry } from "@reporthook/opentelemetry";
 import { freePort } from "@reporthook/test-support/free-port";
 import { missingProgram, testWith } from "@reporthook/test-support/needs";
 import { patient } from "@reporthook/test-support/patient";
+import { temporaryFolder } from "@reporthook/test-support/temporary";
 import { expect, onTestFinished } from "vitest";
 
 const monitoring = fileURLToPath(new URL("../../packages/dashboard/monitoring", import.meta.url));
@@ -33,7 +33,7 @@ async function startPrometheus(
   query(expr: string): Promise<readonly Sample[]>;
   rules(): Promise<readonly { readonly name: string; readonly health: string }[]>;
 }> {
-  const folder = await mkdtemp(join(tmpdir(), "prometheus-"));
+  const folder = temporaryFolder();
   const port = await freePort();
   const config = {
     global: { scrape_interval: "1s", scrape_timeout: "1s", evaluation_interval: "1s" },
@@ -60,7 +60,6 @@ async function startPrometheus(
   onTestFinished(async () => {
     child.kill("SIGKILL");
     await ended;
-    await rm(folder, { recursive: true });
   });
   const ask = async (path: string): Promise<unknown> => {
     expect(child.exitCode, "Prometheus has ended").toBe(null);

@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { memoryInbox } from "@reporthook/core";
 import { nodeHandler } from "@reporthook/core/node";
 import { sumOf } from "@reporthook/core/store";
@@ -8,6 +5,7 @@ import type { NotificationName, NotificationOptions } from "@reporthook/emulator
 import { sqliteInbox } from "@reporthook/sqlite";
 import { patient } from "@reporthook/test-support/patient";
 import { setUp, turns } from "@reporthook/test-support/receiver-setup";
+import { temporaryPath } from "@reporthook/test-support/temporary";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { listen } from "../adapters/hosts/mount.ts";
 import { query } from "../inboxes/durability/serve.ts";
@@ -20,9 +18,7 @@ vi.setConfig({ testTimeout: 180_000 * times });
 /** An inbox of a kind, and how many bytes of its file are in use: the others are used again. */
 function inboxOf(kind: string) {
   if (kind === "memory") return { inbox: memoryInbox(), bytes: () => 0 };
-  const folder = mkdtempSync(join(tmpdir(), "reporthook-abuse-"));
-  const path = join(folder, "inbox.db");
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const path = temporaryPath();
   const bytes = (): number =>
     query(path, (all) => {
       const sql = `SELECT (page_count - freelist_count) * page_size AS bytes

@@ -1,12 +1,12 @@
 import { randomBytes } from "node:crypto";
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createClient, createReceiver } from "@reporthook/core";
 import { createEmulator } from "@reporthook/emulator";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { patient } from "@reporthook/test-support/patient";
 import { programOf } from "@reporthook/test-support/program";
+import { temporaryFolder } from "@reporthook/test-support/temporary";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Canaries } from "./secrets/canaries.ts";
 import { type Ended, endAll, type Running, startNode } from "./secrets/programs.ts";
@@ -16,7 +16,7 @@ const canaries = new Canaries();
 const apiKey = canaries.plant("api key", "key+/='KeyCanary8xk3bz6m");
 const token = canaries.plant("callback token", "TokenCanary8s2m5v1xTokenCanary8s2m5v1x-4_z9");
 const query = `?callback_token=1.eyJhIjoxfQ.${token}`;
-const folder = mkdtempSync(join(tmpdir(), "reporthook-secrets-"));
+const folder = temporaryFolder();
 const db = join(folder, "inbox.db");
 const emulator = createEmulator({ apiKey });
 let services: Awaited<ReturnType<typeof failingServices>>;
@@ -40,7 +40,6 @@ afterAll(async () => {
   endAll();
   await emulator.close();
   await services.close();
-  rmSync(folder, { recursive: true });
 });
 
 const program = await programOf(new URL("../../packages/cli/src/main.ts", import.meta.url));

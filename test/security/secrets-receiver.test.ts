@@ -1,7 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import {
   createClient,
   createReceiver,
@@ -14,6 +11,7 @@ import { nodeHandler } from "@reporthook/core/node";
 import { dashboard } from "@reporthook/dashboard";
 import { createEmulator, type Emulator } from "@reporthook/emulator";
 import { sqliteInbox } from "@reporthook/sqlite";
+import { temporaryPath } from "@reporthook/test-support/temporary";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { served } from "../adapters/hosts/mount.ts";
 import { Canaries } from "./secrets/canaries.ts";
@@ -25,7 +23,6 @@ import { startTracing, type Tracing } from "./secrets/tracing.ts";
 const canaries = new Canaries();
 const apiKey = canaries.plant("api key", "key+/='KeyCanary6hw2pd9v");
 const secret = canaries.plant("callback secret", "CallbackSecretCanary-5n1c7r3t-0123");
-const folder = mkdtempSync(join(tmpdir(), "reporthook-secrets-"));
 let tracing: Tracing;
 let emulator: Emulator;
 let serviceUrl: string;
@@ -41,7 +38,6 @@ afterAll(async () => {
   await tracing.stop();
   await emulator.close();
   await services.close();
-  rmSync(folder, { recursive: true });
 });
 
 interface Case extends Partial<ReceiverOptions> {
@@ -51,14 +47,12 @@ interface Case extends Partial<ReceiverOptions> {
   readonly carry?: (signature: string) => { readonly query?: string; readonly body?: string };
 }
 
-let number = 0;
-
 /** Sends all kinds of notifications, has them handled and failed, and returns everything that shows of them. */
 async function run(
   { store, mount = "node:http", carry, ...options }: Case,
   output = Output.capture(),
 ): Promise<string> {
-  const inbox = store === "memory" ? memoryInbox() : sqliteInbox(join(folder, `${++number}.db`));
+  const inbox = store === "memory" ? memoryInbox() : sqliteInbox(temporaryPath());
   const hooks = ["acknowledged", "verified", "handled", "failed", "parked"] as const;
   const receiver = createReceiver({
     client: createClient({ baseUrl: serviceUrl, apiKey }),

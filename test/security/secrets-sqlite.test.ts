@@ -1,11 +1,10 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { existsSync, readFileSync } from "node:fs";
 import { createReceiver, type Verdict } from "@reporthook/core";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { patient } from "@reporthook/test-support/patient";
 import { gate } from "@reporthook/test-support/receiver-setup";
-import { expect, it, onTestFinished } from "vitest";
+import { temporaryPath } from "@reporthook/test-support/temporary";
+import { expect, it } from "vitest";
 import { type All, query, until } from "../inboxes/durability/serve.ts";
 import { Canaries } from "./secrets/canaries.ts";
 
@@ -16,9 +15,7 @@ const verdicts: readonly Verdict[] = ["valid", "expired"];
 const number = 300;
 
 it("the files of an inbox hold no signature after the verdict and a checkpoint", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "reporthook-secrets-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  const path = join(folder, "inbox.db");
+  const path = temporaryPath();
   const canaries = new Canaries();
   const { opened, open } = gate();
   let asked = 0;

@@ -1,10 +1,8 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { type Inbox, memoryInbox, type ReceiverOptions, ServiceError } from "@reporthook/core";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { type Setup, setUp, slowRequest, turns } from "@reporthook/test-support/receiver-setup";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { temporaryPath } from "@reporthook/test-support/temporary";
+import { describe, expect, it } from "vitest";
 
 /** The service's answer about a signature; it throws for an answer without a verdict. */
 type Judge = (signature: string) => Promise<"valid"> | "valid";
@@ -16,9 +14,7 @@ const refuse = (status: number) => {
 
 function inboxOf(kind: string): Inbox {
   if (kind === "memory") return memoryInbox();
-  const folder = mkdtempSync(join(tmpdir(), "reporthook-strangers-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  return sqliteInbox(join(folder, "inbox.db"));
+  return sqliteInbox(temporaryPath());
 }
 
 function scene(kind: string, judge: Judge) {

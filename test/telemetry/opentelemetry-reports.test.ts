@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { context, SpanKind, SpanStatusCode } from "@opentelemetry/api";
 import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
 import { UndiciInstrumentation } from "@opentelemetry/instrumentation-undici";
@@ -21,6 +18,7 @@ import { createEmulator } from "@reporthook/emulator";
 import { telemetry } from "@reporthook/opentelemetry";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { patient } from "@reporthook/test-support/patient";
+import { temporaryPath } from "@reporthook/test-support/temporary";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 
 const apiKey = "a-key-that-nobody-may-see";
@@ -82,8 +80,8 @@ function idOf(span: ReadableSpan | undefined): string | undefined {
 }
 
 test("a request for a report is a span within the caller's, and the handler is linked to it, in another process too", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "telemetry-"));
-  const inbox = () => sqliteInbox(join(folder, "inbox.db"));
+  const path = temporaryPath();
+  const inbox = () => sqliteInbox(path);
   open({ ...observed(), inbox: inbox(), autostart: false });
   const { id } = await ask();
   await receiver.close();
@@ -110,7 +108,6 @@ test("a request for a report is a span within the caller's, and the handler is l
   expect(handled?.links[1]?.context.traceId).toBe(order?.spanContext().traceId);
   expect(handled?.attributes["messaging.message.conversation_id"]).toBe(id);
   await receiver.close();
-  await rm(folder, { recursive: true });
 });
 
 test("a request that is repeated sends nothing, and the handler of its end is linked to the first", async () => {

@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { context, diag, type Link, SpanStatusCode, trace } from "@opentelemetry/api";
 import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
 import { UndiciInstrumentation } from "@opentelemetry/instrumentation-undici";
@@ -29,6 +26,7 @@ import { createEmulator } from "@reporthook/emulator";
 import { telemetry } from "@reporthook/opentelemetry";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { patient } from "@reporthook/test-support/patient";
+import { temporaryPath } from "@reporthook/test-support/temporary";
 import { manualClock } from "@reporthook/testing/internals";
 import { Headers } from "node-fetch";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
@@ -162,8 +160,8 @@ test("a request whose headers are of another realm is received, and linked", asy
 });
 
 test("the link outlives the process that acknowledged, also when the sender began no trace", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "telemetry-"));
-  const inbox = () => sqliteInbox(join(folder, "inbox.db"));
+  const path = temporaryPath();
+  const inbox = () => sqliteInbox(path);
   const options = { client, name: "later", logger: false as const, ...patient };
   const first = createReceiver({
     ...options,
@@ -184,7 +182,6 @@ test("the link outlives the process that acknowledged, also when the sender bega
     expect(named(name).map(linked)).toEqual([[{ traceId, spanId }]]);
   }
   await receiver.close();
-  await rm(folder, { recursive: true });
 });
 
 test("a span shows the error of the option signature without the key", async () => {

@@ -1,20 +1,14 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { Inbox } from "@reporthook/core";
 import { standingProcess } from "@reporthook/test-support/standing/process";
+import { temporaryPath } from "@reporthook/test-support/temporary";
 import { inboxContract } from "@reporthook/testing";
-import { afterAll, test } from "vitest";
+import { test } from "vitest";
 import { loadDriver } from "./database/driver.ts";
 import { sqliteInbox } from "./index.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "reporthook-contract-"));
-afterAll(() => rmSync(folder, { recursive: true }));
-
 const patienceMs = 60_000;
-let files = 0;
-const { guarantees } = sqliteInbox(join(folder, "none.db"));
-const open = () => sqliteInbox(join(folder, `${++files}.db`));
+const { guarantees } = sqliteInbox(temporaryPath());
+const open = () => sqliteInbox(temporaryPath());
 const pathOf = ({ identity }: Inbox): string => String(identity).slice("sqlite:".length);
 /** As somebody does who edits the file by hand. */
 const damage = async (inbox: Inbox, id: string): Promise<void> => {

@@ -1,25 +1,22 @@
 import {
   existsSync,
   linkSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   readlinkSync,
-  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import type { Inbox } from "@reporthook/core";
 import { testWith } from "@reporthook/test-support/needs";
+import { temporaryFolder } from "@reporthook/test-support/temporary";
 import { createInboxFixture, endedAs, handled, later, valid } from "@reporthook/testing/internals";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { sqliteInbox } from "./index.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "reporthook-erase-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder();
 let files = 0;
 const newPath = (): string => join(folder, `${++files}.db`);
 const linkedTo = (file: string, link: (from: string, to: string) => void): string => {

@@ -9,11 +9,11 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import type { Arrival, Inbox, Outcome, Stage } from "@reporthook/core";
 import { dayMs, states, wholeRejected } from "@reporthook/core/store";
+import { temporaryFolder, temporaryPath } from "@reporthook/test-support/temporary";
 import {
   type Consuming,
   createInboxFixture,
@@ -25,30 +25,29 @@ import {
   valid,
 } from "@reporthook/testing/internals";
 import fc from "fast-check";
-import { afterAll, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { loadDriver } from "./database/driver.ts";
 import { type SqliteInboxOptions, sqliteInbox } from "./index.ts";
 import { heartbeatMs } from "./protocol/protocol.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "reporthook-sqlite-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder();
 
 const patienceMs = 60_000;
 let files = 0;
-const open = () => sqliteInbox(join(folder, `${++files}.db`));
+const open = () => sqliteInbox(temporaryPath());
 const pathOf = ({ identity }: Inbox): string => String(identity).slice("sqlite:".length);
 
 const fixture = (inbox: Inbox) => createInboxFixture(inbox, patienceMs);
 
 /** Opens one file several times, as several processes would. */
 function several(count: number): Inbox[] {
-  const path = join(folder, `${++files}.db`);
+  const path = temporaryPath();
   return Array.from({ length: count }, () => sqliteInbox(path));
 }
 
 /** An inbox that is open, with its path. */
 async function opened(): Promise<InboxFixture & { readonly path: string }> {
-  const path = join(folder, `${++files}.db`);
+  const path = temporaryPath();
   const inbox = sqliteInbox(path);
   await inbox.open();
   return { ...fixture(inbox), path };
@@ -175,7 +174,7 @@ describe.concurrent("files", () => {
   });
 
   it("sqliteInbox() makes no file with migrate: false, and says what to do", async () => {
-    const path = join(folder, "missing.db");
+    const path = temporaryPath();
     const inbox = sqliteInbox(path, { migrate: false });
     await expect(inbox.open()).rejects.toMatchObject({ code: "inbox_failed" });
     expect(existsSync(path)).toBe(false);
@@ -184,8 +183,8 @@ describe.concurrent("files", () => {
   });
 
   it("sqliteInbox() says what to do about a file that can't be looked at", async () => {
-    const path = join(folder, "loop.db");
-    symlinkSync("loop.db", path);
+    const path = temporaryPath();
+    symlinkSync(path, path);
     const inbox = sqliteInbox(path);
     await expect(inbox.open()).rejects.toMatchObject({
       code: "inbox_failed",
@@ -204,7 +203,7 @@ describe.concurrent("files", () => {
   });
 
   it("sqliteInbox() makes a file that only its owner can read", async () => {
-    const path = join(folder, "private.db");
+    const path = temporaryPath();
     const inbox = sqliteInbox(path);
     await inbox.open();
     for (const suffix of ["", "-wal"]) expect(statSync(path + suffix).mode & 0o777).toBe(0o600);
@@ -382,7 +381,7 @@ describe.concurrent("files", () => {
   });
 
   it("a link leads to the file, which is no other inbox", async () => {
-    const target = join(folder, `${++files}.db`);
+    const target = temporaryPath();
     const [link, chain] = [join(folder, "link.db"), join(folder, "chain.db")];
     symlinkSync(target, link);
     symlinkSync("link.db", chain);
@@ -414,7 +413,7 @@ describe.concurrent("files", () => {
   });
 
   it("abort() does not wait for a locked file, and gives the lease back once it can", async () => {
-    const path = join(folder, `${++files}.db`);
+    const path = temporaryPath();
     const { inbox, put, consume, until, end } = fixture(sqliteInbox(path));
     const id = await put();
     const first = consume("verify", () => new Promise(() => {}));
@@ -433,7 +432,7 @@ describe.concurrent("files", () => {
   });
 
   it("abort() opens no file again for a result that nobody waits for", async () => {
-    const path = join(folder, `${++files}.db`);
+    const path = temporaryPath();
     const { inbox, put, consume, until } = fixture(sqliteInbox(path));
     await put();
     const { consumer, jobs } = consume("verify", () => new Promise(() => {}));
@@ -458,7 +457,7 @@ describe.concurrent("files", () => {
   });
 
   it("consume() works on the stage of one receiver, and says what it parks as poison for another", async () => {
-    const path = join(folder, `${++files}.db`);
+    const path = temporaryPath();
     const { inbox, clock, put, until, end } = fixture(sqliteInbox(path));
     const id = await put();
     const dead = loadDriver().open(path);
@@ -497,7 +496,7 @@ describe.concurrent("files", () => {
   });
 
   it("consume() works on what it leases in the turn in which it learns that its leases are lost", async () => {
-    const path = join(folder, `${++files}.db`);
+    const path = temporaryPath();
     const { inbox, put, consume, until, end } = fixture(sqliteInbox(path));
     let blocked = false;
     let unblock = (): void => {};
@@ -607,7 +606,7 @@ describe.concurrent("files", () => {
   });
 
   it("the worker on the stage that ended the process is told the deliveries parked as poison", async () => {
-    const path = join(folder, `${++files}.db`);
+    const path = temporaryPath();
     const { inbox, clock, put, work, until, end } = fixture(sqliteInbox(path));
     const id = await put();
     await work("verify", valid);
@@ -691,7 +690,7 @@ describe.concurrent("files", () => {
   });
 
   it("an inbox answers and closes when something can't be sent, although nothing else keeps the process alive", async () => {
-    const path = JSON.stringify(join(folder, `${++files}.db`));
+    const path = JSON.stringify(temporaryPath());
     const program = `
       import { sqliteInbox } from "@reporthook/sqlite";
       const inbox = sqliteInbox(${path});
@@ -728,7 +727,7 @@ describe.concurrent("files", () => {
   });
 
   it("sqliteInbox() keeps the app's retention in the file: a tool prunes by it, not by its own", async () => {
-    const path = join(folder, `${++files}.db`);
+    const path = temporaryPath();
     const app = fixture(sqliteInbox(path, { retention: { parkedMs: 90 * dayMs } }));
     await app.put();
     await app.work("verify", valid);
@@ -762,7 +761,7 @@ describe.concurrent("files", () => {
   });
 
   it("prune() keeps of a handled delivery only its key when its retention is over within 24 hours", async () => {
-    const [path, hourMs] = [join(folder, `${++files}.db`), dayMs / 24];
+    const [path, hourMs] = [temporaryPath(), dayMs / 24];
     const { inbox, clock, make, add, put, work, end } = fixture(
       sqliteInbox(path, { retention: { handledMs: hourMs } }),
     );
@@ -795,9 +794,7 @@ describe.concurrent("files", () => {
 
   it("sqliteInbox() takes a retention without an end", async () => {
     const retention = { handledMs: Number.POSITIVE_INFINITY, parkedMs: Number.POSITIVE_INFINITY };
-    const { inbox, clock, put, work, end } = fixture(
-      sqliteInbox(join(folder, `${++files}.db`), { retention }),
-    );
+    const { inbox, clock, put, work, end } = fixture(sqliteInbox(temporaryPath(), { retention }));
     await put();
     await put();
     await work("verify", valid, valid);

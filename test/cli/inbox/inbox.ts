@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { hostname, tmpdir } from "node:os";
+import { symlinkSync, writeFileSync } from "node:fs";
+import { hostname } from "node:os";
 import { join } from "node:path";
 import {
   type Clock,
@@ -18,11 +18,11 @@ import {
 } from "@reporthook/emulator";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { patient } from "@reporthook/test-support/patient";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { temporaryFolder } from "@reporthook/test-support/temporary";
+import { beforeAll, describe, expect, it } from "vitest";
 import { cli, cliJson, type Failed } from "../process.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "reporthook-inbox-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder();
 
 const emulator = createEmulator();
 const emulated = createClient(emulator.clientOptions);

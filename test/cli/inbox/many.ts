@@ -1,20 +1,20 @@
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { hostname, tmpdir, userInfo } from "node:os";
+import { hostname, userInfo } from "node:os";
 import { join } from "node:path";
 import { createClient, createReceiver, type Entry } from "@reporthook/core";
 import { createEmulator, type NotificationName } from "@reporthook/emulator";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { describeWith, missingProgram, testWith } from "@reporthook/test-support/needs";
 import { patient } from "@reporthook/test-support/patient";
-import { afterAll, beforeEach, describe, expect, it } from "vitest";
+import { temporaryFolder } from "@reporthook/test-support/temporary";
+import { beforeEach, describe, expect, it } from "vitest";
 import { cli, cliJson, type Failed, programFile, startOnTerminal } from "../process.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "reporthook-many-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder();
 
 const emulator = createEmulator();
 const payload = { report_id: "r-1", status: "complete" };

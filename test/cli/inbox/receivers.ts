@@ -1,15 +1,13 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createClient, createReceiver, DoNotRetry, RetryAfter } from "@reporthook/core";
 import { createEmulator } from "@reporthook/emulator";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { patient } from "@reporthook/test-support/patient";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { temporaryFolder } from "@reporthook/test-support/temporary";
+import { beforeAll, describe, expect, it, vi } from "vitest";
 import { cli, cliJson, commandsIn } from "../process.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "reporthook-receivers-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder();
 
 const db = join(folder, "inbox.db");
 const emulator = createEmulator();

@@ -1,23 +1,21 @@
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createClient, createReceiver, type Receiver } from "@reporthook/core";
 import { createEmulator } from "@reporthook/emulator";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { patient } from "@reporthook/test-support/patient";
+import { temporaryFolder } from "@reporthook/test-support/temporary";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { cli, cliJson, type Failed } from "../process.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "reporthook-retry-"));
+const folder = temporaryFolder();
 const db = join(folder, "inbox.db");
 const hourMs = 3_600_000;
 let isBroken = true;
 
 const emulator = createEmulator();
-afterAll(() => rmSync(folder, { recursive: true }));
 
 describe("waiting for the next try", () => {
   let receiver: Receiver;

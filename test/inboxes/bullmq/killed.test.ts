@@ -1,18 +1,17 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { bullmqInbox } from "@reporthook/bullmq";
 import { programOf } from "@reporthook/test-support/program";
 import { onEachServer } from "@reporthook/test-support/servers";
+import { temporaryFolder } from "@reporthook/test-support/temporary";
 import { createInboxFixture } from "@reporthook/testing/internals";
-import { afterAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { WorkerOptions } from "./worker.ts";
 
 const file = await programOf(new URL("worker.ts", import.meta.url));
-const folder = mkdtempSync(join(tmpdir(), "reporthook-killed-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder();
 
 onEachServer((server, { kind }) => {
   /** Workers on one delivery, and what they wrote down. */

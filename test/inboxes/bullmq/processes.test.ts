@@ -1,5 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { bullmqInbox } from "@reporthook/bullmq";
@@ -7,6 +6,7 @@ import { createEmulator } from "@reporthook/emulator";
 import { evidence } from "@reporthook/test-support/evidence";
 import { testWith } from "@reporthook/test-support/needs";
 import { noPostgres, noRedis, startPostgres, startRedis } from "@reporthook/test-support/servers";
+import { temporaryFolder } from "@reporthook/test-support/temporary";
 import { describe, expect, vi } from "vitest";
 import { Random } from "../crash/random.ts";
 import { Cluster } from "./cluster.ts";
@@ -32,7 +32,7 @@ describe("3 web processes and 3 workers", () => {
         const server = await start();
         const emulator = createEmulator();
         const { url: serviceUrl } = await emulator.listen();
-        const folder = mkdtempSync(join(tmpdir(), "reporthook-cluster-"));
+        const folder = temporaryFolder();
         const diary = join(folder, "diary");
         writeFileSync(diary, "");
         const cluster = new Cluster();
@@ -101,7 +101,6 @@ describe("3 web processes and 3 workers", () => {
           await inbox.close();
           await emulator.close();
           await server.stop();
-          rmSync(folder, { recursive: true });
         }
       },
       120_000 + kills * 10_000,

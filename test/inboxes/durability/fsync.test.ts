@@ -1,16 +1,16 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { constants, tmpdir } from "node:os";
+import { rmSync, writeFileSync } from "node:fs";
+import { constants } from "node:os";
 import { join } from "node:path";
 import type { Health } from "@reporthook/core";
 import { missingForShim, testWith } from "@reporthook/test-support/needs";
-import { afterAll, expect } from "vitest";
+import { temporaryFolder } from "@reporthook/test-support/temporary";
+import { expect } from "vitest";
 import { cutPower, type Luck, readTrace, syncsOf, type TraceEvent } from "./disk/power-cut.ts";
 import { Site } from "./disk/shimmed.ts";
 import { expectLogged, expectUnready } from "./expect.ts";
 import { type Answered, notification, post, postUntil, stored, until } from "./serve.ts";
 
-const root = mkdtempSync(join(tmpdir(), "reporthook-fsync-"));
-afterAll(() => rmSync(root, { recursive: true }));
+const root = temporaryFolder();
 
 const test = testWith(missingForShim());
 const { EIO, ENOSPC, EROFS } = constants.errno;

@@ -1,17 +1,13 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { type Inbox, memoryInbox } from "@reporthook/core";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { inCheck } from "@reporthook/test-support/needs";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { temporaryPath } from "@reporthook/test-support/temporary";
+import { describe, expect, it } from "vitest";
 import { overload, shareOf } from "./experiment.ts";
 
 function inboxOf(kind: string): Inbox {
   if (kind === "memory") return memoryInbox();
-  const folder = mkdtempSync(join(tmpdir(), "reporthook-overload-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  return sqliteInbox(join(folder, "inbox.db"));
+  return sqliteInbox(temporaryPath());
 }
 
 describe("overload", () => {

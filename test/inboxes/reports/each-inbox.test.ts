@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { bullmqInbox } from "@reporthook/bullmq";
 import {
   createReceiver,
@@ -15,6 +12,7 @@ import { testWith } from "@reporthook/test-support/needs";
 import { patient } from "@reporthook/test-support/patient";
 import { turns, turnUntil } from "@reporthook/test-support/receiver-setup";
 import { noRedis, type Server, startRedis } from "@reporthook/test-support/servers";
+import { temporaryPath } from "@reporthook/test-support/temporary";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { secret, url } from "./scene.ts";
 
@@ -31,9 +29,8 @@ const asOfAnotherProcess = (inbox: Inbox) => Object.assign(inbox, { identity: {}
 /** The inboxes of two processes on one store. Of one process, reports.test.ts of core has all of it in memory. */
 const stores = {
   SQLite: async () => {
-    const folder = mkdtempSync(join(tmpdir(), "reporthook-reports-"));
-    onTestFinished(() => rmSync(folder, { recursive: true }));
-    const open = () => asOfAnotherProcess(sqliteInbox(join(folder, "inbox.db")));
+    const path = temporaryPath();
+    const open = () => asOfAnotherProcess(sqliteInbox(path));
     return [open(), open()];
   },
   Redis: async () => {

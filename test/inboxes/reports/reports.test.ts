@@ -1,12 +1,12 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createReceiver, type EventOf, type ReportRequest } from "@reporthook/core";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { patient } from "@reporthook/test-support/patient";
 import { programOf } from "@reporthook/test-support/program";
+import { temporaryFolder } from "@reporthook/test-support/temporary";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { DeathPoint } from "./asking-process.ts";
 import { secret, url } from "./scene.ts";
@@ -18,7 +18,7 @@ const file = await programOf(new URL("asking-process.ts", import.meta.url));
 
 /** A receiver on the file of a process that was killed at this point, and the URLs that the service was sent. */
 async function killedAt(point: DeathPoint) {
-  const folder = mkdtempSync(join(tmpdir(), "reporthook-killed-"));
+  const folder = temporaryFolder();
   const [db, log] = [join(folder, "inbox.db"), join(folder, "sent.txt")];
   const child = fork(file, [db, log, point], {
     env: { ...process.env, NODE_OPTIONS: "" },
@@ -41,10 +41,7 @@ async function killedAt(point: DeathPoint) {
     ...patient,
   });
   receiver.on("*", (event) => void seen.push(event));
-  onTestFinished(async () => {
-    await receiver.close();
-    rmSync(folder, { recursive: true });
-  });
+  onTestFinished(() => receiver.close());
   const idle = async () => {
     await receiver.start();
     await receiver.idle({ timeoutMs: 120_000 });

@@ -1,12 +1,12 @@
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { chmodSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync } from "node:fs";
 import { join } from "node:path";
 import { LivedClock, systemClock } from "@reporthook/core/internals";
 import { describeWith, testWith } from "@reporthook/test-support/needs";
 import { startCluster, startSentinel } from "@reporthook/test-support/redis-groups";
 import { noPostgres, noRedis, startPostgres, startRedis } from "@reporthook/test-support/servers";
+import { temporaryFolder } from "@reporthook/test-support/temporary";
 import { createInboxFixture, valid } from "@reporthook/testing/internals";
 import { Cluster, Redis } from "ioredis";
 import { expect, it, vi } from "vitest";
@@ -34,7 +34,7 @@ async function used(
 testWith(noPostgres)(
   "the option connection leads to a socket of PostgreSQL, in each way to say so",
   async () => {
-    const folder = mkdtempSync(join(tmpdir(), "reporthook-socket-"));
+    const folder = temporaryFolder();
     chmodSync(folder, 0o777);
     const server = await startPostgres(["-c", `unix_socket_directories=${folder}`]);
     const { port, password } = new URL(server.url);
@@ -45,7 +45,6 @@ testWith(noPostgres)(
     const options = { host: folder, port, user: "postgres", password, database: "postgres" };
     expect(await used(options, "postgres")).toBe(place);
     await server.stop();
-    rmSync(folder, { recursive: true });
   },
 );
 
@@ -89,7 +88,7 @@ testWith(noPostgres)(
 
 describeWith(noRedis)("connection", () => {
   it("the option connection leads to a socket and to another database of Redis", async () => {
-    const folder = mkdtempSync(join(tmpdir(), "reporthook-socket-"));
+    const folder = temporaryFolder();
     const path = join(folder, "redis.sock");
     const server = await startRedis(["--unixsocket", path]);
     expect(await used({ path })).toBe(`bullmq:redis:${path}:reporthook`);
@@ -101,7 +100,6 @@ describeWith(noRedis)("connection", () => {
     const away = bullmqInbox({ connection: { path }, logger: false });
     await expect(away.open()).rejects.toThrow(`The inbox at redis:${path}: it can't be reached`);
     await away.close();
-    rmSync(folder, { recursive: true });
   });
 
   it("the option connection leads by Sentinels to their primary", async () => {

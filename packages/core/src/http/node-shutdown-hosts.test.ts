@@ -1,12 +1,11 @@
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, Agent as HttpAgent, type RequestOptions, request } from "node:http";
 import { createSecureServer } from "node:http2";
 import { createServer as createHttpsServer, Agent as HttpsAgent } from "node:https";
 import type { AddressInfo, Server, Socket } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setUp, turnUntil } from "@reporthook/test-support/receiver-setup";
+import { temporaryFolder } from "@reporthook/test-support/temporary";
 import { untrusted } from "@reporthook/test-support/untrusted";
 import { expect, it, onTestFinished } from "vitest";
 import { nodeHandler } from "./node-handler.ts";
@@ -34,8 +33,7 @@ const hosts: Record<string, (handler: Handler) => readonly [Server, RequestOptio
     overTls,
   ],
   "a Unix socket": (handler) => {
-    const folder = mkdtempSync(join(tmpdir(), "reporthook-shutdown-"));
-    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const folder = temporaryFolder();
     return [createServer(handler), {}, join(folder, "socket")];
   },
 };

@@ -1,18 +1,17 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Writable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { pathToFileURL } from "node:url";
-import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
+import { temporaryFolder, temporaryPath } from "@reporthook/test-support/temporary";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type Database, type Driver, loadDriver, type ModuleSource, type Value } from "./driver.ts";
 import { sqliteCode } from "./result-code.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "reporthook-driver-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder();
 
 function canLoad(name: string): boolean {
   try {
@@ -35,9 +34,6 @@ function codeOf(work: () => unknown): string | null {
   throw new Error("It should have failed");
 }
 
-let files = 0;
-const newPath = (): string => join(folder, `${files++}.db`);
-
 describe.each(drivers)("the driver $name", (driver) => {
   const opened: Database[] = [];
   let path: string;
@@ -51,7 +47,7 @@ describe.each(drivers)("the driver $name", (driver) => {
   }
 
   beforeEach(() => {
-    path = newPath();
+    path = temporaryPath();
     database = open();
     database.exec("CREATE TABLE blobs (id INTEGER PRIMARY KEY, value BLOB UNIQUE); SELECT 1");
   });
@@ -182,11 +178,11 @@ describe.each(drivers)("the driver $name", (driver) => {
     expect(codeOf(() => driver.open(join(folder, "absent", "file.db")))).toBe("CANTOPEN");
     expect(codeOf(() => driver.open(folder))).toBe("CANTOPEN");
 
-    const text = newPath();
+    const text = temporaryPath();
     writeFileSync(text, "Not a database, but long enough to be looked at. ".repeat(100));
     expect(codeOf(() => open(driver, text))).toBe("NOTADB");
 
-    const broken = newPath();
+    const broken = temporaryPath();
     const connection = driver.open(broken);
     connection.exec("CREATE TABLE lines (text); CREATE INDEX by_text ON lines (text); BEGIN");
     const insert = connection.prepare("INSERT INTO lines VALUES (?)");

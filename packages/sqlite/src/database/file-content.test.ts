@@ -1,16 +1,6 @@
-import {
-  closeSync,
-  copyFileSync,
-  lstatSync,
-  mkdtempSync,
-  openSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import { closeSync, copyFileSync, lstatSync, openSync, readFileSync, writeFileSync } from "node:fs";
+import { temporaryPath } from "@reporthook/test-support/temporary";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { setAside } from "./damaged.ts";
 import { type Database, loadDriver } from "./driver.ts";
 import { FileContent } from "./file-content.ts";
@@ -18,11 +8,7 @@ import { markIn } from "./header.ts";
 import { preparePlace } from "./place.ts";
 import { prepareSchema } from "./schema.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "reporthook-content-"));
-afterAll(() => rmSync(folder, { recursive: true }));
-
 const driver = loadDriver();
-let files = 0;
 
 function connect(path: string): Database {
   const database = driver.open(path);
@@ -34,7 +20,7 @@ function connect(path: string): Database {
 
 /** An inbox file, and another connection to it, as another process has. */
 function setUp() {
-  const path = join(folder, `${++files}.db`);
+  const path = temporaryPath();
   const database = connect(path);
   const other = connect(path);
   const descriptor = openSync(path, "r");

@@ -3,7 +3,6 @@ import {
   copyFileSync,
   linkSync,
   mkdirSync,
-  mkdtempSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -14,10 +13,10 @@ import {
   utimesSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { missingForMounts, run, testWith } from "@reporthook/test-support/needs";
-import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { temporaryFolder } from "@reporthook/test-support/temporary";
+import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { type Database, loadDriver } from "./driver.ts";
 import { FileGuard } from "./file-guard.ts";
 import { checkPlace } from "./place.ts";
@@ -30,15 +29,13 @@ let index: string;
 let now: number;
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "reporthook-file-"));
+  folder = temporaryFolder();
   path = join(folder, "inbox.db");
   log = `${path}-wal`;
   index = `${path}-shm`;
   for (const each of [path, log, index]) writeFileSync(each, "full");
   now = 0;
 });
-
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 /** One that has been open for long, in a folder that was left alone. */
 function settled(): FileGuard {

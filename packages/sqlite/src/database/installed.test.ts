@@ -1,13 +1,12 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, mkdtempSync, realpathSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { temporaryFolder } from "@reporthook/test-support/temporary";
 import { build } from "esbuild";
-import { afterAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 
-const folder = realpathSync(mkdtempSync(join(tmpdir(), "reporthook-installed-")));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = realpathSync(temporaryFolder());
 
 // webpack replaces import.meta.url by the one it had where the bundle was made; esbuild removes it from CommonJS.
 const ofThePipeline = '"file:///elsewhere/in/the/pipeline/index.js"';

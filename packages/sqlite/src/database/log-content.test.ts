@@ -1,26 +1,19 @@
 import {
   closeSync,
-  mkdtempSync,
   openSync,
   readFileSync,
-  rmSync,
   statSync,
   utimesSync,
   writeFileSync,
   writeSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { temporaryPath } from "@reporthook/test-support/temporary";
 import fc from "fast-check";
-import { afterAll, expect, it, onTestFinished, vi } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { type Database, loadDriver } from "./driver.ts";
 import { LogContent } from "./log-content.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "reporthook-log-"));
-afterAll(() => rmSync(folder, { recursive: true }));
-
 const driver = loadDriver();
-let files = 0;
 const afterRead = vi.hoisted(() => ({ once: null as (() => void) | null }));
 vi.mock("node:fs", async (original) => {
   const real = await original<typeof import("node:fs")>();
@@ -37,7 +30,7 @@ vi.mock("node:fs", async (original) => {
 });
 
 function setUp() {
-  const path = join(folder, `${++files}.db`);
+  const path = temporaryPath();
   const connect = (): Database => {
     const database = driver.open(path);
     onTestFinished(() => database.close());
@@ -104,7 +97,7 @@ it("a log and an index of any content are judged without an error, and a part of
   expect(commit(20_000)).toEqual([null, true]);
   const log = readFileSync(`${path}-wal`);
   const index = readFileSync(`${path}-shm`);
-  const copy = join(folder, "copy.db");
+  const copy = temporaryPath();
   const judged = (ofLog: Uint8Array, ofIndex: Uint8Array): string | null => {
     writeFileSync(`${copy}-wal`, ofLog);
     writeFileSync(`${copy}-shm`, ofIndex);

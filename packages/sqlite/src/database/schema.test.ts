@@ -1,17 +1,11 @@
-import { mkdtempSync, rmSync, statSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { statSync } from "node:fs";
+import { temporaryPath } from "@reporthook/test-support/temporary";
+import { describe, expect, it } from "vitest";
 import { type Database, loadDriver } from "./driver.ts";
 import { prepareSchema } from "./schema.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "reporthook-schema-"));
-afterAll(() => rmSync(folder, { recursive: true }));
-
-let files = 0;
-
 function opened(): { readonly database: Database; readonly path: string } {
-  const path = join(folder, `${++files}.db`);
+  const path = temporaryPath();
   return { database: loadDriver().open(path), path };
 }
 

@@ -1,23 +1,10 @@
-import {
-  mkdtempSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  unlinkSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, expect, onTestFinished, test } from "vitest";
+import { readFileSync, renameSync, statSync, symlinkSync, unlinkSync } from "node:fs";
+import { temporaryPath } from "@reporthook/test-support/temporary";
+import { expect, onTestFinished, test } from "vitest";
 import { type Database, loadDriver } from "./driver.ts";
 import { type CheckpointGuard, WalFile } from "./wal-file.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "reporthook-log-"));
-afterAll(() => rmSync(folder, { recursive: true }));
-
 const driver = loadDriver();
-let files = 0;
 const sound: CheckpointGuard = { isSound: () => true, checkpointed: () => {} };
 
 function connect(path: string): Database {
@@ -28,7 +15,7 @@ function connect(path: string): Database {
 }
 
 function setUp() {
-  const path = join(folder, `${++files}.db`);
+  const path = temporaryPath();
   const database = connect(path);
   database.exec("CREATE TABLE owner (number, beat); CREATE TABLE bytes (value)");
   const add = (to: Database, bytes: number): unknown =>

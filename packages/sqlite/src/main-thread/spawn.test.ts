@@ -1,17 +1,16 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { pathToFileURL } from "node:url";
 import { testWith } from "@reporthook/test-support/needs";
-import { afterAll, expect, test } from "vitest";
+import { temporaryFolder } from "@reporthook/test-support/temporary";
+import { expect, test } from "vitest";
 import { threadNotStarted } from "./spawn.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "reporthook-spawn-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder();
 
 const index = new URL("../index.ts", import.meta.url);
 

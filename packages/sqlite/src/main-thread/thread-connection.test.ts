@@ -1,19 +1,16 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { Worker } from "node:worker_threads";
+import { temporaryPath } from "@reporthook/test-support/temporary";
 import { createInboxFixture, valid } from "@reporthook/testing/internals";
-import { afterAll, expect, it, vi } from "vitest";
+import { expect, it, vi } from "vitest";
 import { sqliteInbox } from "../sqlite-inbox.ts";
 import * as spawn from "./spawn.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "reporthook-thread-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const path = temporaryPath();
 
 vi.mock(import("./spawn.ts"), { spy: true });
 
 it("a thread that ended and can't be started again is tried until it can, and said", async () => {
-  const inbox = sqliteInbox(join(folder, "inbox.db"));
+  const inbox = sqliteInbox(path);
   const { consume, until, end } = createInboxFixture(inbox, 60_000);
   await inbox.open();
   const { jobs, errors } = consume("verify", valid);
@@ -24,7 +21,7 @@ it("a thread that ended and can't be started again is tried until it can, and sa
   await thread.terminate();
   await until(() => errors.length >= 2, "the end and the start are told");
   expect(String(errors[1])).toMatch(/thread can't be started: .*EAGAIN/);
-  const other = createInboxFixture(sqliteInbox(join(folder, "inbox.db")), 60_000);
+  const other = createInboxFixture(sqliteInbox(path), 60_000);
   const id = await other.put();
   await until(() => jobs.length === 1, "it works again");
   expect(jobs[0]?.id).toBe(id);

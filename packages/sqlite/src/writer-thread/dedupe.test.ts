@@ -1,20 +1,13 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { dayMs } from "@reporthook/core/store";
+import { temporaryPath } from "@reporthook/test-support/temporary";
 import fc from "fast-check";
-import { afterAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { type Database, loadDriver, type Value } from "../database/driver.ts";
 import { prepareSchema } from "../database/schema.ts";
 import { DedupeWindow } from "./dedupe.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "reporthook-window-"));
-afterAll(() => rmSync(folder, { recursive: true }));
-
-let files = 0;
-
 function database(): Database {
-  const path = join(folder, `${++files}.db`);
+  const path = temporaryPath();
   const opened = loadDriver().open(path);
   prepareSchema(opened, path, true);
   opened.exec("PRAGMA synchronous = OFF; PRAGMA foreign_keys = OFF");

@@ -1,9 +1,9 @@
-import { lstatSync, mkdtempSync, rmSync, type Stats } from "node:fs";
-import { hostname, tmpdir } from "node:os";
-import { join } from "node:path";
+import { lstatSync, type Stats } from "node:fs";
+import { hostname } from "node:os";
 import type { NewDelivery } from "@reporthook/core";
 import { applyOutcome, newStoredDelivery, type StoredDelivery } from "@reporthook/core/store";
-import { afterAll, describe, expect, it } from "vitest";
+import { temporaryPath } from "@reporthook/test-support/temporary";
+import { describe, expect, it } from "vitest";
 import { type Database, loadDriver } from "../database/driver.ts";
 import { FileGuard } from "../database/file-guard.ts";
 import { prepareSchema } from "../database/schema.ts";
@@ -15,14 +15,10 @@ import { changesOf } from "../protocol/row.ts";
 import { upkeepMs } from "./claim/leases.ts";
 import { Writer } from "./writer.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "reporthook-writer-"));
-afterAll(() => rmSync(folder, { recursive: true }));
-
 const now = 1_000_000;
 const pulse = new SharedArrayBuffer(4);
 /** Shows that the event loop of the main thread turns. */
 const turn = (): unknown => Atomics.add(new Int32Array(pulse), 0, 1);
-let files = 0;
 let made = 0;
 
 /** Real time, as the writers of one test see it. */
@@ -80,8 +76,6 @@ function failing(database: Database, fails: (sql: string) => boolean): Database 
     },
   };
 }
-
-const newPath = (): string => join(folder, `${++files}.db`);
 
 /** Signed deliveries, unlike all others. */
 function adds(...ids: readonly string[]): Pick<Message, "adds" | "bytes"> {
@@ -147,7 +141,7 @@ const idsOf = (reply: Pick<Reply, "claimed">): unknown[] =>
 
 describe("batches", () => {
   it("commitBatch() claims a part of a backlog, the oldest first, and tells that more is due", () => {
-    const { writer, commit } = open(newPath());
+    const { writer, commit } = open(temporaryPath());
     const ids = Array.from({ length: 40 }, (_, index) => `${index}`);
     commit(adds(...ids));
     const first = commit({ consumers: [consumer(100)] });
@@ -161,7 +155,7 @@ describe("batches", () => {
   });
 
   it("commitBatch() claims some of a backlog beside all that comes, or it would stay", () => {
-    const { writer, commit } = open(newPath());
+    const { writer, commit } = open(temporaryPath());
     const many = (of: string): string[] => Array.from({ length: 50 }, (_, n) => `${of}${n}`);
     commit(adds(...many("a"), ...many("b")));
     commit({ consumers: [consumer(200)] });
@@ -173,7 +167,7 @@ describe("batches", () => {
   });
 
   it("commitBatch() has a large body cost more credit, read or just stored", () => {
-    const { writer, commit } = open(newPath());
+    const { writer, commit } = open(temporaryPath());
     const large = (id: string) => addsOf([id], { body: new Uint8Array(200 * 1_024) });
     for (const id of ["1", "2", "3"]) commit(large(id));
     const read = commit({ consumers: [consumer(5)] });
@@ -187,7 +181,7 @@ describe("batches", () => {
   });
 
   it("commitBatch() rescues the leases of a worker whose heartbeat stands still, and nothing before", () => {
-    const path = newPath();
+    const path = temporaryPath();
     const [mine, theirs] = [{ ms: 0 }, { ms: 0 }];
     const [one, other] = [open(path, mine), open(path, theirs)];
     one.commit(adds("1"));
@@ -221,7 +215,7 @@ describe("batches", () => {
   it.each([true, false])(
     "commitBatch() offers its leases while the main thread stands still, and takes up those that nobody took: %s",
     (isTaken) => {
-      const path = newPath();
+      const path = temporaryPath();
       const [one, other] = [open(path, { ms: 0 }), open(path, { ms: 0 })];
       one.commit(adds("1", "2"));
       const { claimed, workerId } = one.commit({ consumers: [consumer(1)] });
@@ -253,7 +247,7 @@ describe("batches", () => {
   );
 
   it("commitBatch() takes the leases of a main thread that stands still within 15 seconds", () => {
-    const [path, time] = [newPath(), { ms: 0 }];
+    const [path, time] = [temporaryPath(), { ms: 0 }];
     const one = open(path, time, undefined, undefined, new SharedArrayBuffer(4));
     const other = open(path, time);
     one.commit(adds("1"));
@@ -273,7 +267,7 @@ describe("batches", () => {
   });
 
   it("commitBatch() tells a worker that stood still that its leases are lost", () => {
-    const path = newPath();
+    const path = temporaryPath();
     const [mine, theirs] = [{ ms: 0 }, { ms: 0 }];
     const [one, other] = [open(path, mine), open(path, theirs)];
     one.commit(adds("1"));
@@ -288,7 +282,7 @@ describe("batches", () => {
   });
 
   it("commitBatch() tells of no lost leases where none was held", () => {
-    const path = newPath();
+    const path = temporaryPath();
     const [mine, theirs] = [{ ms: 0 }, { ms: 0 }];
     const [one, other] = [open(path, mine), open(path, theirs)];
     one.commit(adds("1"));
@@ -306,7 +300,7 @@ describe("batches", () => {
   });
 
   it("commitBatch() parks as poison a delivery that was begun five times and never recorded", () => {
-    const path = newPath();
+    const path = temporaryPath();
     open(path).commit(adds("1"));
     for (let start = 1; start <= 5; start++) {
       const time = { ms: 0 };
@@ -350,7 +344,7 @@ describe("batches", () => {
   it.each(["SELECT receiver, counts", "SELECT max(seq)", "PRAGMA data_version"])(
     "a writer knows what another process stores before %s",
     (first) => {
-      const path = newPath();
+      const path = temporaryPath();
       const other = open(path);
       const key = Buffer.alloc(24, 7);
       let hasStored = false;
@@ -372,7 +366,7 @@ describe("batches", () => {
   );
 
   it("commitBatch() tells that its leases are lost when the file is gone right after a commit", () => {
-    const path = newPath();
+    const path = temporaryPath();
     let isMoved = (): boolean => false;
     const { writer, commit } = open(path, { ms: 0 }, undefined, (file) => {
       if (file === path && isMoved()) return undefined;
@@ -391,7 +385,7 @@ describe("batches", () => {
   });
 
   it("close() gives leases back, as if work on them had not begun", () => {
-    const path = newPath();
+    const path = temporaryPath();
     const one = open(path);
     one.commit(adds("1"));
     one.commit({ consumers: [consumer(1)] });
@@ -403,7 +397,7 @@ describe("batches", () => {
   });
 
   it("commitBatch() strands nothing when not even its transaction can begin", () => {
-    const path = newPath();
+    const path = temporaryPath();
     let failures = 0;
     const { writer, commit } = open(path, { ms: 0 }, (sql) => {
       return sql === "BEGIN IMMEDIATE" && failures-- > 0;
@@ -418,7 +412,7 @@ describe("batches", () => {
   });
 
   it("commitBatch() drops the result of a lost lease, although this process has the delivery again", () => {
-    const path = newPath();
+    const path = temporaryPath();
     const [mine, theirs] = [{ ms: 0 }, { ms: 0 }];
     const [one, other] = [open(path, mine), open(path, theirs)];
     one.commit(adds("1"));
@@ -440,7 +434,7 @@ describe("batches", () => {
   });
 
   it("commitBatch() leaves another worker its leases, if it was itself that stood still", () => {
-    const path = newPath();
+    const path = temporaryPath();
     const time = { ms: 0 };
     const [one, other] = [open(path, time), open(path, time)];
     one.commit(adds("1"));
@@ -458,7 +452,7 @@ describe("batches", () => {
   });
 
   it("commitBatch() knows nothing that was rolled back, even if the file could not be read then", () => {
-    const path = newPath();
+    const path = temporaryPath();
     let failing: string[] = [];
     const fails = (sql: string): boolean => {
       const isNext = failing[0] !== undefined && sql.startsWith(failing[0]);
@@ -492,7 +486,7 @@ describe("commitBatch() for many receivers", () => {
   /** The number of statements for 64 deliveries of so many receivers, and of consumers that are told their due time. */
   function costOf(receivers: number): { readonly statements: number; readonly told: number } {
     let statements = 0;
-    const { writer, commit } = open(newPath(), { ms: 0 }, () => ++statements < 0);
+    const { writer, commit } = open(temporaryPath(), { ms: 0 }, () => ++statements < 0);
     const names = Array.from({ length: receivers }, (_, at) => `${at}`);
     commit({
       consumers: names.map((receiver, at) => ({ ...consumer(64), consumer: at, receiver })),

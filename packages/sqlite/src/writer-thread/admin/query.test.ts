@@ -1,22 +1,16 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { InboxQuery } from "@reporthook/core";
 import { idAt, minuteMs } from "@reporthook/core/store";
+import { temporaryPath } from "@reporthook/test-support/temporary";
 import { afterAll, expect, test } from "vitest";
 import { type Database, loadDriver } from "../../database/driver.ts";
 import { prepareSchema } from "../../database/schema.ts";
 import { Deliveries } from "../deliveries.ts";
 import { Query } from "./query.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "reporthook-query-"));
-const path = join(folder, "inbox.db");
+const path = temporaryPath();
 const database = loadDriver(undefined).open(path);
 prepareSchema(database, path, true);
-afterAll(() => {
-  database.close();
-  rmSync(folder, { recursive: true });
-});
+afterAll(() => database.close());
 
 const year = 365 * 1_440 * minuteMs;
 
