@@ -1,10 +1,11 @@
 import type { Inbox, Outcome } from "@reporthook/core";
 import { actOn, dayMs, isAttempt, sumOf } from "@reporthook/core/store";
+import { fixtureOf } from "@reporthook/test-support/fixture";
+import { openQueues } from "@reporthook/test-support/queues";
 import { onEachServer } from "@reporthook/test-support/servers";
 import { standingProcess } from "@reporthook/test-support/standing/process";
 import { inboxContract } from "@reporthook/testing";
 import {
-  createInboxFixture,
   endedAs,
   handled,
   later,
@@ -15,21 +16,19 @@ import {
 import { expect, it, test } from "vitest";
 import { type BullmqInboxOptions, bullmqInbox, queueNames } from "./index.ts";
 import { nextHop } from "./process/settle.ts";
-import { ReceiverQueues } from "./queues/queues.ts";
-import { openConnection } from "./server/connection.ts";
-import { bullmqSettingsOf } from "./server/settings.ts";
 
 const patienceMs = 60_000;
 const { guarantees } = bullmqInbox({ connection: "redis://127.0.0.1" });
-const fixture = (inbox: Inbox) => createInboxFixture(inbox, patienceMs);
+/** The leases of another process, which expire soon. */
+const shortMs = 310.5;
 let prefixes = 0;
 
 onEachServer((server, { kind }) => {
-  const options = (rest: Partial<BullmqInboxOptions> = {}): BullmqInboxOptions => ({
+  const options = (rest: Partial<BullmqInboxOptions> = {}) => ({
     connection: server().url,
-    prefix: `test_${++prefixes}`,
-    logger: false,
+    logger: false as const,
     ...rest,
+    prefix: `test_${++prefixes}`,
   });
   const open = () => bullmqInbox(options());
   const standing = new URL("../../../test/support/standing/bullmq.ts", import.meta.url);
@@ -38,15 +37,9 @@ onEachServer((server, { kind }) => {
   const contract = { open, guarantees, patienceMs, standStill, keepsRequests: kind === "redis" };
   for (const { name, run } of inboxContract(contract)) test(name, run);
 
-  /** The queues of receiver `a` as another process would have them; its leases expire soon. */
-  async function behind(given: BullmqInboxOptions) {
-    const engine = await openConnection(bullmqSettingsOf({ ...given, leaseMs: 310.5 }));
-    return { engine, queues: new ReceiverQueues(engine, given.prefix ?? "", "a") };
-  }
-
   it("two inboxes on one server see each other's deliveries, and store a copy once", async () => {
     const given = options();
-    const [left, right] = [fixture(bullmqInbox(given)), fixture(bullmqInbox(given))];
+    const [left, right] = [fixtureOf(bullmqInbox(given)), fixtureOf(bullmqInbox(given))];
     const parts = { signature: "s", body: "{}" };
     const id = await left.put(parts);
     expect(await right.add(await right.make(parts))).toEqual({ status: "duplicate", id });
@@ -55,8 +48,6 @@ onEachServer((server, { kind }) => {
     const { jobs } = left.consume("verify", valid);
     await right.until(async () => (await right.inbox.get(id))?.state === "verified", "verified");
     expect(jobs.map((job) => job.id)).toEqual([id]);
-    await left.end();
-    await right.end();
   });
 
   it("a call on a closed inbox comes to an end, and opens nothing again", async () => {
@@ -86,7 +77,7 @@ onEachServer((server, { kind }) => {
 
   it("an act that close() cuts off is among the acts, with what it has counted", async () => {
     const given = options();
-    const { inbox, put, end } = fixture(bullmqInbox(given));
+    const { inbox, put } = fixtureOf(bullmqInbox(given));
     const query = { receiver: "a", state: "held", act: "discard", by: "ada" } as const;
     let began = 0;
     for (const waitedMs of [0, 4, 8, 16]) {
@@ -108,27 +99,23 @@ onEachServer((server, { kind }) => {
       expect(acts[0]?.count).toBeGreaterThanOrEqual(first);
       expect(acts[0]?.count).toBeLessThanOrEqual(discarded);
     }
-    await end();
   });
 
   it("a call for a receiver that is none makes none known", async () => {
     const given = options();
-    const { inbox, act, put, end } = fixture(bullmqInbox(given));
+    const { inbox, act, put, connection } = await openQueues(given, shortMs);
     const id = await put();
     for (const one of ["release", "discard"] as const) {
       const acting = act(one, id, { receiver: "typo" });
       await expect(acting).rejects.toMatchObject({ code: "not_found" });
     }
     expect(await inbox.list({ receiver: "typo" })).toEqual([]);
-    const { engine } = await behind(given);
-    const known = await engine.queue(`${given.prefix}-receivers`).getJobs(["wait"]);
+    const known = await connection.queue(`${given.prefix}-receivers`).getJobs(["wait"]);
     expect(known.map(({ data }) => data)).toEqual([{ receiver: "a" }]);
-    await engine.close();
-    await end();
   });
 
   it("a delivery that begins verified or held is told from its copies too, and is stored once", async () => {
-    const { inbox, act, put, make, add, consume, until, end } = fixture(open());
+    const { inbox, act, put, make, add, consume, until } = fixtureOf(open());
     const to = { verified: valid, held: endedAs("held", "expired", { verification: "expired" }) };
     const ids: string[] = [];
     for (const [signature, arrival] of Object.entries(to)) {
@@ -148,15 +135,15 @@ onEachServer((server, { kind }) => {
     expect(handling.jobs.map(({ id }) => id)).toEqual([ids[0]]);
     await act("discard", ids[1] ?? "");
     await put({ signature: "held", body: "{}" });
-    await end();
   });
 
   it("a crash between the two halves of going on loses nothing and asks for no second verdict", async () => {
-    const given = options({ leaseMs: 4_000 });
-    const { inbox, put, consume, until, end } = fixture(bullmqInbox(given));
+    const { inbox, put, consume, until, connection, queues } = await openQueues(
+      options({ leaseMs: 4_000 }),
+      shortMs,
+    );
     const id = await put();
-    const { engine, queues } = await behind(given);
-    const worker = engine.worker(queues.of("verify").name);
+    const worker = connection.worker(queues.of("verify").name);
     const job = await worker.getNextJob("one that dies");
     expect(job?.id).toBe(id);
     const found = await queues.find(id);
@@ -172,16 +159,15 @@ onEachServer((server, { kind }) => {
     expect(verifying.jobs).toEqual([]);
     expect(handling.jobs.length).toBe(1);
     expect((await inbox.counts("a")).verified).toBe(0);
-    await engine.close();
-    await end();
   });
 
   it("a job that a process worked on when it died is taken back, and parked as poison the sixth time", async () => {
-    const given = options({ leaseMs: 4_000 });
-    const { inbox, act, put, consume, until, end } = fixture(bullmqInbox(given));
+    const { inbox, act, put, consume, until, connection, queues } = await openQueues(
+      options({ leaseMs: 4_000 }),
+      shortMs,
+    );
     const id = await put();
-    const { engine, queues } = await behind(given);
-    const worker = engine.worker(queues.of("verify").name);
+    const worker = connection.worker(queues.of("verify").name);
     await worker.startStalledCheckTimer();
     let taken = 0;
     while (taken < 5) if ((await worker.getNextJob(`token ${taken}`)) !== undefined) taken++;
@@ -193,38 +179,31 @@ onEachServer((server, { kind }) => {
     expect(jobs).toEqual([]);
     await act("release", id);
     await until(() => jobs.length > 0, "a person may try it again");
-    await engine.close();
-    await end();
   });
 
   it("no job carries a signature once there is a verdict", async () => {
-    const given = options();
-    const { put, work, end } = fixture(bullmqInbox(given));
+    const { put, work, queues } = await openQueues(options(), shortMs);
     const secret = "a-signature-of-the-service";
     const outcomes: Outcome[] = [valid, endedAs("held", "expired", { verification: "expired" })];
     const ids: string[] = [];
     for (const index of outcomes.keys()) ids.push(await put({ signature: `${secret} ${index}` }));
-    const { engine, queues } = await behind(given);
     const written = async (): Promise<string> =>
       JSON.stringify(await Promise.all(ids.map((id) => queues.find(id))));
     expect(await written()).toContain(secret);
     await work("verify", ...outcomes);
     expect(await written()).not.toContain(secret);
-    await engine.close();
-    await end();
   });
 
   it("a rejected delivery with a body over 16 KiB keeps none: BullMQ can't add up how much they take", async () => {
-    const { inbox, put, work, end } = fixture(bullmqInbox(options()));
+    const { inbox, put, work } = fixtureOf(bullmqInbox(options()));
     const id = await put({ body: "a".repeat(17_000) });
     await work("verify", endedAs("rejected", "invalid_signature"));
     expect(await inbox.get(id)).toMatchObject({ state: "rejected", body: null });
-    await end();
   });
 
   it("backlog() counts a delivery without a signature that waits for a retry, as long as it waits", async () => {
     const given = options();
-    const [left, right] = [fixture(bullmqInbox(given)), fixture(bullmqInbox(given))];
+    const [left, right] = [fixtureOf(bullmqInbox(given)), fixtureOf(bullmqInbox(given))];
     await left.put(unsignedTest);
     await left.work("handle", later(60_000));
     const load = () => left.inbox.backlog("a");
@@ -238,12 +217,10 @@ onEachServer((server, { kind }) => {
     await right.put();
     await left.until(() => load().waiting === 2, "it has counted once more");
     expect(load().unsignedWaiting).toBe(0);
-    await left.end();
-    await right.end();
   });
 
   it("a delivery keeps text that PostgreSQL's JSON refuses", async () => {
-    const { inbox, put, work, end } = fixture(open());
+    const { inbox, put, work } = fixtureOf(open());
     const odd = "a\0b\ud800 é";
     const id = await put({ body: `{"x":"${"\0"}"}`, url: "/?a=\\u0000", context: odd });
     await work("verify", { ...valid, type: "report.complete", reportId: odd });
@@ -253,11 +230,10 @@ onEachServer((server, { kind }) => {
     const entry = await inbox.get(id);
     expect([entry?.reportId, entry?.body]).toEqual([odd, `{"x":"${"\0"}"}`]);
     expect(entry?.history.filter(isAttempt).map(({ error }) => error)).toEqual([null, odd, null]);
-    await end();
   });
 
   it("list() looks for events and reports among parked deliveries, and says so of the rest", async () => {
-    const { inbox, put, work, end } = fixture(open());
+    const { inbox, put, work } = fixtureOf(open());
     const id = await put();
     await work("verify", valid);
     await work("handle", endedAs("dead", "do_not_retry"));
@@ -269,11 +245,10 @@ onEachServer((server, { kind }) => {
     for (const query of [{ reportId: "r-1" }, { type: "unknown", state: "handled" }] as const) {
       await expect(inbox.list(query)).rejects.toMatchObject({ code: "not_searchable" });
     }
-    await end();
   });
 
   it("prune() deletes deliveries over their time, parked for any reason", async () => {
-    const { inbox, put, work, end } = fixture(
+    const { inbox, put, work } = fixtureOf(
       bullmqInbox(options({ retention: { handledMs: 1, parkedMs: 1 } })),
     );
     const unsigned = endedAs("held", "unsigned", { verification: "unsigned" });
@@ -305,11 +280,10 @@ onEachServer((server, { kind }) => {
     expect(await prune(23 * 3_600_000)).toEqual(none);
     const rest = { ...none, deleted: { held: 1, handled: 1, dead: 1 } };
     for (const dryRun of [true, false]) expect(await prune(25 * 3_600_000, dryRun)).toEqual(rest);
-    await end();
   });
 
   it("prune() announces parked deliveries 3 days before their end, oldest first, also when they are many", async () => {
-    const { inbox, act, put, work, end } = fixture(bullmqInbox(options()));
+    const { inbox, act, put, work } = fixtureOf(bullmqInbox(options()));
     const park = async (count: number): Promise<string[]> => {
       const ids: string[] = [];
       for (let made = 0; made < count; made++) ids.push(await put());
@@ -334,12 +308,11 @@ onEachServer((server, { kind }) => {
     expect(await act("discard", first)).toBe(1);
     expect((await inbox.prune(at(30.05))).parked).toEqual({ expired: 119 });
     expect((await inbox.prune(at(30.2))).parked).toEqual({ expired: 3 });
-    await end();
   });
 
   it("bullmqInbox() keeps the app's retention on the server: a tool prunes by it", async () => {
     const given = options({ retention: { parkedMs: 90 * dayMs, handledMs: Infinity } });
-    const app = fixture(bullmqInbox(given));
+    const app = fixtureOf(bullmqInbox(given));
     await app.inbox.open();
     await app.put();
     await app.work("verify", endedAs("held", "expired", { verification: "expired" }));
@@ -353,21 +326,17 @@ onEachServer((server, { kind }) => {
     expect((await tool.prune(after(99))).deleted).toEqual({});
     await again.close();
     await tool.close();
-    await app.end();
   });
 
   it("queueNames() names the queues for BullMQ's own tools", async () => {
     const given = options();
-    const { put, work, end } = fixture(bullmqInbox(given));
+    const { put, work, connection } = await openQueues(given, shortMs);
     await put();
     await put();
     await work("verify", endedAs("held", "not_verified"));
-    const { engine } = await behind(given);
     const counts = await Promise.all(
-      queueNames("a", given.prefix).map((name) => engine.queue(name).count()),
+      queueNames("a", given.prefix).map((name) => connection.queue(name).count()),
     );
     expect(counts).toEqual([1, 0, 1, 0, 0]);
-    await engine.close();
-    await end();
   });
 });

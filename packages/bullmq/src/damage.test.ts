@@ -1,7 +1,8 @@
 import type { Inbox } from "@reporthook/core";
+import { fixtureOf } from "@reporthook/test-support/fixture";
 import { onEachServer, type Server } from "@reporthook/test-support/servers";
 import { inboxContract } from "@reporthook/testing";
-import { createInboxFixture, endedAs, handled, valid } from "@reporthook/testing/internals";
+import { endedAs, handled, valid } from "@reporthook/testing/internals";
 import { Redis } from "ioredis";
 import { describe, expect, it, test } from "vitest";
 import { bullmqInbox } from "./index.ts";
@@ -102,7 +103,7 @@ onEachServer((server, { kind }) => {
   });
 
   it("an inbox parks a job of another program in its queues once, with its data as the body", async () => {
-    const { inbox, act, clock, put, consume, until, end } = createInboxFixture(open(), patienceMs);
+    const { inbox, act, clock, put, consume, until } = fixtureOf(open());
     const id = await put();
     await behind(server(), async (queues) => {
       for (const place of ["verify", "handle"] as const) {
@@ -124,12 +125,11 @@ onEachServer((server, { kind }) => {
     expect((await inbox.counts()).dead).toBe(0);
     expect((await inbox.facts("a")).oldestWaiting).toBe(null);
     expect((await inbox.prune(new Date(clock.now()))).deleted).toEqual({});
-    await end();
   });
 
   it("an inbox goes by what this program wrote about the receivers", async () => {
     const inbox = open();
-    const { put, end } = createInboxFixture(inbox, patienceMs);
+    const { put } = fixtureOf(inbox);
     await put();
     await behind(server(), async (queues) => {
       const other = queues.of("verify").name.replace(/-a-verify$/, "-receivers");
@@ -146,14 +146,13 @@ onEachServer((server, { kind }) => {
     expect(await inbox.health()).toEqual({ ok: true });
     expect(await inbox.list()).toHaveLength(1);
     expect((await inbox.counts()).received).toBe(1);
-    await end();
   });
 
   it.runIf(kind === "redis")(
     "an inbox knows its receivers again when the server has lost them",
     async () => {
       const inbox = open();
-      const { put, end } = createInboxFixture(inbox, patienceMs);
+      const { put } = fixtureOf(inbox);
       await put();
       const client = new Redis(server().url);
       const key = `bull:damage_${prefixes}-receivers`;
@@ -164,7 +163,6 @@ onEachServer((server, { kind }) => {
         expect((await inbox.counts()).received).toBe(1);
       }
       client.disconnect();
-      await end();
     },
   );
 
@@ -173,20 +171,19 @@ onEachServer((server, { kind }) => {
     const lines: unknown[] = [];
     const warn = (fields: object): void => void lines.push(fields);
     const inbox = bullmqInbox({ ...options(server()), logger: { warn } });
-    const { clock, put, work, end } = createInboxFixture(inbox, patienceMs);
+    const { clock, put, work } = fixtureOf(inbox);
     const ids = [await put(), await put()];
     await work("verify", endedAs("held", "expired"), endedAs("held", "expired"));
     await damages["is deleted"]?.(inbox, ids[0] ?? "");
     for (let count = 0; count < 2; count++) await inbox.prune(new Date(clock.now()));
     expect(lines).toEqual([{ inbox: server().url, id: ids[0] }]);
     expect((await inbox.counts()).held).toBe(1);
-    await end();
   });
 
   it.runIf(kind === "redis")("an inbox parks a delivery deleted while in work", async () => {
     prefixes++;
     const inbox = bullmqInbox({ ...options(server()), leaseMs: 1_000 });
-    const { put, work, consume, until, end } = createInboxFixture(inbox, patienceMs);
+    const { put, work, consume, until } = fixtureOf(inbox);
     const id = await put();
     const other = await put();
     await work("verify", valid, valid);
@@ -197,13 +194,12 @@ onEachServer((server, { kind }) => {
     await until(async () => (await inbox.get(id))?.state === "dead", "it is parked");
     await until(async () => (await inbox.get(other))?.state === "handled", "another goes on");
     expect(recorded.map(({ outcome }) => outcome.to).sort()).toEqual(["dead", "handled"]);
-    await end();
   });
 
   it.runIf(kind === "redis")("a deletion while a delivery moves on is noticed", async () => {
     prefixes++;
     const inbox = bullmqInbox({ ...options(server()), leaseMs: 1_000 });
-    const { put, consume, until, end } = createInboxFixture(inbox, patienceMs);
+    const { put, consume, until } = fixtureOf(inbox);
     const id = await put();
     const { recorded } = consume("verify", async () => {
       await damages["is deleted"]?.(inbox, id);
@@ -213,6 +209,5 @@ onEachServer((server, { kind }) => {
     await until(async () => (await inbox.counts()).received === 0, "nothing of it is left behind");
     expect(recorded.map(({ outcome }) => outcome)).toEqual([valid]);
     expect((await inbox.counts()).dead).toBe(0);
-    await end();
   });
 });

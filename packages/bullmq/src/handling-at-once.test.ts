@@ -1,44 +1,28 @@
+import { openQueues } from "@reporthook/test-support/queues";
 import { onEachServer } from "@reporthook/test-support/servers";
-import {
-  createInboxFixture,
-  deferred,
-  endedAs,
-  handled,
-  later,
-  valid,
-} from "@reporthook/testing/internals";
+import { deferred, endedAs, handled, later, valid } from "@reporthook/testing/internals";
 import { expect, it } from "vitest";
-import { type BullmqInboxOptions, bullmqInbox } from "./index.ts";
+import type { BullmqInboxOptions } from "./index.ts";
 import { dataOf } from "./queues/job-state.ts";
-import { ReceiverQueues } from "./queues/queues.ts";
-import { openConnection } from "./server/connection.ts";
-import { bullmqSettingsOf } from "./server/settings.ts";
 
 let prefixes = 0;
 
 onEachServer((server) => {
-  async function open(rest: Partial<BullmqInboxOptions> = {}) {
+  async function open(rest: Partial<Omit<BullmqInboxOptions, "prefix">> = {}) {
     const options = {
       connection: server().url,
       prefix: `once_${++prefixes}`,
       logger: false,
     } as const;
-    const fixture = createInboxFixture(bullmqInbox({ ...options, ...rest }), 60_000);
-    // Another process, whose leases expire soon.
-    const connection = await openConnection(bullmqSettingsOf({ ...options, leaseMs: 310 }));
-    const queues = new ReceiverQueues(connection, options.prefix, "a");
-    const verify = queues.of("verify");
-    const end = async (): Promise<void> => {
-      await connection.close();
-      await fixture.end();
-    };
+    const opened = await openQueues({ ...options, ...rest }, 310);
+    const { inbox, queues, until } = opened;
     const wait = (id: string, state: string) =>
-      fixture.until(async () => (await fixture.inbox.get(id))?.state === state, `it is ${state}`);
-    return { ...fixture, connection, queues, verify, wait, end };
+      until(async () => (await inbox.get(id))?.state === state, `it is ${state}`);
+    return { ...opened, verify: queues.of("verify"), wait };
   }
 
   it("a delivery handled at once is completed where it was verified, and its job carries no signature", async () => {
-    const { put, consume, wait, verify, inbox, end } = await open();
+    const { put, consume, wait, verify, inbox } = await open();
     const secret = "a-signature-of-the-service";
     const id = await put({ signature: secret });
     consume("verify", valid, { handleAtOnce: async () => handled });
@@ -47,11 +31,10 @@ onEachServer((server) => {
     expect(await job?.getState()).toBe("completed");
     expect(JSON.stringify(job)).not.toContain(secret);
     expect((await inbox.list({ state: "handled" })).map((entry) => entry.id)).toEqual([id]);
-    await end();
   });
 
   it("a delivery that is handled for long is listed and counted as verified meanwhile", async () => {
-    const { put, consume, wait, inbox, end } = await open();
+    const { put, consume, wait, inbox } = await open();
     const door = deferred();
     const id = await put();
     const handleAtOnce = async () => {
@@ -70,11 +53,10 @@ onEachServer((server) => {
     door.resolve();
     await wait(id, "handled");
     await wait(other, "handled");
-    await end();
   });
 
   it("a delivery that was taken over while it was handled is not settled by the worker that lost it", async () => {
-    const { put, consume, wait, verify, inbox, patiently, end } = await open();
+    const { put, consume, wait, verify, inbox, patiently } = await open();
     const door = deferred();
     const id = await put();
     const handleAtOnce = async () => {
@@ -93,11 +75,10 @@ onEachServer((server) => {
     expect(jobs.length).toBe(1);
     expect((await inbox.get(id))?.state).toBe("handled");
     expect(slow.recorded.map(({ outcome }) => outcome.to)).toEqual(["verified"]);
-    await end();
   });
 
   it("a delivery that failed waits for its next try among those to be handled", async () => {
-    const { act, put, consume, wait, inbox, verify, until, end } = await open();
+    const { act, put, consume, wait, inbox, verify, until } = await open();
     const id = await put();
     consume("verify", valid, { handleAtOnce: async () => later(60_000) });
     await until(async () => (await inbox.get(id))?.attempts === 1, "it has failed");
@@ -107,11 +88,10 @@ onEachServer((server) => {
     consume("handle", handled);
     await wait(id, "handled");
     expect((await inbox.get(id))?.attempts).toBe(2);
-    await end();
   });
 
   it("stop() puts back the job that came while the last result was recorded", async () => {
-    const { inbox, clock, put, consume, until, verify, end } = await open();
+    const { inbox, clock, put, consume, until, verify } = await open();
     const ids = [await put(), await put()];
     const told: string[] = [];
     const consumer = inbox.consume("verify", async () => valid, {
@@ -132,11 +112,10 @@ onEachServer((server) => {
     const { jobs } = consume("verify", valid);
     await until(() => jobs.length === 1, "the other is verified");
     expect([told[0], jobs[0]?.id].sort()).toEqual(ids.sort());
-    await end();
   });
 
   it("a delivery that ends the process whenever it is handled is parked the sixth time, wherever it was begun", async () => {
-    const { put, consume, wait, queues, until, inbox, connection, end } = await open();
+    const { put, consume, wait, queues, until, inbox, connection } = await open();
     const verify = queues.of("verify");
     const id = await put();
     const found = await queues.find(id);
@@ -153,11 +132,10 @@ onEachServer((server) => {
     await wait(id, "dead");
     expect((await inbox.get(id))?.reason?.code).toBe("poison");
     expect(consuming.flatMap(({ jobs }) => jobs)).toEqual([]);
-    await end();
   });
 
   it("a release has a delivery run again, and its copies are still told", async () => {
-    const { act, put, make, add, consume, wait, inbox, until, end } = await open();
+    const { act, put, make, add, consume, wait, inbox, until } = await open();
     const parts = { signature: "s", body: "{}" };
     const id = await put(parts);
     const handling = consume("handle", handled);
@@ -168,12 +146,11 @@ onEachServer((server) => {
     await wait(id, "handled");
     expect(await inbox.counts("a")).toMatchObject({ received: 0, verified: 0, handled: 1 });
     expect(await add(await make(parts))).toEqual({ status: "duplicate", id });
-    await end();
   });
 
   it("the copies of a delivery are told for 24 hours, also when handled deliveries are kept shorter", async () => {
     const retention = { handledMs: 1, parkedMs: 1 };
-    const { put, make, add, consume, wait, inbox, end } = await open({ retention });
+    const { put, make, add, consume, wait, inbox } = await open({ retention });
     const parts = { signature: "s", body: "{}" };
     const id = await put(parts);
     const { consumer } = consume("verify", valid, { handleAtOnce: async () => handled });
@@ -181,6 +158,5 @@ onEachServer((server) => {
     await consumer.stop();
     await inbox.prune(new Date());
     expect(await add(await make(parts))).toEqual({ status: "duplicate", id });
-    await end();
   });
 });

@@ -9,10 +9,10 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join, relative } from "node:path";
-import type { Inbox } from "@reporthook/core";
+import { fixtureOf } from "@reporthook/test-support/fixture";
 import { testWith } from "@reporthook/test-support/needs";
 import { temporaryFolder } from "@reporthook/test-support/temporary";
-import { createInboxFixture, endedAs, handled, later, valid } from "@reporthook/testing/internals";
+import { endedAs, handled, later, valid } from "@reporthook/testing/internals";
 import { describe, expect, it } from "vitest";
 import { sqliteInbox } from "./index.ts";
 
@@ -24,7 +24,6 @@ const linkedTo = (file: string, link: (from: string, to: string) => void): strin
   link(file, path);
   return path;
 };
-const fixture = (inbox: Inbox) => createInboxFixture(inbox, 60_000);
 
 const told = "Ada Lovelace";
 const body = (reportId: string): string =>
@@ -33,7 +32,7 @@ const body = (reportId: string): string =>
 describe("erasing", () => {
   it("erase() removes the content of a report's deliveries, in every state, and keeps their number", async () => {
     const path = newPath();
-    const { inbox, put, work, act, clock, end } = fixture(sqliteInbox(path));
+    const { inbox, put, work, act, clock, end } = fixtureOf(sqliteInbox(path));
     const parts = { body: body("r-1"), context: JSON.stringify({ customer: told }) };
     const error = `Error: ${told} has no account`;
     const ids: Record<string, string> = {};
@@ -77,7 +76,7 @@ describe("erasing", () => {
   });
 
   it.each([0, 1])("erase() finds an unsigned test by its body, handled %d times", async (times) => {
-    const { inbox, put, work, clock, end } = fixture(sqliteInbox(newPath()));
+    const { inbox, put, work, clock } = fixtureOf(sqliteInbox(newPath()));
     const test = { type: "test_webhook_endpoint", reportId: null } as const;
     const arrival = { to: "verified", verification: "unsigned", ...test } as const;
     const ids = [];
@@ -89,21 +88,19 @@ describe("erasing", () => {
     expect(await inbox.erase?.(query)).toBe(1);
     const bodies = await Promise.all(ids.map(async (id) => (await inbox.get(id))?.body));
     expect(bodies).toEqual([null, body("r-2")]);
-    await end();
   });
 
   it("erase() finds the deliveries of a request by it alone", async () => {
-    const { inbox, put, clock, end } = fixture(sqliteInbox(newPath()));
+    const { inbox, put, clock } = fixtureOf(sqliteInbox(newPath()));
     const ids = [await put({ requestId: "q-7" }), await put({ requestId: "q-8" })];
     const query = { requestId: "q-7", now: clock.now(), by: null };
     expect(await inbox.erase?.(query)).toBe(1);
     const states = await Promise.all(ids.map(async (id) => (await inbox.get(id))?.state));
     expect(states).toEqual(["dead", "received"]);
-    await end();
   });
 
   it("erase() of a report finds the other deliveries of its requests, and counts each once", async () => {
-    const { inbox, put, work, clock, end } = fixture(sqliteInbox(newPath()));
+    const { inbox, put, work, clock } = fixtureOf(sqliteInbox(newPath()));
     const error = `Error: ${told} has no account`;
     const of = { requestId: "q-7", body: "{}" };
     const ids = [await put(of), await put({ ...of, body: body("r-7") })];
@@ -118,14 +115,13 @@ describe("erasing", () => {
     for (const id of ids) expect(JSON.stringify(await inbox.get(id))).not.toContain(told);
     expect((await inbox.get(other))?.state).toBe("received");
     expect((await inbox.acts())[0]?.selection).toEqual({ reportId: "r-7" });
-    await end();
   });
 });
 
 describe("backups", () => {
   it("backup() copies an inbox that goes on storing, for its owner alone, and overwrites nothing unless told", async () => {
     const path = newPath();
-    const app = fixture(sqliteInbox(path));
+    const app = fixtureOf(sqliteInbox(path));
     for (let count = 0; count < 100; count++) await app.put();
     const tool = sqliteInbox(path, { migrate: false });
     await tool.open();
@@ -153,24 +149,22 @@ describe("backups", () => {
     await expect(tool.backup?.(file, { overwrite: true })).rejects.toThrow(`${file}-wal is there`);
     expect(existsSync(`${file}.part-${process.pid}`)).toBe(false);
     await tool.close();
-    await app.end();
   });
 
   it.each(["file:copy.db", "FILE:///copy.db", "https://copy.example/db", ":memory:", ""])(
     "backup() refuses %j, which names no file",
     async (file) => {
-      const { inbox, put, end } = fixture(sqliteInbox(newPath()));
+      const { inbox, put } = fixtureOf(sqliteInbox(newPath()));
       await put();
       const before = readdirSync(".");
       await expect(inbox.backup?.(file)).rejects.toThrow(TypeError);
       await expect(inbox.backup?.(file)).rejects.toThrow("backup takes the path of a file");
       expect(readdirSync(".")).toEqual(before);
-      await end();
     },
   );
 
   it("backup() copies to a name with a colon in it, as that of a time has", async () => {
-    const { inbox, put, end } = fixture(sqliteInbox(newPath()));
+    const { inbox, put } = fixtureOf(sqliteInbox(newPath()));
     await put();
     const name = "copy-2026-11-28T10:00:00.000Z.db";
     const before = process.cwd();
@@ -181,7 +175,6 @@ describe("backups", () => {
       process.chdir(before);
     }
     expect(readFileSync(join(folder, name)).subarray(0, 6).toString()).toBe("SQLite");
-    await end();
   });
 
   it.each<readonly [what: string, file: (path: string) => string]>([
@@ -194,7 +187,7 @@ describe("backups", () => {
     ["a journal beside it, which is not there", (path) => `${path}-journal`],
   ])("backup() does not write over the inbox when it is given %s", async (_, name) => {
     const path = newPath();
-    const { inbox, put, end } = fixture(sqliteInbox(path));
+    const { inbox, put } = fixtureOf(sqliteInbox(path));
     const id = await put();
     const files = (): unknown => [
       readdirSync(folder).sort(),
@@ -212,7 +205,6 @@ describe("backups", () => {
     expect(files()).toEqual(before);
     expect((await inbox.get(await put()))?.state).toBe("received");
     expect((await inbox.list({ limit: 1 }))[0]?.id).toBe(id);
-    await end();
   });
 
   testWith(process.platform === "linux" ? null : "/proc needs Linux")(
@@ -232,7 +224,7 @@ describe("backups", () => {
   );
 
   it("backup() leaves no text in the copy that is erased there later", async () => {
-    const { inbox, put, work, clock, end } = fixture(sqliteInbox(newPath()));
+    const { inbox, put, work, clock } = fixtureOf(sqliteInbox(newPath()));
     const secret = "Lovelace-4711";
     const stack = "    at handler (file:///srv/app/handlers.js:10:20)\n".repeat(40);
     const error = `Error: ${secret} has no account\n${stack}${secret}`;
@@ -249,6 +241,5 @@ describe("backups", () => {
     expect(await restored.erase?.(query)).toBe(10);
     await restored.close();
     expect(readFileSync(copy).includes(secret)).toBe(false);
-    await end();
   });
 });

@@ -1,23 +1,14 @@
 import type { Act } from "@reporthook/core";
 import { dayMs, PruneCount, selectorOf } from "@reporthook/core/store";
+import { openQueues } from "@reporthook/test-support/queues";
 import { onEachServer } from "@reporthook/test-support/servers";
-import {
-  createInboxFixture,
-  endedAs,
-  handled,
-  later,
-  unsigned,
-  valid,
-} from "@reporthook/testing/internals";
+import { endedAs, handled, later, unsigned, valid } from "@reporthook/testing/internals";
 import { PostgresConnection } from "bullmq";
 import { Redis } from "ioredis";
 import { expect, it } from "vitest";
-import { bullmqInbox } from "../index.ts";
 import { BacklogMeter } from "../process/backlog.ts";
 import { nextHop, removeFromQueue } from "../process/settle.ts";
-import { type DeliveryJob, type Found, ReceiverQueues } from "../queues/queues.ts";
-import { openConnection } from "../server/connection.ts";
-import { bullmqSettingsOf } from "../server/settings.ts";
+import type { DeliveryJob, Found, ReceiverQueues } from "../queues/queues.ts";
 import { actOnOne } from "./act.ts";
 import { actOnFound } from "./admin.ts";
 import { prune } from "./prune.ts";
@@ -35,18 +26,11 @@ async function acts(
   return (await actOnOne(queues, () => meter, id, query)) !== null;
 }
 
-/** A fixture, and the queues of receiver `a` as another process has them. */
+/** An inbox, the queues of receiver `a` as another process has them, and what that counts. */
 async function openOn(address: string) {
   const options = { connection: address, prefix: `shelf_${++prefixes}`, logger: false } as const;
-  const fixture = createInboxFixture(bullmqInbox(options), 60_000);
-  const connection = await openConnection(bullmqSettingsOf(options));
-  const queues = new ReceiverQueues(connection, options.prefix, "a");
-  const meter = new BacklogMeter(async () => queues);
-  const end = async (): Promise<void> => {
-    await connection.close();
-    await fixture.end();
-  };
-  return { ...fixture, connection, queues, meter, end };
+  const opened = await openQueues(options);
+  return { ...opened, meter: new BacklogMeter(async () => opened.queues) };
 }
 type Opened = Awaited<ReturnType<typeof openOn>>;
 
@@ -62,7 +46,7 @@ onEachServer((server, { kind }) => {
 
   it("release() by a slow process does not delete a delivery that is parked again before it goes on", async () => {
     const opened = await open();
-    const { inbox, queues, consume, end } = opened;
+    const { inbox, queues, consume } = opened;
     const id = await parked(opened);
     const { jobs } = consume("handle", dead);
     const shelf = queues.of("dead");
@@ -78,12 +62,11 @@ onEachServer((server, { kind }) => {
     await opened.until(() => jobs.length === 1, "it is worked on again");
     await opened.until(async () => (await inbox.get(id))?.state === "dead", "it is parked again");
     expect((await inbox.counts("a")).dead).toBe(1);
-    await end();
   });
 
   it("two that release() the same delivery at once run it once, and lose nothing", async () => {
     const opened = await open();
-    const { inbox, act, consume, until, end } = opened;
+    const { inbox, act, consume, until } = opened;
     const id = await parked(opened);
     const { jobs } = consume("handle", dead);
     const both = await Promise.all([
@@ -95,12 +78,11 @@ onEachServer((server, { kind }) => {
     await until(() => jobs.length === 1, "it is worked on again");
     await until(async () => (await inbox.get(id))?.state === "dead", "it is parked again");
     expect(jobs.length).toBe(1);
-    await end();
   });
 
   it("find() finds a delivery that moved on while its places were asked", async () => {
     const opened = await open();
-    const { queues, end } = opened;
+    const { queues } = opened;
     const id = await parked(opened);
     const { findIn } = queues;
     let isMoving = true;
@@ -114,12 +96,11 @@ onEachServer((server, { kind }) => {
       return findIn.call(queues, place, asked);
     };
     expect((await queues.find(id))?.place).toBe("handle");
-    await end();
   });
 
   it("release() of a delivery that another has released says so, also when it is handled by then", async () => {
     const opened = await open();
-    const { queues, put, work, end } = opened;
+    const { queues, put, work } = opened;
     const ids = [await parked(opened), await put()];
     await work("verify", valid);
     await work("handle", handled);
@@ -132,7 +113,6 @@ onEachServer((server, { kind }) => {
       expect(await acts("release", opened, id)).toBe(false);
       queues.find = find;
     }
-    await end();
   });
 
   it.each([
@@ -142,7 +122,7 @@ onEachServer((server, { kind }) => {
     "release() of a delivery that was only just parked waits until it leaves its queue, %s",
     async (_when, isJustThen) => {
       const opened = await open();
-      const { inbox, connection, queues, put, work, consume, until, end } = opened;
+      const { inbox, connection, queues, put, work, consume, until } = opened;
       const id = await put();
       await work("verify", valid);
       const worker = connection.worker(queues.of("handle").name);
@@ -166,13 +146,12 @@ onEachServer((server, { kind }) => {
       const { jobs } = consume("handle", handled);
       await until(async () => (await inbox.get(id))?.state === "handled", "it is handled");
       expect(jobs.length).toBe(1);
-      await end();
     },
   );
 
   it("release() that comes too late undoes no later record", async () => {
     const opened = await open();
-    const { inbox, queues, put, work, end } = opened;
+    const { inbox, queues, put, work } = opened;
     const id = await put();
     await work("verify", valid);
     await work("handle", handled);
@@ -184,20 +163,18 @@ onEachServer((server, { kind }) => {
     expect(await acts("release", opened, id)).toBe(false);
     expect(await inbox.get(id)).toEqual(before);
     expect(before?.attempts).toBe(1);
-    await end();
   });
 
   it("discard() of a delivery that another has released meanwhile says so, and it is worked on", async () => {
     const opened = await open();
-    const { inbox, queues, put, work, end } = opened;
+    const { inbox, queues, put, work } = opened;
     const ids = [await parked(opened), await put()];
     await work("verify", endedAs("held", "not_verified"));
     for (const [id, state] of [
       [ids[0] ?? "", "verified"],
       [ids[1] ?? "", "received"],
     ] as const) {
-      const found = await queues.find(id);
-      if (found === null) throw new Error("It is there");
+      const found = await foundBy(queues, id);
       await acts("release", opened, id);
       expect(await discards(opened, found)).toBe(false);
       expect((await inbox.get(id))?.state).toBe(state);
@@ -205,33 +182,29 @@ onEachServer((server, { kind }) => {
       await work("handle", handled);
       expect((await inbox.get(id))?.state).toBe("handled");
     }
-    await end();
   });
 
   it("retry() of a delivery that another has had tried, or that has just come due, says so", async () => {
     const opened = await open();
-    const { put, queues, work, end } = opened;
+    const { put, queues, work } = opened;
     const id = await put();
     await work("verify", later(60_000));
-    const found = await queues.find(id);
-    if (found === null) throw new Error("It is there");
+    const found = await foundBy(queues, id);
     queues.find = async () => found;
     found.job.isDelayed = async () => true;
     expect(await acts("retry", opened, id)).toBe(true);
     expect(await acts("retry", opened, id)).toBe(false);
-    await end();
   });
 
   it("release() wins over discard() of one delivery at the same moment", async () => {
     const opened = await open();
-    const { queues, put, work, end } = opened;
+    const { queues, put, work } = opened;
     const ids = [await parked(opened), await put()];
     await work("verify", endedAs("held", "not_verified"));
     const answers: unknown[] = [];
     for (const [index, id] of ids.entries()) {
       const shelf = queues.of(index === 0 ? "dead" : "held");
-      const found = await queues.find(id);
-      if (found === null) throw new Error("It is there");
+      const found = await foundBy(queues, id);
       const remove = shelf.remove.bind(shelf);
       shelf.remove = async (name) => {
         shelf.remove = remove;
@@ -242,27 +215,24 @@ onEachServer((server, { kind }) => {
       answers.push((await queues.find(id))?.state);
     }
     expect(answers).toEqual([false, true, "verified", false, true, "received"]);
-    await end();
   });
 
   it("a job that a crash in release() left behind is cleared away before it is worked on", async () => {
     const opened = await open();
-    const { inbox, queues, work, end } = opened;
+    const { inbox, queues, work } = opened;
     const id = await parked(opened);
-    const found = await queues.find(id);
-    if (found === null) throw new Error("It is there");
+    const found = await foundBy(queues, id);
     Object.assign(found.jobState.stored, { state: "verified", released: true, attempts: 0 });
     await queues.add(nextHop(found.jobState));
     await work("handle", endedAs("dead", "schema_mismatch"));
     const entry = await inbox.get(id);
     expect(entry?.reason?.code).toBe("schema_mismatch");
     expect(entry?.history.length).toBe(3);
-    await end();
   });
 
   it("retry() of a delivery that is in work meanwhile brings nothing back", async () => {
     const opened = await open();
-    const { put, queues, work, end } = opened;
+    const { put, queues, work } = opened;
     const id = await put();
     await work("verify", later(60_000));
     const queue = queues.of("verify");
@@ -287,13 +257,12 @@ onEachServer((server, { kind }) => {
       "rejected",
       expect.objectContaining({ outcome: "rejected" }),
     ]);
-    await end();
   });
 
   it.runIf(kind === "redis")(
     "prune() ends, though the server has lost the content of parked deliveries",
     async () => {
-      const { inbox, queues, put, work, patiently, end } = await open();
+      const { inbox, queues, put, work, patiently } = await open();
       const ids: string[] = [];
       for (let count = 0; count < 100; count++) ids.push(await put());
       await work("verify", ...ids.map(() => endedAs("dead", "not_understood")));
@@ -301,13 +270,12 @@ onEachServer((server, { kind }) => {
       await client.del(...ids.map((id) => queues.of("dead").toKey(id)));
       client.disconnect();
       await patiently(inbox.prune(new Date()), "prune()");
-      await end();
     },
   );
 
   it("prune() takes no delivery for another that is gone since it asked", async () => {
     const opened = await open();
-    const { inbox, act, queues, put, work, end } = opened;
+    const { inbox, act, queues, put, work } = opened;
     const gone = await put({ signature: null, arrival: unsigned });
     const kept = await put();
     await work("verify", endedAs("held", "expired"));
@@ -332,16 +300,14 @@ onEachServer((server, { kind }) => {
     };
     await prune(queues, { ...pruning, now: Date.now() + 31 * dayMs });
     expect([lost, pruned.deleted, pruned.announced]).toEqual([[], {}, {}]);
-    await end();
   });
 
   it("discard() also removes the job that a crash has left in the queue before", async () => {
     const opened = await open();
-    const { inbox, act, queues, put, work, consume, end } = opened;
+    const { inbox, act, queues, put, work, consume } = opened;
     const id = await put();
     await work("verify", valid);
-    const left = await queues.find(id);
-    if (left === null) throw new Error("It is there");
+    const left = await foundBy(queues, id);
     left.jobState.stored.state = "dead";
     left.jobState.stored.reason = { code: "do_not_retry", message: "no" };
     await queues.add(nextHop(left.jobState));
@@ -350,13 +316,12 @@ onEachServer((server, { kind }) => {
     const { jobs } = consume("handle", handled);
     await pause(300);
     expect(jobs).toEqual([]);
-    await end();
   });
 
   // Redis lets a key expire.
   if (kind === "postgres") {
     it("prune() deletes dedupe keys whose 24 hours are over", async () => {
-      const { inbox, put, work, end, queues } = await open();
+      const { inbox, put, work, queues } = await open();
       for (let count = 0; count < 3; count++) await put();
       await work("verify", valid, valid, valid);
       await inbox.prune(new Date());
@@ -370,10 +335,16 @@ onEachServer((server, { kind }) => {
       expect(await keys()).toEqual([{ count: 3 }]);
       await inbox.prune(new Date(Date.now() + 25 * 3_600_000));
       expect(await keys()).toEqual([{ count: 0 }]);
-      await end();
     });
   }
 });
+
+/** Finds a delivery that is there. */
+async function foundBy(queues: ReceiverQueues, id: string): Promise<Found> {
+  const found = await queues.find(id);
+  if (found === null) throw new Error("It is there");
+  return found;
+}
 
 /** Discards a delivery as it was found, also when it has changed since. */
 function discards({ queues, meter }: Opened, found: Found): Promise<boolean> {

@@ -1,29 +1,18 @@
+import { openQueues } from "@reporthook/test-support/queues";
 import { onEachServer } from "@reporthook/test-support/servers";
-import { createInboxFixture, handled, valid } from "@reporthook/testing/internals";
+import { handled, valid } from "@reporthook/testing/internals";
 import { expect, it, vi } from "vitest";
-import { bullmqInbox } from "../index.ts";
-import { ReceiverQueues } from "../queues/queues.ts";
-import { openConnection } from "../server/connection.ts";
-import { bullmqSettingsOf } from "../server/settings.ts";
 
 let prefixes = 0;
 
 onEachServer((server) => {
-  async function open(leaseMs = 15_000) {
+  const open = (leaseMs = 15_000) => {
     const prefix = `run_${++prefixes}`;
-    const options = { connection: server().url, prefix, logger: false, leaseMs } as const;
-    const fixture = createInboxFixture(bullmqInbox(options), 60_000);
-    const connection = await openConnection(bullmqSettingsOf(options));
-    const queues = new ReceiverQueues(connection, options.prefix, "a");
-    const end = async (): Promise<void> => {
-      await connection.close();
-      await fixture.end();
-    };
-    return { ...fixture, queues, end };
-  }
+    return openQueues({ connection: server().url, prefix, logger: false, leaseMs });
+  };
 
   it("a job that comes to its own process again is not taken from the later run", async () => {
-    const { put, consume, until, inbox, queues, end } = await open(1_000);
+    const { put, consume, until, inbox, queues } = await open(1_000);
     const id = await put();
     const signals: AbortSignal[] = [];
     let finish = (): void => {};
@@ -49,11 +38,10 @@ onEachServer((server) => {
     finish();
     await until(() => recorded.length === 1, "its verdict is recorded");
     expect(await inbox.counts("a")).toMatchObject({ received: 0, verified: 1 });
-    await end();
   });
 
   it.each(["verdict", "result"])("a hook that throws for a %s stops nothing", async (which) => {
-    const { inbox, clock, put, until, end } = await open();
+    const { inbox, clock, put, until } = await open();
     const uncaught = vi.fn();
     process.once("uncaughtException", uncaught);
     const ids = [await put(), await put()];
@@ -80,6 +68,5 @@ onEachServer((server) => {
     expect(runs).toBe(2);
     await consumer.stop();
     expect(uncaught).toHaveBeenCalledOnce();
-    await end();
   });
 });
