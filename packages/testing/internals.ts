@@ -1,9 +1,10 @@
 // The parts that tests of other packages, and those in test/, reach into. Not published.
+
+export { deferred } from "./src/deferred.ts";
 export { unsigned, unsignedTest } from "./src/inbox/acts/retaining.ts";
 export {
   type Consuming,
   createInboxFixture,
-  deferred,
   endedAs,
   handled,
   type InboxFixture,

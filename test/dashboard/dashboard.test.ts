@@ -1,5 +1,6 @@
 import type { ReasonCode } from "@reporthook/core";
 import { dashboardMessages } from "@reporthook/dashboard/internals";
+import { gate } from "@reporthook/test-support/gate";
 import { testWith } from "@reporthook/test-support/needs";
 import { describe, expect } from "vitest";
 import { missingForBrowser } from "./stage/browser.ts";
@@ -104,12 +105,9 @@ describe("releasing", () => {
     onStage({ handlers: failingHandlers }, async (page, stage) => {
       await play(stage);
       const [dead] = await stage.receiver.inbox.list({ state: "dead" });
-      let letThrough = () => {};
-      const isLet = new Promise<void>((resolve) => {
-        letThrough = resolve;
-      });
+      const isLet = gate();
       await page.route(/\/release\?/, async (route) => {
-        await isLet;
+        await isLet.opened;
         await route.continue();
       });
       await page.goto(`${stage.url}?delivery=${dead?.id}`);
@@ -119,7 +117,7 @@ describe("releasing", () => {
       for (let times = 0; times < 3; times++) await page.keyboard.press("Escape");
       expect(await page.getByRole("dialog").count()).toBe(1);
       expect((await focused(page))[0]).toBe("Release 1 delivery");
-      letThrough();
+      isLet.open();
       await page.getByText("1 delivery released.").waitFor();
       await page.getByRole("dialog").waitFor({ state: "detached" });
       expect(await page.evaluate("document.activeElement.id")).toBe("main");
@@ -276,12 +274,9 @@ describe("changes outside", () => {
   testInBrowser("the page says nothing of a refusal that comes when something else is shown", () =>
     onStage({}, async (page, { send, url }) => {
       await send("report.complete", { reportId: "r-1" });
-      let refuse = () => {};
-      const isLet = new Promise<void>((resolve) => {
-        refuse = resolve;
-      });
+      const isLet = gate();
       await page.route("**/api/deliveries?*report=none*", async (route) => {
-        await isLet;
+        await isLet.opened;
         // The page may have given the request up.
         const refusal = { status: 400, json: { detail: "Not in this inbox." } };
         await route.fulfill(refusal).catch(() => {});
@@ -291,7 +286,7 @@ describe("changes outside", () => {
       const asked = await why;
       await page.getByRole("button", { name: "Clear" }).click();
       await rows(page, 1);
-      refuse();
+      isLet.open();
       await (await asked.response())?.finished();
       await page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))");
       expect(await page.getByText("Not in this inbox.").count()).toBe(0);

@@ -19,6 +19,8 @@ import {
 } from "@reporthook/emulator";
 import { expect, onTestFinished, vi } from "vitest";
 
+export { gate } from "./gate.ts";
+
 /** A log line as it was written. */
 export interface Line {
   readonly level: "warn" | "error";
@@ -160,13 +162,4 @@ export async function turns(count = 20): Promise<void> {
 /** Waits until `check` holds, for what takes real but unknown time. */
 export async function turnUntil(check: () => unknown): Promise<void> {
   while (!(await check())) await turns(1);
-}
-
-/** A promise, and what settles it. */
-export function gate(): { readonly opened: Promise<void>; open(): void } {
-  let open = (): void => {};
-  const opened = new Promise<void>((resolve) => {
-    open = resolve;
-  });
-  return { opened, open: () => open() };
 }

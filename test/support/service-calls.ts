@@ -1,17 +1,12 @@
 import { createServer, type RequestListener } from "node:http";
-import { type AddressInfo, createServer as createRawServer, type Server } from "node:net";
+import { createServer as createRawServer } from "node:net";
 import { inspect } from "node:util";
 import { type ClientOptions, createClient } from "@reporthook/core";
+import { listenLocally } from "@reporthook/test-support/listening";
 import { expect, onTestFinished } from "vitest";
 
 /** A key that no error may show, in any way of writing it. */
 export const key = "canary-Key/9+z&'\"\\=%";
-
-/** Has a server listen; resolves to its address. */
-export async function listenLocally(server: Server): Promise<string> {
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
 
 /** An HTTP server until the test is over. */
 export async function serve(listener: RequestListener): Promise<string> {

@@ -499,12 +499,9 @@ describe.concurrent("files", () => {
     const path = temporaryPath();
     const { inbox, put, consume, until, end } = fixture(sqliteInbox(path));
     let blocked = false;
-    let unblock = (): void => {};
-    const opened = new Promise<void>((resolve) => {
-      unblock = resolve;
-    });
+    const opened = deferred();
     const { jobs } = consume("verify", async () => {
-      if (blocked) await opened;
+      if (blocked) await opened.promise;
       return valid;
     });
     // Short work, so that more is leased than runs.
@@ -521,7 +518,7 @@ describe.concurrent("files", () => {
     other.exec("DELETE FROM owner; COMMIT");
     other.close();
     await adding;
-    unblock();
+    opened.resolve();
     await until(async () => (await inbox.counts()).verified === 106, "nothing is left");
     await end();
   });

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { gate } from "@reporthook/test-support/gate";
 import { fill, mountTiny, protect, remount } from "@reporthook/test-support/mounts";
 import { missingForMounts, testWith } from "@reporthook/test-support/needs";
 import { expect } from "vitest";
@@ -14,15 +15,12 @@ test("a full disk: 503 until there is space again, and results of handlers are r
   const folder = makeFolder();
   mountTiny(folder);
   const path = join(folder, "inbox.db");
-  let release = (): void => {};
-  const released = new Promise<void>((resolve) => {
-    release = resolve;
-  });
+  const released = gate();
   const begun: string[] = [];
   const served = await serveFile(path, {
     async handle(id) {
       begun.push(id);
-      await released;
+      await released.opened;
     },
   });
   const { url, receiver, handled } = served;
@@ -31,7 +29,7 @@ test("a full disk: 503 until there is space again, and results of handlers are r
   await until(() => begun.length === 3, "the handlers to begin");
   const free = fill(folder);
   await expectUnavailable(served, full);
-  release();
+  released.open();
   await until(() => handled.length === 3, "the handlers to end");
   await expectUnavailable(served, full);
   free();

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import type { Worker } from "node:worker_threads";
 import { sqliteInbox } from "@reporthook/sqlite";
+import { gate } from "@reporthook/test-support/gate";
 import { expect, onTestFinished, test } from "vitest";
 import { expectUnready } from "./expect.ts";
 import { makeFolder, serveFile } from "./folder.ts";
@@ -116,15 +117,12 @@ test("an inbox whose thread dies refuses deliveries that were not stored, starts
   const threads = watchThreads();
   const inbox = sqliteInbox(path);
   const begun: string[] = [];
-  let release = (): void => {};
-  const released = new Promise<void>((resolve) => {
-    release = resolve;
-  });
+  const released = gate();
   const { url, receiver, handled, lines, close } = await serve(inbox, {
     ackMs: patientMs,
     async handle(id) {
       begun.push(id);
-      if (begun.length <= 2) await released;
+      if (begun.length <= 2) await released.opened;
     },
   });
   onTestFinished(() => close());
@@ -153,7 +151,7 @@ test("an inbox whose thread dies refuses deliveries that were not stored, starts
   expect(told).toContainEqual(expect.stringMatching(/TypeError: Cannot /));
   // Nobody asks for it.
   await until(() => threads.length >= 2, "a new thread");
-  release();
+  released.open();
   // Stored, unless the machine is so slow that the lock lasted too long.
   if ((await last).status === 200) kept.push(await last);
   await until(() => handled.length >= 4, "them to be handled again");

@@ -1,10 +1,10 @@
 import { createServer as createRawServer } from "node:net";
 import { inspect } from "node:util";
+import { listenLocally } from "@reporthook/test-support/listening";
 import {
   everythingIn,
   failures,
   key,
-  listenLocally,
   operations,
   rejection,
   serveRaw,

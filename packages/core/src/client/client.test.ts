@@ -1,6 +1,7 @@
 import { createServer, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { inspect } from "node:util";
+import { listenLocally } from "@reporthook/test-support/listening";
+import { key, rejection } from "@reporthook/test-support/service-calls";
 import fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { InvalidReportRequestError } from "../errors.ts";
@@ -15,7 +16,6 @@ interface Recorded {
   readonly body: string;
 }
 
-const key = "canary-Key/9+z&'\"\\=%";
 const encodedKey = "canary-Key%2F9%2Bz%26'%22%5C%3D%25";
 const answerOk = (response: ServerResponse) => void response.end();
 
@@ -39,8 +39,7 @@ beforeAll(async () => {
     answer(response, recorded);
   });
   server.on("connection", () => connections++);
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  baseUrl = await listenLocally(server);
 });
 
 beforeEach(() => {
@@ -55,12 +54,6 @@ afterAll(() => {
 
 const client = (options: Partial<ClientOptions> = {}) =>
   createClient({ baseUrl, apiKey: key, ...options });
-
-const rejection = (promise: Promise<unknown>): Promise<any> =>
-  promise.then(
-    () => expect.unreachable("it resolved"),
-    (thrown: unknown) => thrown,
-  );
 
 /** Names in lower case, as HTTP compares them. */
 function headersOf(request: Recorded | undefined): Record<string, string> {

@@ -1,7 +1,8 @@
 import { createServer as createHttp } from "node:http";
 import { createServer as createHttps, Agent as NodeAgent } from "node:https";
 import { createServer as createRaw } from "node:net";
-import { answering, failures, listenLocally } from "@reporthook/test-support/service-calls";
+import { listenLocally } from "@reporthook/test-support/listening";
+import { answering, failures } from "@reporthook/test-support/service-calls";
 import { untrusted } from "@reporthook/test-support/untrusted";
 import { errors, ProxyAgent, fetch as undiciFetch } from "undici";
 import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";

@@ -1,5 +1,6 @@
 import { request } from "node:http";
 import { createRequire } from "node:module";
+import { gate } from "@reporthook/test-support/gate";
 import {
   answering,
   failures,
@@ -150,23 +151,20 @@ describe("a page in the place of an answer", () => {
   });
 
   it("authorize() has its verdict soon when the body never ends", async () => {
+    const stopped = gate();
     const endless: Fetch = async (_url, { signal }) =>
       new Response(
         new ReadableStream({
           start(stream) {
             stream.enqueue(new TextEncoder().encode('{"ok":'));
-            signal.addEventListener("abort", () => ended());
+            signal.addEventListener("abort", stopped.open);
           },
         }),
       );
-    let ended = (): void => {};
-    const stopped = new Promise<void>((resolve) => {
-      ended = resolve;
-    });
     const options = { baseUrl: "https://a.example", apiKey: key, fetch: endless };
     const client = createClient({ ...options, timeoutMs: 600_000 });
     await expect(client.authorize("s")).resolves.toBe("valid");
-    await stopped;
+    await stopped.opened;
   });
 
   it.each([

@@ -1,5 +1,6 @@
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import { freePort } from "@reporthook/test-support/free-port";
+import { gate } from "@reporthook/test-support/gate";
 import { afterEach, expect, test } from "vitest";
 import { createEmulator, type Emulator } from "../emulator.ts";
 import type { AppUnderTest } from "./app-server.ts";
@@ -21,14 +22,6 @@ async function ask(emulator: Emulator, webhookUrl = address): Promise<void> {
   const body = JSON.stringify({ webhook_url: webhookUrl });
   const init = { method: "POST", body };
   await emulator.fetch("http://emulator.invalid/batch/v4/request-report", init);
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 test("deliverTo() brings a listener the path, query and Host of webhook_url, over the option deliver", async () => {
@@ -125,13 +118,10 @@ test("settled() resolves when the app refuses, breaks the connection or is too s
   emulator.deliverTo((request) => request.socket.destroy());
   await ask(emulator);
   await emulator.settled();
-  let reached = () => {};
-  const request = new Promise<void>((resolve) => {
-    reached = resolve;
-  });
-  emulator.deliverTo((_request, _response) => reached());
+  const reached = gate();
+  emulator.deliverTo((_request, _response) => reached.open());
   await ask(emulator);
-  await request;
+  await reached.opened;
   emulator.clock.advance(5_000);
   await emulator.settled();
   expect(emulator.deliveries.map(({ status }) => status)).toEqual([503, null, null]);

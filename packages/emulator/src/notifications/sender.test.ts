@@ -1,6 +1,7 @@
 import { createServer, type RequestListener } from "node:http";
-import type { AddressInfo } from "node:net";
 import { runInNewContext } from "node:vm";
+import { gate } from "@reporthook/test-support/gate";
+import { listenLocally } from "@reporthook/test-support/listening";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { createClock } from "../lib/clock.ts";
 import { createFaults } from "../lib/faults.ts";
@@ -32,12 +33,11 @@ afterEach(() => {
 
 async function receiverOf(listener: RequestListener): Promise<string> {
   const server = createServer(listener);
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   cleanUps.push(() => {
     server.close();
     server.closeAllConnections();
   });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook?tenant=a`;
+  return `${await listenLocally(server)}/hook?tenant=a`;
 }
 
 test("send() resolves to a record of the notification and its answer", async () => {
@@ -105,44 +105,34 @@ test("send() fails at once when the clock is advanced by 5 seconds", () => {
 });
 
 test("send() aborts the request when the receiver is too late", async () => {
-  let closed = () => {};
-  const hungUp = new Promise<void>((resolve) => {
-    closed = resolve;
-  });
-  let arrived = () => {};
-  const waiting = new Promise<void>((resolve) => {
-    arrived = resolve;
-  });
+  const hungUp = gate();
+  const arrived = gate();
   const url = await receiverOf((_, response) => {
-    response.once("close", closed);
-    arrived();
+    response.once("close", hungUp.open);
+    arrived.open();
   });
   const { send, clock } = outboxOf();
   const delivery = send({ ...parcel, url });
-  await waiting;
+  await arrived.opened;
   clock.advance(5_000);
   expect((await delivery).failed).toBe(true);
-  await hungUp;
+  await hungUp.opened;
 });
 
 test("send() fails when only half an answer came within 5 seconds", async () => {
-  let released = () => {};
-  const release = new Promise<void>((resolve) => {
-    released = resolve;
-  });
-  let reading = () => {};
-  const underWay = new Promise<void>((resolve) => {
-    reading = resolve;
-  });
+  const cancelled = gate();
+  const reading = gate();
   const { send, clock } = outboxOf(
     async () =>
-      new Response(new ReadableStream({ pull: () => reading(), cancel: () => released() })),
+      new Response(
+        new ReadableStream({ pull: () => reading.open(), cancel: () => cancelled.open() }),
+      ),
   );
   const delivery = send(parcel);
-  await underWay;
+  await reading.opened;
   clock.advance(5_000);
   expect(await delivery).toMatchObject({ status: null, failed: true });
-  await release;
+  await cancelled.opened;
 });
 
 test("send() ignores an answer that comes too late, and releases it", async () => {

@@ -1,3 +1,4 @@
+import { gate } from "@reporthook/test-support/gate";
 import { expect, test } from "vitest";
 import { createEmulator, type Emulator } from "../emulator.ts";
 import type { Deliver } from "../notifications/delivery.ts";
@@ -50,18 +51,15 @@ test.each([302, 404, 503])(
 );
 
 test("testWebhook() answers 400 when the receiver does not answer within 5 seconds", async () => {
-  let called = () => {};
-  const delivering = new Promise<void>((resolve) => {
-    called = resolve;
-  });
+  const delivering = gate();
   const emulator = createEmulator({
     deliver: (request) => {
-      called();
+      delivering.open();
       return never(request);
     },
   });
   const answer = ask(emulator);
-  await delivering;
+  await delivering.opened;
   emulator.clock.advance(5_000);
   const response = await answer;
   expect(response.status).toBe(400);

@@ -1,5 +1,6 @@
 import { same } from "../assert.ts";
-import { deferred, handled, type InboxCase, later, valid } from "./fixture.ts";
+import { deferred } from "../deferred.ts";
+import { handled, type InboxCase, later, valid } from "./fixture.ts";
 
 const minuteMs = 60_000;
 

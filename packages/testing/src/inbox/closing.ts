@@ -1,7 +1,8 @@
 import type { Job, Lease } from "@reporthook/core";
 import { same } from "../assert.ts";
+import { deferred } from "../deferred.ts";
 import { nextTurn } from "../runtime.ts";
-import { deferred, endedAs, handled, type InboxCase, later, valid } from "./fixture.ts";
+import { endedAs, handled, type InboxCase, later, valid } from "./fixture.ts";
 
 const minuteMs = 60_000;
 

@@ -17,6 +17,7 @@ import type {
 } from "@reporthook/core";
 import { actOn } from "@reporthook/core/store";
 import { eventually, patiently, same } from "../assert.ts";
+import { deferred } from "../deferred.ts";
 import { type ManualClock, manualClock } from "../manual-clock.ts";
 import { type AddOptions, deliveryMaker, ownClock, type Parts } from "./made.ts";
 import type { StandingProcess } from "./time/standing-process.ts";
@@ -113,18 +114,6 @@ export function later(
   rest: Partial<Extract<Outcome, { to: "retry" }>> = {},
 ): Outcome {
   return { to: "retry", afterMs, error: "not yet", countsAsAttempt: true, ...rest };
-}
-
-/** A promise and what resolves it. */
-export function deferred<T = void>(): {
-  readonly promise: Promise<T>;
-  readonly resolve: (value: T | PromiseLike<T>) => void;
-} {
-  let resolve: (value: T | PromiseLike<T>) => void = () => {};
-  const promise = new Promise<T>((settle) => {
-    resolve = settle;
-  });
-  return { promise, resolve };
 }
 
 /** The tools that only some stores have. */

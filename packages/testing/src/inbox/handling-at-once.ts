@@ -1,15 +1,8 @@
 import type { Arrival, Consumer, EntryDetails, Job, Lease, Outcome, State } from "@reporthook/core";
 import { isAttempt } from "@reporthook/core/store";
 import { same, truly } from "../assert.ts";
-import {
-  deferred,
-  endedAs,
-  handled,
-  type InboxCase,
-  type InboxFixture,
-  later,
-  valid,
-} from "./fixture.ts";
+import { deferred } from "../deferred.ts";
+import { endedAs, handled, type InboxCase, type InboxFixture, later, valid } from "./fixture.ts";
 
 const verified: Arrival = {
   to: "verified",

@@ -1,4 +1,5 @@
 import { patiently, same } from "../assert.ts";
+import { deferred } from "../deferred.ts";
 import { runtimeModule } from "../runtime.ts";
 import { completeReport, type Definition, type MountFixture, withMountFixture } from "./fixture.ts";
 
@@ -65,24 +66,21 @@ export const aheadCases: readonly Definition[] = [
       run: (host) =>
         withMountFixture(host, {}, async ({ takes, stored }) => {
           let isReached = false;
-          let reached = (): void => {};
-          const arrived = new Promise<void>((resolve) => {
-            reached = resolve;
-          });
+          const arrived = deferred();
           const first = (req: NodeRequest): void => {
             isReached = true;
             ahead(req);
           };
           const second = (req: NodeRequest): void => {
             ahead(req);
-            reached();
+            arrived.resolve();
           };
           await onRequests(first, (headers) => takes("accepted", { headers, body: longReport }));
           same(textOf(stored[0]?.body), longReport, "what is stored");
           // Other servers than Node's tell of no request.
           if (!isReached) return;
           await onRequests(second, (headers) => {
-            const body = inChunks(longReport, arrived);
+            const body = inChunks(longReport, arrived.promise);
             return takes("accepted", { headers, body, signature: "valid-2" });
           });
           same(textOf(stored[1]?.body), longReport, "what is stored of chunks");

@@ -1,5 +1,6 @@
 import { toResponse, type Verdict } from "@reporthook/core";
 import { same } from "../assert.ts";
+import { deferred } from "../deferred.ts";
 import { manualClock } from "../manual-clock.ts";
 import {
   completeReport,
@@ -51,12 +52,9 @@ export const answerCases: readonly Definition[] = [
     name: "200 accepted before authorize answers",
     async run(host) {
       const events: string[] = [];
-      let answer = (_verdict: Verdict): void => {};
-      const verdict = new Promise<Verdict>((resolve) => {
-        answer = resolve;
-      });
+      const verdict = deferred<Verdict>();
       const authorize = (): Promise<Verdict> =>
-        verdict.then((value) => {
+        verdict.promise.then((value) => {
           events.push("authorized");
           return value;
         });
@@ -71,7 +69,7 @@ export const answerCases: readonly Definition[] = [
         async ({ takes, receiver }) => {
           await takes("accepted");
           events.push("answered");
-          answer("valid");
+          verdict.resolve("valid");
           await receiver.idle({ timeoutMs: 60_000 });
         },
       );

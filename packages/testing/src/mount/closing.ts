@@ -1,4 +1,5 @@
 import { patiently, same } from "../assert.ts";
+import { deferred } from "../deferred.ts";
 import { completeReport, type Definition, type MountFixture, withMountFixture } from "./fixture.ts";
 import type { MountHost, RawConnection } from "./host.ts";
 import { answersIn, postText } from "./wire.ts";
@@ -8,20 +9,14 @@ export const closingCases: readonly Definition[] = [
   {
     name: "200 accepted for a request that is half sent when the server is shut down",
     async run(host) {
-      let reached = (): void => {};
-      const arrived = new Promise<void>((resolve) => {
-        reached = resolve;
-      });
-      await withMountFixture(host, { onRequest: () => reached() }, async (fixture) => {
+      const arrived = deferred();
+      await withMountFixture(host, { onRequest: () => arrived.resolve() }, async (fixture) => {
         const { receiver, send, served } = fixture;
-        let goOn = (): void => {};
-        const closing = new Promise<void>((resolve) => {
-          goOn = resolve;
-        });
-        const sending = send({ body: halves(completeReport, closing) });
-        await patiently(arrived, "the receiver is called before the body has come", 60_000);
+        const closing = deferred();
+        const sending = send({ body: halves(completeReport, closing.promise) });
+        await patiently(arrived.promise, "the receiver is called before the body has come", 60_000);
         const closed = served.shutdown?.(receiver) ?? receiver.close();
-        goOn();
+        closing.resolve();
         const got = await sending;
         same(got.status, 200, got.text);
         if (host.connect !== undefined) same(got.headers.get("connection"), "close", "connection");

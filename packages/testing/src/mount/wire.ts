@@ -1,5 +1,6 @@
 import type { ProblemCode } from "@reporthook/core/telemetry";
 import { patiently, same } from "../assert.ts";
+import { deferred } from "../deferred.ts";
 import {
   completeReport,
   type Definition,
@@ -64,15 +65,12 @@ export const wireCases: readonly Definition[] = [
   {
     name: "a body that is cut off is not stored, and the next one is",
     async run(host) {
-      let reached = (): void => {};
-      const arrived = new Promise<void>((resolve) => {
-        reached = resolve;
-      });
-      await withMountFixture(host, { onRequest: () => reached() }, async (fixture) => {
+      const arrived = deferred();
+      await withMountFixture(host, { onRequest: () => arrived.resolve() }, async (fixture) => {
         const { send, takes, stored, receiver } = fixture;
         const body = cutOff(
           completeReport.slice(0, 20),
-          patiently(arrived, "the receiver is called before the body has come", 60_000),
+          patiently(arrived.promise, "the receiver is called before the body has come", 60_000),
         );
         // A sender that breaks off may see an answer or none.
         const got = await send({ body }).catch(() => null);
