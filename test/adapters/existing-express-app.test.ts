@@ -1,6 +1,3 @@
-import type { Server } from "node:http";
-import { createClient, createReceiver, memoryInbox, type Receiver } from "@reporthook/core";
-import { createEmulator, type Emulator, type Notification } from "@reporthook/emulator";
 import { reporthook } from "@reporthook/express";
 import compression from "compression";
 import express, { type ErrorRequestHandler, type RequestHandler } from "express";
@@ -8,20 +5,14 @@ import { rateLimit } from "express-rate-limit";
 import session from "express-session";
 import helmet from "helmet";
 import request from "supertest";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import { existingApp, type Order, pageOfManyWords } from "./hosts/existing-app.ts";
 
 declare module "express-session" {
   interface SessionData {
     user: string;
   }
 }
-
-interface Order {
-  readonly id: number;
-  readonly item: string;
-}
-
-const pageOfManyWords = `<!doctype html><title>Shop</title>${"<p>Reports, and more reports.</p>".repeat(100)}`;
 
 const signedIn: RequestHandler = (req, res, next) => {
   if (req.session.user === undefined) res.status(401).json({ error: "sign in first" });
@@ -75,71 +66,51 @@ function shop(mountWebhook: (app: express.Express) => void): express.Express {
   return app;
 }
 
-let emulator: Emulator;
-let receiver: Receiver;
-let server: Server;
-let completed: (string | null)[];
-
-beforeEach(async () => {
-  emulator = createEmulator();
-  const client = createClient(emulator.clientOptions);
-  receiver = createReceiver({ client, inbox: memoryInbox(), logger: false });
-  completed = [];
-  receiver.on("report.complete", (event) => {
-    completed.push(event.reportId);
-  });
-  const app = shop((existing) => {
+const app = existingApp((receiver) =>
+  shop((existing) => {
     existing.post("/webhooks/reports", reporthook(receiver));
-  });
-  await new Promise<void>((resolve) => {
-    server = app.listen(0, "127.0.0.1", () => resolve());
-  });
-});
-
-afterEach(async () => {
-  await new Promise((resolve) => server.close(resolve));
-  await receiver.close();
-  await emulator.close();
-});
-
-function deliver({ headers, body }: Notification): request.Test {
-  return request(server).post("/webhooks/reports").set(headers).send(body);
-}
+  }).listen(0, "127.0.0.1"),
+);
 
 test("a genuine notification is acknowledged and handled, its duplicate only acknowledged", async () => {
-  const genuine = emulator.notification("report.complete", { reportId: "größe-1" });
-  const first = await deliver(genuine).expect(200).expect("content-type", "application/json");
+  const genuine = app.emulator.notification("report.complete", { reportId: "größe-1" });
+  const first = await app.deliver(genuine).expect(200).expect("content-type", "application/json");
   expect(first.body).toEqual({ status: "accepted", id: expect.any(String) });
   expect(first.headers).toMatchObject({ "x-content-type-options": "nosniff" });
   expect(first.headers["set-cookie"]).toBeUndefined();
-  const second = await deliver(genuine).expect(200);
+  const second = await app.deliver(genuine).expect(200);
   expect(second.body).toEqual({ status: "duplicate", id: first.body.id });
-  await receiver.idle({ timeoutMs: 60_000 });
-  expect(completed).toEqual(["größe-1"]);
+  await app.receiver.idle({ timeoutMs: 60_000 });
+  expect(app.completed).toEqual(["größe-1"]);
 });
 
 test("a request is answered by the receiver or the global parser, the one that refuses it", async () => {
-  const nothing = await deliver(
-    emulator.notification("unknown", { signature: "none", body: "[]" }),
-  ).expect(400);
+  const nothing = await app
+    .deliver(app.emulator.notification("unknown", { signature: "none", body: "[]" }))
+    .expect(400);
   expect(nothing.body).toMatchObject({ status: 400, code: "invalid_json" });
-  const half = await deliver(emulator.notification("report", { body: '{"status":' })).expect(400);
+  const half = await app
+    .deliver(app.emulator.notification("report", { body: '{"status":' }))
+    .expect(400);
   expect(half.body).toEqual({ error: expect.stringContaining("JSON") });
 });
 
 test("the other routes of an Express app work as they did", async () => {
-  const page = await request(server).get("/").expect(200).expect("content-encoding", "gzip");
+  const page = await request(app.server).get("/").expect(200).expect("content-encoding", "gzip");
   expect(page.text).toBe(pageOfManyWords);
 
-  await request(server).get("/orders").expect(401, { error: "sign in first" });
-  const agent = request.agent(server);
+  await request(app.server).get("/orders").expect(401, { error: "sign in first" });
+  const agent = request.agent(app.server);
   await agent.post("/login").type("form").send({ user: "ada" }).expect(303);
   await agent.post("/orders").send({ item: "report" }).expect(201, { id: 1, item: "report" });
   await agent.get("/orders").expect(200, [{ id: 1, item: "report" }]);
   await agent.get("/orders/broken").expect(500, { error: "failed" });
 
   const payment = { event: "paid" };
-  await request(server).post("/webhooks/payments").send(payment).expect(200, { received: "paid" });
-  await request(server).get("/webhooks/reports").expect(404, { error: "not found" });
-  await request(server).post("/webhooks/reports/more").expect(404, { error: "not found" });
+  await request(app.server)
+    .post("/webhooks/payments")
+    .send(payment)
+    .expect(200, { received: "paid" });
+  await request(app.server).get("/webhooks/reports").expect(404, { error: "not found" });
+  await request(app.server).post("/webhooks/reports/more").expect(404, { error: "not found" });
 });

@@ -1,7 +1,6 @@
 import type { Server } from "node:http";
+import type { AddressInfo } from "node:net";
 import { serve } from "@hono/node-server";
-import { createClient, createReceiver, memoryInbox, type Receiver } from "@reporthook/core";
-import { createEmulator, type Emulator, type Notification } from "@reporthook/emulator";
 import { reporthook } from "@reporthook/hono";
 import { Hono } from "hono";
 import { hc } from "hono/client";
@@ -14,16 +13,10 @@ import { requestId } from "hono/request-id";
 import { secureHeaders } from "hono/secure-headers";
 import { timing } from "hono/timing";
 import { validator } from "hono/validator";
-import { afterEach, beforeEach, expect, test } from "vitest";
-
-interface Order {
-  readonly id: number;
-  readonly item: string;
-}
+import { expect, test } from "vitest";
+import { existingApp, type Order, pageOfManyWords } from "./hosts/existing-app.ts";
 
 const secret = "not a secret";
-const pageOfManyWords = `<!doctype html><title>Shop</title>${"<p>Reports, and more reports.</p>".repeat(100)}`;
-
 const signedIn = createMiddleware<{ Variables: { user: string } }>(async (c, next) => {
   const user = await getSignedCookie(c, secret, "user");
   if (!user) throw new HTTPException(401, { message: "sign in first" });
@@ -88,69 +81,45 @@ function shop(mountWebhook: (app: Hono) => void) {
 
 type Shop = ReturnType<typeof shop>;
 
-let emulator: Emulator;
-let receiver: Receiver;
-let server: Server;
-let url: string;
-let completed: (string | null)[];
 let audit: number[];
 
-beforeEach(async () => {
-  emulator = createEmulator();
-  const client = createClient(emulator.clientOptions);
-  receiver = createReceiver({ client, inbox: memoryInbox(), logger: false });
-  completed = [];
+const app = existingApp((receiver) => {
   audit = [];
-  receiver.on("report.complete", (event) => {
-    completed.push(event.reportId);
-  });
-  const app = shop((existing) => {
+  const { fetch } = shop((existing) => {
     existing.post("/webhooks/reports", reporthook(receiver));
   });
-  await new Promise<void>((resolve) => {
-    const options = { fetch: app.fetch, port: 0, hostname: "127.0.0.1" };
-    server = serve(options, ({ port }) => {
-      url = `http://127.0.0.1:${port}`;
-      resolve();
-    }) as Server;
-  });
+  return serve({ fetch, port: 0, hostname: "127.0.0.1" }) as Server;
 });
-
-afterEach(async () => {
-  await new Promise((resolve) => server.close(resolve));
-  await receiver.close();
-  await emulator.close();
-});
-
-async function deliver(sent: Notification) {
-  const answer = await fetch(`${url}/webhooks/reports`, sent);
-  const body = (await answer.json()) as { status: unknown; id: string; code?: string };
-  return { status: answer.status, headers: answer.headers, body };
-}
 
 test("a genuine notification is acknowledged and handled, its duplicate only acknowledged", async () => {
-  const genuine = emulator.notification("report.complete", { reportId: "größe-1" });
-  const first = await deliver(genuine);
+  const genuine = app.emulator.notification("report.complete", { reportId: "größe-1" });
+  const first = await app.deliver(genuine);
   expect([first.status, first.body]).toEqual([200, { status: "accepted", id: expect.any(String) }]);
   for (const name of ["x-request-id", "server-timing", "x-content-type-options"]) {
-    expect(first.headers.get(name), name).toBeTruthy();
+    expect(first.headers[name], name).toBeTruthy();
   }
-  const second = await deliver(genuine);
+  const second = await app.deliver(genuine);
   expect(second.body).toEqual({ status: "duplicate", id: first.body.id });
-  await receiver.idle({ timeoutMs: 60_000 });
-  expect(completed).toEqual(["größe-1"]);
+  await app.receiver.idle({ timeoutMs: 60_000 });
+  expect(app.completed).toEqual(["größe-1"]);
   expect(audit).toHaveLength(2);
 });
 
 test("the bytes of a notification are those that came, though the audit log has read them first", async () => {
-  const sent = emulator.notification("report.complete", { body: '{"status":"complete","n":1.0}' });
-  const { body } = await deliver(sent);
-  expect((await receiver.inbox.get(body.id))?.body).toBe(sent.body);
-  const refused = await deliver(emulator.notification("report", { signature: "none", body: "[]" }));
+  const sent = app.emulator.notification("report.complete", {
+    body: '{"status":"complete","n":1.0}',
+  });
+  const { body } = await app.deliver(sent);
+  expect((await app.receiver.inbox.get(body.id))?.body).toBe(sent.body);
+  const refused = await app.deliver(
+    app.emulator.notification("report", { signature: "none", body: "[]" }),
+  );
   expect([refused.status, refused.body.code]).toEqual([400, "invalid_json"]);
 });
 
 test("the other routes of a Hono app work as they did, for the RPC client too", async () => {
+  const { port } = app.server.address() as AddressInfo;
+  const url = `http://127.0.0.1:${port}`;
   const page = await fetch(url);
   expect([page.headers.get("content-encoding"), await page.text()]).toEqual([
     "gzip",

@@ -1,23 +1,14 @@
-import type { Server } from "node:http";
 import bodyParser from "@koa/bodyparser";
 import cors from "@koa/cors";
 import Router from "@koa/router";
-import { createClient, createReceiver, memoryInbox, type Receiver } from "@reporthook/core";
-import { createEmulator, type Emulator, type Notification } from "@reporthook/emulator";
 import { reporthook } from "@reporthook/koa";
 import Koa, { type Middleware } from "koa";
 import compress from "koa-compress";
 import helmet from "koa-helmet";
 import session from "koa-session";
 import request from "supertest";
-import { afterEach, beforeEach, expect, test } from "vitest";
-
-interface Order {
-  readonly id: number;
-  readonly item: string;
-}
-
-const pageOfManyWords = `<!doctype html><title>Shop</title>${"<p>Reports, and more reports.</p>".repeat(100)}`;
+import { expect, test } from "vitest";
+import { existingApp, type Order, pageOfManyWords } from "./hosts/existing-app.ts";
 
 const failuresAsJson: Middleware = async (ctx, next) => {
   try {
@@ -92,73 +83,55 @@ function shop(mountWebhook: (router: Router) => void): Koa {
   return app;
 }
 
-let emulator: Emulator;
-let receiver: Receiver;
-let server: Server;
-let completed: (string | null)[];
-
-beforeEach(async () => {
-  emulator = createEmulator();
-  const client = createClient(emulator.clientOptions);
-  receiver = createReceiver({ client, inbox: memoryInbox(), logger: false });
-  completed = [];
-  receiver.on("report.complete", (event) => {
-    completed.push(event.reportId);
-  });
-  const app = shop((router) => {
+const app = existingApp((receiver) =>
+  shop((router) => {
     router.post("/webhooks/reports", reporthook(receiver));
-  });
-  await new Promise<void>((resolve) => {
-    server = app.listen(0, "127.0.0.1", () => resolve());
-  });
-});
-
-afterEach(async () => {
-  await new Promise((resolve) => server.close(resolve));
-  await receiver.close();
-  await emulator.close();
-});
-
-function deliver({ headers, body }: Notification): request.Test {
-  return request(server).post("/webhooks/reports").set(headers).send(body);
-}
+  }).listen(0, "127.0.0.1"),
+);
 
 test("a genuine notification is acknowledged and handled, its duplicate only acknowledged", async () => {
-  const genuine = emulator.notification("report.complete", { reportId: "größe-1" });
-  const first = await deliver(genuine).expect(200).expect("content-type", "application/json");
+  const genuine = app.emulator.notification("report.complete", { reportId: "größe-1" });
+  const first = await app.deliver(genuine).expect(200).expect("content-type", "application/json");
   expect(first.body).toEqual({ status: "accepted", id: expect.any(String) });
   expect(first.headers).toMatchObject({
     "x-content-type-options": "nosniff",
     "x-response-time": expect.stringMatching(/^\d+ms$/),
   });
   expect(first.headers["set-cookie"]).toBeUndefined();
-  const second = await deliver(genuine).expect(200);
+  const second = await app.deliver(genuine).expect(200);
   expect(second.body).toEqual({ status: "duplicate", id: first.body.id });
-  await receiver.idle({ timeoutMs: 60_000 });
-  expect(completed).toEqual(["größe-1"]);
+  await app.receiver.idle({ timeoutMs: 60_000 });
+  expect(app.completed).toEqual(["größe-1"]);
 });
 
 test("a request is answered by the receiver or the parser, the one that refuses it", async () => {
-  const text = emulator.notification("unknown", { signature: "none", body: "plain" });
-  const refused = await deliver({ ...text, headers: { "content-type": "text/plain" } }).expect(415);
+  const text = app.emulator.notification("unknown", { signature: "none", body: "plain" });
+  const refused = await app
+    .deliver({ ...text, headers: { "content-type": "text/plain" } })
+    .expect(415);
   expect(refused.body).toMatchObject({ status: 415, code: "unsupported_media_type" });
-  const half = await deliver(emulator.notification("report", { body: '{"status":' })).expect(400);
+  const half = await app
+    .deliver(app.emulator.notification("report", { body: '{"status":' }))
+    .expect(400);
   expect(half.body).toEqual({ error: expect.any(String) });
 });
 
 test("the other routes of a Koa app work as they did", async () => {
-  const page = await request(server).get("/").expect(200).expect("content-encoding", /./);
+  const page = await request(app.server).get("/").expect(200).expect("content-encoding", /./);
   expect(page.text).toBe(pageOfManyWords);
 
-  await request(server).get("/orders").expect(401, { error: "sign in first" });
-  const agent = request.agent(server);
+  await request(app.server).get("/orders").expect(401, { error: "sign in first" });
+  const agent = request.agent(app.server);
   await agent.post("/login").type("form").send({ user: "ada" }).expect(303);
   await agent.post("/orders").send({ item: "report" }).expect(201, { id: 1, item: "report" });
   await agent.get("/orders").expect(200, [{ id: 1, item: "report" }]);
   await agent.get("/orders/broken").expect(500, { error: "failed" });
 
   const payment = { event: "paid" };
-  await request(server).post("/webhooks/payments").send(payment).expect(200, { received: "paid" });
-  await request(server).get("/webhooks/reports").expect(405).expect("allow", "POST");
-  await request(server).post("/webhooks/reports/more").expect(404, { error: "not found" });
+  await request(app.server)
+    .post("/webhooks/payments")
+    .send(payment)
+    .expect(200, { received: "paid" });
+  await request(app.server).get("/webhooks/reports").expect(405).expect("allow", "POST");
+  await request(app.server).post("/webhooks/reports/more").expect(404, { error: "not found" });
 });
