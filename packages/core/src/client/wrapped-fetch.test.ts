@@ -36,6 +36,10 @@ const byStatusCode = throwing((_, statusCode, plain, body) =>
   failed({ response: { statusCode, headers: plain, body, destroyed: true } }),
 );
 
+/** A client with this fetch, of a service with this answer. */
+const clientBy = async (fetch: Fetch, status: number) =>
+  createClient({ baseUrl: await answering(status, headers, report), apiKey: key, fetch });
+
 describe.each<[string, Fetch]>([
   ["ky", as(ky)],
   ["ofetch.raw", as(ofetch.raw)],
@@ -66,11 +70,7 @@ describe.each<[string, Fetch]>([
     [406, "invalid"],
     [424, "expired"],
   ])("authorize() takes a thrown %i as %s", async (status, verdict) => {
-    const client = createClient({
-      baseUrl: await answering(status, headers, report),
-      apiKey: key,
-      fetch: given,
-    });
+    const client = await clientBy(given, status);
     await expect(client.authorize("s")).resolves.toBe(verdict);
   });
 
@@ -87,11 +87,7 @@ describe.each<[string, Fetch]>([
   });
 
   it("requestReport() resolves to a thrown answer that names the report", async () => {
-    const client = createClient({
-      baseUrl: await answering(202, headers, report),
-      apiKey: key,
-      fetch: given,
-    });
+    const client = await clientBy(given, 202);
     const answer = await client.requestReport({ domains: ["a.example"] });
     expect(answer).toEqual({ status: 202, body: { report_id: "r1" } });
   });
@@ -118,11 +114,7 @@ describe("a body that the fetch given has read", () => {
     ["as text", reading((status, text) => ({ statusCode: status, text, body: {} }))],
     ["of undici's request()", as(request)],
   ])("requestReport() finds the body that the given fetch has read, %s", async (_, given) => {
-    const client = createClient({
-      baseUrl: await answering(200, headers, report),
-      apiKey: key,
-      fetch: given,
-    });
+    const client = await clientBy(given, 200);
     await expect(client.requestReport({})).resolves.toEqual({
       status: 200,
       body: { report_id: "r1" },
@@ -165,11 +157,10 @@ describe("a body that the fetch given has read", () => {
     [406, "invalid"],
     [424, "expired"],
   ])("authorize() needs no body of a %i that the given fetch has read", async (status, verdict) => {
-    const client = createClient({
-      baseUrl: await answering(status, headers, report),
-      apiKey: key,
-      fetch: reading((_status, _text, answer) => answer),
-    });
+    const client = await clientBy(
+      reading((_status, _text, answer) => answer),
+      status,
+    );
     await expect(client.authorize("s")).resolves.toBe(verdict);
   });
 

@@ -1,16 +1,11 @@
+import { fixtureOf } from "@reporthook/test-support/fixture";
+import { testDelivery } from "@reporthook/test-support/jobs";
 import { inboxContract } from "@reporthook/testing";
-import {
-  createInboxFixture,
-  deferred,
-  endedAs,
-  handled,
-  later,
-  type Step,
-  valid,
-} from "@reporthook/testing/internals";
+import { deferred, endedAs, handled, later, type Step, valid } from "@reporthook/testing/internals";
 import fc from "fast-check";
 import { describe, expect, it, test, vi } from "vitest";
-import { type Outcome, type State, states } from "../delivery.ts";
+import type { Clock } from "../../lib/time/clock.ts";
+import { type NewDelivery, type Outcome, type State, states } from "../delivery.ts";
 import type { Consumer } from "../inbox.ts";
 import { memoryInbox } from "./memory-inbox.ts";
 
@@ -18,8 +13,16 @@ const { guarantees } = memoryInbox();
 for (const { name, run } of inboxContract({ open: () => memoryInbox(), guarantees }))
   test(name, run);
 
-const fixture = (options?: Parameters<typeof memoryInbox>[0]) =>
-  createInboxFixture(memoryInbox(options), 60_000);
+const fixture = (options?: Parameters<typeof memoryInbox>[0]) => fixtureOf(memoryInbox(options));
+
+/** A signed delivery that is made without a hash, which takes most of the time of a flood. */
+function numbered(number: number, clock: Clock, body: Uint8Array = new Uint8Array()): NewDelivery {
+  const key = new Uint8Array(24);
+  new DataView(key.buffer).setUint32(8, number);
+  const id = `${number}`.padStart(26, "0");
+  const times = { receivedAt: clock.now(), arrivedAt: clock.now() };
+  return testDelivery({ id, receiver: "a", key, signature: `${number}`, body, ...times });
+}
 
 describe("bounds", () => {
   it("memoryInbox() refuses options that are no positive numbers", () => {
@@ -91,30 +94,13 @@ describe("bounds", () => {
   });
 
   it("a memoryInbox() is bounded when a flood of 50,000 forged deliveries comes", async () => {
-    const { inbox, clock, consume, until, end } = fixture({ maxBytes: 5_000_000 });
+    const { inbox, clock, consume, until } = fixture({ maxBytes: 5_000_000 });
     const body = new Uint8Array(1_000);
     const { jobs } = consume("verify", endedAs("rejected", "invalid_signature"), {
       concurrency: 64,
     });
     for (let count = 0; count < 50_000; count++) {
-      const key = new Uint8Array(24);
-      new DataView(key.buffer).setUint32(8, count);
-      const added = await inbox.add(
-        {
-          id: `${count}`.padStart(26, "0"),
-          receiver: "a",
-          receivedAt: clock.now(),
-          arrivedAt: clock.now(),
-          key,
-          body,
-          signature: `${count}`,
-          url: "/",
-          context: null,
-          headers: {},
-          requestId: null,
-        },
-        { to: "received" },
-      );
+      const added = await inbox.add(numbered(count, clock, body), { to: "received" });
       if (added.status === "duplicate") expect.unreachable("none is a copy");
       const behind = () => inbox.backlog("a").waiting < 1_000;
       if (!behind()) await until(behind, "the flood is worked off");
@@ -126,39 +112,20 @@ describe("bounds", () => {
     expect(rejected.length).toBe(10_000);
     const bodies = await Promise.all(rejected.map(async ({ id }) => (await inbox.get(id))?.body));
     expect(bodies.filter((one) => one !== null).length).toBe(1_000);
-    await end();
   });
 
   it("a memoryInbox() holds at most 10,000 that never got a verdict", async () => {
-    const { inbox, clock, consume, until, end } = fixture();
+    const { inbox, clock, consume, until } = fixture();
     consume("verify", endedAs("held", "not_verified"), { concurrency: 64 });
     for (let count = 0; count < 10_100; count++) {
-      const key = new Uint8Array(24);
-      new DataView(key.buffer).setUint32(8, count);
-      await inbox.add(
-        {
-          id: `${count}`.padStart(26, "0"),
-          receiver: "a",
-          key,
-          receivedAt: clock.now(),
-          arrivedAt: clock.now(),
-          signature: `${count}`,
-          url: "/",
-          context: null,
-          headers: {},
-          body: new Uint8Array(),
-          requestId: null,
-        },
-        { to: "received" },
-      );
+      await inbox.add(numbered(count, clock), { to: "received" });
     }
     await until(() => inbox.backlog("a").waiting === 0, "all are held");
     expect(await inbox.counts("a")).toMatchObject({ received: 0, held: 10_000 });
-    await end();
   });
 
   it("consume() lets the event loop breathe while it works off a backlog", async () => {
-    const { inbox, put, consume, until, end } = fixture();
+    const { inbox, put, consume, until } = fixture();
     for (let count = 0; count < 1_000; count++) await put();
     let atFirstTurn = -1;
     setTimeout(async () => {
@@ -167,11 +134,10 @@ describe("bounds", () => {
     const { jobs } = consume("verify", valid, { concurrency: 8 });
     await until(async () => (await inbox.counts()).verified === 1_000, "all are verified");
     expect(atFirstTurn).toBeLessThan(1_000);
-    await end();
   });
 
   it("consume() sets no timer for due deliveries while all its places are taken", async () => {
-    const { clock, put, work, consume, until, end } = fixture();
+    const { clock, put, work, consume, until } = fixture();
     await put();
     await work("verify", later(1_000));
     await put();
@@ -188,11 +154,10 @@ describe("bounds", () => {
     finish(valid);
     await until(() => jobs.length === 2, "the first comes again");
     finish(valid);
-    await end();
   });
 
   it("consume() works on the next delivery, and stops, although the hook that is told of a result throws", async () => {
-    const { inbox, clock, put, until, end } = fixture();
+    const { inbox, clock, put, until } = fixture();
     const unhandled = vi.fn();
     process.once("unhandledRejection", unhandled);
     const told: string[] = [];
@@ -207,11 +172,10 @@ describe("bounds", () => {
     expect(told.toSorted()).toEqual(ids.toSorted());
     await consumer.stop();
     expect(unhandled).toHaveBeenCalledOnce();
-    await end();
   });
 
   it("consume() goes on for one worker when another stops while something is not due", async () => {
-    const { clock, put, work, consume, until, end } = fixture();
+    const { clock, put, work, consume, until } = fixture();
     await put();
     await work("verify", later(1_000));
     const [one, other] = [consume("verify", valid), consume("verify", valid)];
@@ -219,7 +183,6 @@ describe("bounds", () => {
     await one.consumer.stop();
     clock.advance(1_000);
     await until(() => other.jobs.length === 1, "the other takes it up");
-    await end();
   });
 
   it("the counts agree with a recount and the bodies stay in bounds after any sequence of calls", async () => {
@@ -264,7 +227,7 @@ describe("bounds", () => {
     const maxBytes = 300;
     await fc.assert(
       fc.asyncProperty(fc.array(operation, { maxLength: 60 }), async (operations) => {
-        const { inbox, act, clock, make, add, consume, end } = fixture({ maxBytes });
+        const { inbox, act, clock, make, add, consume } = fixture({ maxBytes });
         const errors: unknown[] = [];
         const tolerated = (error: { code?: unknown }): void => void errors.push(error.code);
         const run = async (stage: "verify" | "handle", step: Step, stop: "stop" | "abort") => {
@@ -333,7 +296,6 @@ describe("bounds", () => {
           expect(parkedBytes).toBeLessThanOrEqual(maxBytes / 2);
         }
         expect(errors.every((code) => typeof code === "string")).toBe(true);
-        await end();
       }),
       { numRuns: 60 },
     );
