@@ -460,11 +460,11 @@ describe.concurrent("files", () => {
     const path = temporaryPath();
     const { inbox, clock, put, until, end } = fixture(sqliteInbox(path));
     const id = await put();
-    const dead = loadDriver().open(path);
-    dead.exec("PRAGMA busy_timeout = 3000; BEGIN IMMEDIATE");
-    dead.exec("INSERT INTO owner (number, beat) VALUES (7, 0)");
-    dead.exec("UPDATE delivery SET queue = 5, rank = 7, starts = 5; COMMIT");
-    dead.close();
+    change(
+      path,
+      `BEGIN IMMEDIATE; INSERT INTO owner (number, beat) VALUES (7, 0);
+       UPDATE delivery SET queue = 5, rank = 7, starts = 5; COMMIT`,
+    );
     const errors: unknown[] = [];
     const onError = (error: unknown): void => void errors.push(error);
     const policy = { receiver: "b", concurrency: 1, clock, onError };
@@ -497,19 +497,9 @@ describe.concurrent("files", () => {
 
   it("consume() works on what it leases in the turn in which it learns that its leases are lost", async () => {
     const path = temporaryPath();
-    const { inbox, put, consume, until, end } = fixture(sqliteInbox(path));
-    let blocked = false;
-    const opened = deferred();
-    const { jobs } = consume("verify", async () => {
-      if (blocked) await opened.promise;
-      return valid;
-    });
-    // Short work, so that more is leased than runs.
-    for (let count = 0; count < 100; count++) await put();
-    await until(async () => (await inbox.counts()).verified === 100, "the first ones are done");
-    blocked = true;
-    const first = await put();
-    await until(() => jobs.some(({ id }) => id === first), "one runs");
+    const opened = fixture(sqliteInbox(path));
+    const { inbox, put, until, end } = opened;
+    const { goOn } = await hanging(opened);
     const other = loadDriver().open(path);
     other.exec("PRAGMA busy_timeout = 3000; BEGIN IMMEDIATE");
     const adding = Promise.all(Array.from({ length: 5 }, () => put()));
@@ -518,7 +508,7 @@ describe.concurrent("files", () => {
     other.exec("DELETE FROM owner; COMMIT");
     other.close();
     await adding;
-    opened.resolve();
+    goOn();
     await until(async () => (await inbox.counts()).verified === 106, "nothing is left");
     await end();
   });
@@ -607,12 +597,12 @@ describe.concurrent("files", () => {
     const { inbox, clock, put, work, until, end } = fixture(sqliteInbox(path));
     const id = await put();
     await work("verify", valid);
-    const dead = loadDriver().open(path);
     // At once: the inbox looks at what others have committed.
-    dead.exec("PRAGMA busy_timeout = 3000; BEGIN IMMEDIATE");
-    dead.exec("INSERT INTO owner (number, beat) VALUES (7, 0)");
-    dead.exec("UPDATE delivery SET queue = 6, rank = 7, starts = 5, attempts = 2; COMMIT");
-    dead.close();
+    change(
+      path,
+      `BEGIN IMMEDIATE; INSERT INTO owner (number, beat) VALUES (7, 0);
+       UPDATE delivery SET queue = 6, rank = 7, starts = 5, attempts = 2; COMMIT`,
+    );
     const told: unknown[] = [];
     const policy = { receiver: "a", concurrency: 1, clock, onError: () => {} };
     for (const stage of ["verify", "handle"] as const) {

@@ -1,5 +1,6 @@
 import { readFileSync, renameSync, statSync, symlinkSync, unlinkSync } from "node:fs";
 import { temporaryPath } from "@reporthook/test-support/temporary";
+import { watched } from "@reporthook/test-support/watched-database";
 import { expect, onTestFinished, test } from "vitest";
 import { type Database, loadDriver } from "./driver.ts";
 import { type CheckpointGuard, WalFile } from "./wal-file.ts";
@@ -23,23 +24,6 @@ function setUp() {
   return { path, database, add };
 }
 
-/** A connection that calls `during` when it is about to checkpoint. */
-function interrupted(database: Database, during: () => void): Database {
-  return {
-    ...database,
-    prepare(sql) {
-      const statement = database.prepare(sql);
-      return {
-        ...statement,
-        get(...values) {
-          if (sql.includes("wal_checkpoint")) during();
-          return statement.get(...values);
-        },
-      };
-    },
-  };
-}
-
 /** Which log it is: another one each time that it starts over. */
 const saltsOf = (path: string): string =>
   readFileSync(`${path}-wal`).subarray(16, 24).toString("hex");
@@ -58,7 +42,10 @@ test("a commit during a checkpoint does not start the log over", () => {
     expect(third.prepare("PRAGMA wal_checkpoint(PASSIVE)").get()).toMatchObject({ busy: 0 });
     add(other, 10);
   };
-  const log = new WalFile(interrupted(database, during), driver, path);
+  const interrupted = watched(database, (sql, use) => {
+    if (use === "get" && sql.includes("wal_checkpoint")) during();
+  });
+  const log = new WalFile(interrupted, driver, path);
   onTestFinished(() => log.close());
   add(database, 9_000_000);
   log.shrink(0, sound);

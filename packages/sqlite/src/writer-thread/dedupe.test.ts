@@ -1,5 +1,6 @@
 import { dayMs } from "@reporthook/core/store";
 import { temporaryPath } from "@reporthook/test-support/temporary";
+import { watched } from "@reporthook/test-support/watched-database";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { type Database, loadDriver, type Value } from "../database/driver.ts";
@@ -233,19 +234,9 @@ it.each([
 it("DedupeWindow asks the file hardly anything about a signature whose thousands are gone", () => {
   const file = database();
   let questions = 0;
-  const counting: Database = {
-    ...file,
-    prepare(sql) {
-      const statement = file.prepare(sql);
-      return {
-        ...statement,
-        get(...values) {
-          questions++;
-          return statement.get(...values);
-        },
-      };
-    },
-  };
+  const counting = watched(file, (_, use) => {
+    if (use === "get") questions++;
+  });
   const store = storeOn(counting);
   file.exec("BEGIN");
   for (let number = 1; number <= 5_000; number++) store.add(number, 0, keyOf(1, number));
@@ -263,19 +254,9 @@ it("DedupeWindow asks the file nothing about a signature that is new, and reads 
   for (let number = 1; number <= many; number++) store.add(number, 0, keyOf(number, number));
   store.write();
   const statements: string[] = [];
-  const counting: Database = {
-    ...file,
-    prepare(sql) {
-      const statement = file.prepare(sql);
-      return {
-        ...statement,
-        get(...values) {
-          statements.push(sql);
-          return statement.get(...values);
-        },
-      };
-    },
-  };
+  const counting = watched(file, (sql, use) => {
+    if (use === "get") statements.push(sql);
+  });
   const other = storeOn(counting, 10_000, 50);
   for (let number = 1; number <= 100; number++) {
     expect(other.find(keyOf(many + number, 1), 0)).toEqual({});

@@ -3,6 +3,7 @@ import { hostname } from "node:os";
 import type { NewDelivery } from "@reporthook/core";
 import { applyOutcome, newStoredDelivery, type StoredDelivery } from "@reporthook/core/store";
 import { temporaryPath } from "@reporthook/test-support/temporary";
+import { watched } from "@reporthook/test-support/watched-database";
 import { describe, expect, it } from "vitest";
 import { type Database, loadDriver } from "../database/driver.ts";
 import { FileGuard } from "../database/file-guard.ts";
@@ -39,7 +40,9 @@ function open(
   stat?: (path: string) => Stats | undefined,
   pulseOf = pulse,
 ): Opened {
-  const database = failing(loadDriver().open(path), fails);
+  const database = watched(loadDriver().open(path), (sql, use) => {
+    if (use !== "prepare" && fails(sql)) throw new Error("out of order");
+  });
   database.exec("PRAGMA busy_timeout = 3000; PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF");
   prepareSchema(database, path, true);
   const retention = { handledMs: 1, parkedMs: 1 };
@@ -54,26 +57,6 @@ function open(
     writer,
     database,
     commit: (message) => writer.commitBatch([{ ...nothing, ...message }]),
-  };
-}
-
-/** The same database, with statements that fail. */
-function failing(database: Database, fails: (sql: string) => boolean): Database {
-  const tried = <T>(sql: string, run: () => T): T => {
-    if (fails(sql)) throw new Error("out of order");
-    return run();
-  };
-  return {
-    close: () => database.close(),
-    exec: (sql) => tried(sql, () => database.exec(sql)),
-    prepare: (sql) => {
-      const statement = database.prepare(sql);
-      return {
-        run: (...values) => tried(sql, () => statement.run(...values)),
-        get: (...values) => tried(sql, () => statement.get(...values)),
-        all: (...values) => tried(sql, () => statement.all(...values)),
-      };
-    },
   };
 }
 

@@ -1,8 +1,9 @@
 import type { InboxQuery } from "@reporthook/core";
 import { idAt, minuteMs } from "@reporthook/core/store";
 import { temporaryPath } from "@reporthook/test-support/temporary";
+import { watched } from "@reporthook/test-support/watched-database";
 import { afterAll, expect, test } from "vitest";
-import { type Database, loadDriver } from "../../database/driver.ts";
+import { loadDriver } from "../../database/driver.ts";
 import { prepareSchema } from "../../database/schema.ts";
 import { Deliveries } from "../deliveries.ts";
 import { Query } from "./query.ts";
@@ -41,23 +42,9 @@ test("summary() asks for the minutes in which something came, not for each of a 
     );
   }
   let asked = 0;
-  const counting: Database = {
-    ...database,
-    prepare(sql) {
-      const statement = database.prepare(sql);
-      return {
-        run: statement.run.bind(statement),
-        get(...values) {
-          asked++;
-          return statement.get(...values);
-        },
-        all(...values) {
-          asked++;
-          return statement.all(...values);
-        },
-      };
-    },
-  };
+  const counting = watched(database, (_, use) => {
+    if (use === "get" || use === "all") asked++;
+  });
   const query = new Query(new Deliveries(counting));
   asked = 0;
   const span = { from: new Date(0), until: new Date(year) };
@@ -109,13 +96,7 @@ test("list() finds the few handled ones of a receiver among many of others, look
 
 test("a Query finds and counts through an index, without scanning, and sorts none but leased ones", () => {
   const asked = new Set<string>();
-  const noting: Database = {
-    ...database,
-    prepare(sql) {
-      asked.add(sql);
-      return database.prepare(sql);
-    },
-  };
+  const noting = watched(database, (sql) => void asked.add(sql));
   const deliveries = new Deliveries(noting);
   deliveries.tables.receivers.idOf("a");
   const query = new Query(deliveries);
