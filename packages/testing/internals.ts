@@ -13,4 +13,5 @@ export {
   valid,
 } from "./src/inbox/fixture.ts";
 export { deliveryMaker } from "./src/inbox/made.ts";
+export { storedRequest } from "./src/inbox/requests.ts";
 export { manualClock } from "./src/manual-clock.ts";

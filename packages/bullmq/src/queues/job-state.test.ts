@@ -1,22 +1,11 @@
 import { applyOutcome, newStoredDelivery, retryIn } from "@reporthook/core/store";
+import { testDelivery } from "@reporthook/test-support/jobs";
 import { describe, expect, it } from "vitest";
 import { dataOf, type JobState, jobStateOf } from "./job-state.ts";
 
 function retried(): JobState {
   const delivery = newStoredDelivery(
-    {
-      id: "1",
-      receiver: "a",
-      receivedAt: 5,
-      arrivedAt: 5,
-      key: null,
-      signature: "s",
-      url: "/",
-      context: null,
-      headers: {},
-      body: new Uint8Array([123, 125]),
-      requestId: null,
-    },
+    testDelivery({ id: "1", receivedAt: 5, arrivedAt: 5, body: new Uint8Array([123, 125]) }),
     { to: "received" },
     null,
   );

@@ -1,32 +1,11 @@
-import type { StoredRequest } from "@reporthook/core";
 import { dayMs } from "@reporthook/core/store";
 import { testWith } from "@reporthook/test-support/needs";
 import { noRedis, startRedis } from "@reporthook/test-support/servers";
+import { storedRequest } from "@reporthook/testing/internals";
 import { expect, onTestFinished } from "vitest";
 import { bullmqInbox } from "../index.ts";
 
-const later = { confirmedAt: null, processingAt: null, settledAt: null, overdueAt: null };
-const dates = { requestedAt: 0, dueAt: 0, ...later };
-const told = { dates: { ...dates, overdueAt: 1 } };
-
-function made(id: string, parts: Partial<StoredRequest>): StoredRequest {
-  return {
-    id,
-    receiver: "a",
-    idempotencyKey: null,
-    state: "open",
-    dueAt: 0,
-    settledAt: null,
-    version: 0,
-    report: {},
-    context: null,
-    reportId: null,
-    answer: null,
-    dates,
-    brought: {},
-    ...parts,
-  };
-}
+const told = { dates: { ...storedRequest("0").dates, overdueAt: 1 } };
 
 testWith(noRedis)(
   "prune() deletes settled requests like parked deliveries, others 30 days after they were due and told",
@@ -42,14 +21,14 @@ testWith(noRedis)(
     if (requests === undefined) throw new Error("It keeps none");
     const now = Date.now();
     const settled = { state: "complete", settledAt: now } as const;
-    const open = made("3", {});
+    const open = storedRequest("3", { state: "open" });
     for (const one of [
-      made("0", { ...settled, settledAt: now + 1 }),
-      made("1", { ...settled, idempotencyKey: "k" }),
-      made("2", { ...settled, receiver: "b", state: "internal_error" }),
+      storedRequest("0", { ...settled, settledAt: now + 1 }),
+      storedRequest("1", { ...settled, idempotencyKey: "k" }),
+      storedRequest("2", { ...settled, receiver: "b", state: "internal_error" }),
       open,
-      made("4", { dueAt: now, ...told }),
-      made("5", { dueAt: now, state: "unconfirmed" }),
+      storedRequest("4", { state: "open", dueAt: now, ...told }),
+      storedRequest("5", { dueAt: now, state: "unconfirmed" }),
     ]) {
       expect(await requests.add(one)).toBeNull();
     }
@@ -63,7 +42,7 @@ testWith(noRedis)(
     expect(await left(2 * dayMs)).toBe("045");
     const counts = { unconfirmed: 1, open: 1, complete: 1, internal_error: 0, overdue: 1 };
     expect(await requests.counts()).toEqual(counts);
-    const again = made("6", { idempotencyKey: "k", dueAt: now, ...told });
+    const again = storedRequest("6", { idempotencyKey: "k", dueAt: now, ...told });
     expect(await requests.add(again)).toBeNull();
     expect(await left(30 * dayMs - 1)).toBe("456");
     expect(await left(30 * dayMs)).toBe("5");
@@ -81,7 +60,7 @@ testWith(noRedis)("prune() deletes settled requests, however many there are", as
   const { requests } = inbox;
   const ids = Array.from({ length: 1_001 }, (_, at) => String(at).padStart(4, "0"));
   const settled = { state: "complete", settledAt: 1 } as const;
-  await Promise.all(ids.map((id) => requests?.add(made(id, settled))));
+  await Promise.all(ids.map((id) => requests?.add(storedRequest(id, settled))));
   expect((await requests?.counts())?.complete).toBe(1_001);
   await inbox.prune(new Date());
   expect(await requests?.list({ limit: 10 })).toEqual([]);

@@ -1,31 +1,22 @@
+import { testDelivery } from "@reporthook/test-support/jobs";
 import { describe, expect, it } from "vitest";
-import type { NewDelivery } from "./delivery.ts";
 import { entryOf, jobAt, newStoredDelivery } from "./stored-delivery.ts";
 
 const body = new TextEncoder().encode("{}");
 const receivedAt = new Date(1_000);
-const delivery: NewDelivery = {
+const given = {
   id: "a",
-  receiver: "reports",
-  key: null,
-  signature: "s",
   url: "/hook",
-  receivedAt: 1_000,
   arrivedAt: 900,
   context: '{"customer":1}',
   headers: { traceparent: "00" },
   body,
   requestId: null,
 };
+const delivery = testDelivery({ ...given, receivedAt: 1_000 });
 const job = {
-  id: "a",
-  url: "/hook",
-  headers: { traceparent: "00" },
-  body,
+  ...given,
   receivedAt,
-  arrivedAt: 900,
-  requestId: null,
-  context: '{"customer":1}',
   attempts: 0,
   lastError: null,
   released: false,

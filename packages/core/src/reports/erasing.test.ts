@@ -1,5 +1,11 @@
 import { setUp, turns } from "@reporthook/test-support/receiver-setup";
-import { createInboxFixture, endedAs, handled, valid } from "@reporthook/testing/internals";
+import {
+  createInboxFixture,
+  endedAs,
+  handled,
+  storedRequest,
+  valid,
+} from "@reporthook/testing/internals";
 import { describe, expect, it } from "vitest";
 import { createClient } from "../client/client.ts";
 import type { EraseQuery } from "../inbox/acts/selection.ts";
@@ -52,24 +58,9 @@ function make() {
 function makeStored(parts: Partial<Inbox> = {}) {
   const inbox = Object.assign(memoryInbox(), parts);
   const { put, work, clock } = createInboxFixture(inbox, 60_000);
-  const later = { confirmedAt: null, processingAt: null, settledAt: null, overdueAt: null };
   const remember = async (id: string, more: Partial<StoredRequest> = {}): Promise<void> => {
-    await inbox.requests?.add({
-      id,
-      receiver: "a",
-      idempotencyKey: null,
-      state: "open",
-      dueAt: 1,
-      version: 0,
-      settledAt: null,
-      context: "1",
-      reportId: null,
-      answer: null,
-      report,
-      dates: { requestedAt: 1, dueAt: 1, ...later },
-      brought: {},
-      ...more,
-    });
+    const open = { state: "open", dueAt: 1, report, answer: null, brought: {} } as const;
+    await inbox.requests?.add(storedRequest(id, { ...open, ...more }));
   };
   /** Has a delivery about a request and a report come, and end. */
   const deliver = async (requestId: string, reportId: string, end = handled): Promise<void> => {

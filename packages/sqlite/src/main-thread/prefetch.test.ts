@@ -1,4 +1,5 @@
 import { newStoredDelivery } from "@reporthook/core/store";
+import { testDelivery } from "@reporthook/test-support/jobs";
 import { manualClock } from "@reporthook/testing/internals";
 import { describe, expect, it, vi } from "vitest";
 import { PrefetchBuffer } from "./prefetch.ts";
@@ -17,19 +18,7 @@ let seq = 0;
 
 function leased(bytes = 10): Leased {
   seq++;
-  const delivery = {
-    id: `id-${seq}`,
-    receiver: "a",
-    receivedAt: 0,
-    arrivedAt: 0,
-    key: null,
-    signature: null,
-    url: "/",
-    context: null,
-    headers: {},
-    body: new Uint8Array(bytes),
-    requestId: null,
-  };
+  const delivery = testDelivery({ id: `id-${seq}`, signature: null, body: new Uint8Array(bytes) });
   return {
     source: { holdsLeases: () => true, complete: () => {} },
     seq,

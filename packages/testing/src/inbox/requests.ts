@@ -12,7 +12,8 @@ function storeOf({ requests }: Inbox): RequestStore {
   return requests;
 }
 
-function made(id: string, parts: Partial<StoredRequest> = {}): StoredRequest {
+/** Makes a request as a store keeps it, with the given parts. */
+export function storedRequest(id: string, parts: Partial<StoredRequest> = {}): StoredRequest {
   return {
     id,
     receiver: "a",
@@ -47,12 +48,16 @@ export const requests: readonly InboxCase[] = [
     async run({ inbox }) {
       const store = storeOf(inbox);
       const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
-      const first = made("1", { idempotencyKey: "k ' 1", traceparent });
+      const first = storedRequest("1", { idempotencyKey: "k ' 1", traceparent });
       same(await store.add(first), null, "The first");
-      same(await store.add(made("2", { idempotencyKey: "k ' 1" })), first, "The same key");
-      same(await store.add(made("3", { receiver: "b", idempotencyKey: "k ' 1" })), null, "Of b");
-      same(await store.add(made("4")), null, "Without a key");
-      same(await store.add(made("5")), null, "Another without");
+      same(await store.add(storedRequest("2", { idempotencyKey: "k ' 1" })), first, "The same key");
+      same(
+        await store.add(storedRequest("3", { receiver: "b", idempotencyKey: "k ' 1" })),
+        null,
+        "Of b",
+      );
+      same(await store.add(storedRequest("4")), null, "Without a key");
+      same(await store.add(storedRequest("5")), null, "Another without");
       same(await store.get("1", "a"), first, "By its id");
       Object.assign((await store.get("1", "a"))?.report ?? {}, { domains: [] });
       same(
@@ -63,7 +68,7 @@ export const requests: readonly InboxCase[] = [
       same(await store.get("1", "b"), null, "Of another receiver");
       same(await store.get("2"), null, "It was not stored");
       const all = await Promise.all(
-        [6, 7, 8, 9].map((id) => store.add(made(String(id), { idempotencyKey: "l" }))),
+        [6, 7, 8, 9].map((id) => store.add(storedRequest(String(id), { idempotencyKey: "l" }))),
       );
       same(all.filter((one) => one === null).length, 1, "How many of four at once are stored");
     },
@@ -73,14 +78,14 @@ export const requests: readonly InboxCase[] = [
     needs: ["requests"],
     async run({ inbox }) {
       const store = storeOf(inbox);
-      const first = made("1", { idempotencyKey: "k" });
+      const first = storedRequest("1", { idempotencyKey: "k" });
       await store.add(first);
       const open = next(first, { state: "open", reportId: "r" });
       same(await store.replace(first, open), true, "As it was read");
       same(await store.replace(first, next(first, { state: "complete" })), false, "It has changed");
       same(await store.replace(first, null), false, "It has changed, too");
       same(await store.get("1"), open, "The request");
-      same(await store.add(made("2", { idempotencyKey: "k" })), open, "Its key");
+      same(await store.add(storedRequest("2", { idempotencyKey: "k" })), open, "Its key");
       const both = ["1", "2"].map((reportId) => next(open, { reportId }));
       const results = await Promise.all(both.map((one) => store.replace(open, one)));
       same(results.filter(Boolean).length, 1, "How many of two at once are stored");
@@ -89,10 +94,14 @@ export const requests: readonly InboxCase[] = [
       same(await store.replace(last, null), true, "Deleted");
       same(await store.get("1"), null, "What was deleted");
       same(await store.replace(last, next(last, {})), false, "What is no more");
-      const second = made("2", { idempotencyKey: "k" });
+      const second = storedRequest("2", { idempotencyKey: "k" });
       same(await store.add(second), null, "The key is free");
       same(await store.replace(second, next(second, { idempotencyKey: null })), true, "No key");
-      same(await store.add(made("3", { idempotencyKey: "k" })), null, "The key is free again");
+      same(
+        await store.add(storedRequest("3", { idempotencyKey: "k" })),
+        null,
+        "The key is free again",
+      );
       same(await store.counts("a"), { ...none, unconfirmed: 2 }, "The counts");
     },
   },
@@ -103,12 +112,12 @@ export const requests: readonly InboxCase[] = [
       const store = storeOf(inbox);
       const settled = { settledAt: 5, ...told };
       for (const one of [
-        made("4", { state: "open", ...told }),
-        made("2", { state: "open" }),
-        made("3", { state: "complete", ...settled }),
-        made("1", told),
-        made("5", { state: "internal_error", settledAt: 6 }),
-        made("6", { receiver: "b", state: "open", ...told }),
+        storedRequest("4", { state: "open", ...told }),
+        storedRequest("2", { state: "open" }),
+        storedRequest("3", { state: "complete", ...settled }),
+        storedRequest("1", told),
+        storedRequest("5", { state: "internal_error", settledAt: 6 }),
+        storedRequest("6", { receiver: "b", state: "open", ...told }),
       ]) {
         await store.add(one);
       }
@@ -139,13 +148,13 @@ export const requests: readonly InboxCase[] = [
     async run({ inbox }) {
       const store = storeOf(inbox);
       for (const one of [
-        made("1", { dueAt: 300 }),
-        made("2", { dueAt: 100 }),
-        made("3", { dueAt: 200, state: "open" }),
-        made("4", { dueAt: 50, ...told }),
-        made("5", { dueAt: 50, state: "complete", settledAt: 1 }),
-        made("6", { dueAt: 50, receiver: "b" }),
-        made("7", { dueAt: 400 }),
+        storedRequest("1", { dueAt: 300 }),
+        storedRequest("2", { dueAt: 100 }),
+        storedRequest("3", { dueAt: 200, state: "open" }),
+        storedRequest("4", { dueAt: 50, ...told }),
+        storedRequest("5", { dueAt: 50, state: "complete", settledAt: 1 }),
+        storedRequest("6", { dueAt: 50, receiver: "b" }),
+        storedRequest("7", { dueAt: 400 }),
       ]) {
         await store.add(one);
       }
@@ -168,10 +177,10 @@ export const requests: readonly InboxCase[] = [
       const requestId = "0";
       const settled = { state: "complete", settledAt: now } as const;
       for (const one of [
-        made(requestId, settled),
-        made("1", { ...settled, idempotencyKey: "k" }),
-        made("2", { dueAt: now, ...told }),
-        made("3", { dueAt: now }),
+        storedRequest(requestId, settled),
+        storedRequest("1", { ...settled, idempotencyKey: "k" }),
+        storedRequest("2", { dueAt: now, ...told }),
+        storedRequest("3", { dueAt: now }),
       ]) {
         await store.add(one);
       }
@@ -183,7 +192,7 @@ export const requests: readonly InboxCase[] = [
       await put({ requestId });
       same(await left(now + 7 * day), "0123", "After 7 days");
       same(await left(now + 7 * day + 1), "023", "After more: one has a delivery");
-      same(await store.add(made("9", { idempotencyKey: "k", ...told })), null, "Its key");
+      same(await store.add(storedRequest("9", { idempotencyKey: "k", ...told })), null, "Its key");
       await work("verify", valid);
       await work("handle", handled);
       clock.advance(30 * day);

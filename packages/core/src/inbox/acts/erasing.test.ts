@@ -1,22 +1,10 @@
+import { testDelivery } from "@reporthook/test-support/jobs";
 import { describe, expect, it } from "vitest";
-import type { NewDelivery } from "../delivery.ts";
 import { newStoredDelivery, type StoredDelivery } from "../stored-delivery.ts";
 import { eraseContent, isErased, isOfReport } from "./erasing.ts";
 
 const body = new TextEncoder().encode('{"customer":"Ada"}');
-const delivery: NewDelivery = {
-  id: "a",
-  receiver: "reports",
-  key: null,
-  signature: "s",
-  url: "/hook",
-  requestId: null,
-  receivedAt: 1,
-  arrivedAt: 1,
-  context: '{"customer":"Ada"}',
-  headers: {},
-  body,
-};
+const delivery = testDelivery({ context: '{"customer":"Ada"}', body });
 const attempt = { stage: "handle", at: new Date(1), ms: 1, outcome: "retry" } as const;
 
 function stored(parts: Partial<StoredDelivery>): StoredDelivery {
