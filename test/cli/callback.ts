@@ -1,11 +1,10 @@
-import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { createClient, createReceiver, type Receiver } from "@reporthook/core";
 import { nodeHandler } from "@reporthook/core/node";
 import { createEmulator, type Emulator } from "@reporthook/emulator";
+import { listenLocally } from "@reporthook/test-support/listening";
 import { temporaryFolder } from "@reporthook/test-support/temporary";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { cli, cliJson, startCli, startOnTerminal } from "./process.ts";
@@ -36,9 +35,8 @@ describe("signed URLs", () => {
       logger: false,
     });
     receiver.on("*", ({ type, context }) => void seen.push([type, context]));
-    server = createServer(nodeHandler(receiver)).listen(0, "127.0.0.1");
-    await once(server, "listening");
-    to = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook?tenant=a`;
+    server = createServer(nodeHandler(receiver));
+    to = `${await listenLocally(server)}/hook?tenant=a`;
   });
   afterEach(async () => {
     server.close();

@@ -1,13 +1,13 @@
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, symlinkSync } from "node:fs";
 import { createServer, request } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { createClient, createReceiver } from "@reporthook/core";
 import { nodeHandler } from "@reporthook/core/node";
 import { createEmulator } from "@reporthook/emulator";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { freePort } from "@reporthook/test-support/free-port";
+import { listenLocally } from "@reporthook/test-support/listening";
 import { patient } from "@reporthook/test-support/patient";
 import { temporaryFolder } from "@reporthook/test-support/temporary";
 import { describe, expect, it, vi } from "vitest";
@@ -132,10 +132,8 @@ describe("the command dev", () => {
       }
       res.end("{}");
     });
-    server.listen(0, "127.0.0.1");
-    await once(server, "listening");
-    const { port } = server.address() as AddressInfo;
-    const { dev, url } = await startDev("--forward", `http://127.0.0.1:${port}/hook`);
+    const app = await listenLocally(server);
+    const { dev, url } = await startDev("--forward", `${app}/hook`);
     const { headers, body } = createEmulator({ apiKey: "another" }).notification("report");
     const forged = headers["X-svc-authorization"];
     const to = `${url}/webhooks/reports`;

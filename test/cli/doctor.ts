@@ -1,13 +1,13 @@
 import { spawnSync } from "node:child_process";
-import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { createClient, createReceiver, memoryInbox, type ReceiverOptions } from "@reporthook/core";
 import { createEmulator, type Emulator } from "@reporthook/emulator";
 import { reporthook } from "@reporthook/express";
+import { listenLocally } from "@reporthook/test-support/listening";
 import { missingProgram, testWith } from "@reporthook/test-support/needs";
+import { answering } from "@reporthook/test-support/service-calls";
 import { temporaryFolder } from "@reporthook/test-support/temporary";
 import express, { type RequestHandler } from "express";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -83,9 +83,8 @@ beforeAll(async () => {
     res.status(seen.filter((type) => type === "breaks").length < 3 ? 200 : 500).end();
     req.resume();
   });
-  server = app.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  server = createServer(app);
+  base = await listenLocally(server);
 });
 
 afterAll(async () => {
@@ -223,14 +222,10 @@ describe("the command doctor", () => {
     [401, 1, "fail", "REPORTS_API_KEY"],
     [404, 1, "fail", "404"],
   ])("reporthook doctor reads the service's answer %i", async (status, expected, result, said) => {
-    const other = createServer((_, res) => void res.writeHead(status).end("{}"));
-    other.listen(0, "127.0.0.1");
-    await once(other, "listening");
-    const REPORTS_URL = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
+    const REPORTS_URL = await answering(status, {}, "{}");
     const args = ["doctor", "--requests", "1", "--to", `${base}/good`];
     const env = { REPORTS_URL, REPORTS_API_KEY: "a-key-of-the-tests" };
     const { code, value } = await cliJson<Report>(args, { env });
-    other.close();
     expect(code).toBe(expected);
     const check = value.checks.find(({ name }) => name === "service");
     expect(check).toMatchObject({ result, says: expect.stringContaining(said) });

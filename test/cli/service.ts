@@ -1,15 +1,16 @@
 import { once } from "node:events";
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { RequestListener } from "node:http";
+import { createServer } from "node:http";
+import { text } from "node:stream/consumers";
 import { createClient, createReceiver, memoryInbox } from "@reporthook/core";
 import { nodeHandler } from "@reporthook/core/node";
 import { createEmulator, type Emulator } from "@reporthook/emulator";
 import { freePort } from "@reporthook/test-support/free-port";
+import { answering, serve } from "@reporthook/test-support/service-calls";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { cli, cliJson, type Failed } from "./process.ts";
 
 const apiKey = "a-key-of-the-tests";
-const servers: Server[] = [];
 let emulator: Emulator;
 let env: Record<string, string>;
 
@@ -17,34 +18,24 @@ beforeEach(async () => {
   emulator = createEmulator({ apiKey });
   env = { REPORTS_URL: (await emulator.listen(await freePort())).url, REPORTS_API_KEY: apiKey };
 });
-afterEach(async () => {
-  for (const server of servers.splice(0)) {
-    server.close();
-    server.closeAllConnections();
-  }
-  await emulator.close();
-});
+afterEach(() => emulator.close());
 
-async function serve(server: Server): Promise<string> {
-  servers.push(server.listen(0, "127.0.0.1"));
-  await once(server, "listening");
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`;
-}
-
-function answering(status: number, body: string): Promise<string> {
-  return serve(createServer((_, res) => void res.writeHead(status).end(body)));
+/** The address of an app with one answer, or with this listener. */
+async function app(answer: number | RequestListener): Promise<string> {
+  const url = typeof answer === "number" ? answering(answer) : serve(answer);
+  return `${await url}/hook`;
 }
 
 describe("the command test", () => {
   it("reporthook test has the service send a test notification", async () => {
-    const to = await answering(200, "thanks");
+    const to = await app(200);
     const { code, out } = await cli(["test", "--to", to], { env });
     expect([code, out]).toEqual([0, expect.stringContaining("test_webhook_endpoint")]);
     expect(emulator.deliveries).toMatchObject([{ name: "test_webhook_endpoint", url: to }]);
   });
 
   it("reporthook test fails with the service's error when the address does not answer 2xx", async () => {
-    const to = await answering(404, "");
+    const to = await app(404);
     const { code, value } = await cliJson<Failed>(["test", "--to", to], { env });
     expect(code).toBe(1);
     expect(value.error).toMatchObject({ code: "service_failed", status: 400 });
@@ -52,7 +43,7 @@ describe("the command test", () => {
   });
 
   it("reporthook test names the variable when the key is refused or the service is away", async () => {
-    const to = await answering(200, "");
+    const to = await app(200);
     const refused = await cli(["test", "--to", to], { env: { ...env, REPORTS_API_KEY: "wrong" } });
     expect([refused.code, refused.err]).toEqual([1, expect.stringContaining("REPORTS_API_KEY")]);
     await emulator.close();
@@ -63,7 +54,7 @@ describe("the command test", () => {
 
 describe("the command request", () => {
   it("reporthook request sends its options, under the names of the wire", async () => {
-    const to = await answering(200, "");
+    const to = await app(200);
     const args = ["--to", to, "--domain", "a.example", "--domain", "b.example"];
     const more = ["--metric", "m", "--category-id", "7", "--start-date", "2026-01"];
     const rest = ["--end-date", "2026-03", "--granularity", "monthly", "--response-format", "csv"];
@@ -84,7 +75,7 @@ describe("the command request", () => {
   });
 
   it("reporthook request says that an URL is not signed, where there is a secret to sign it with", async () => {
-    const to = await answering(200, "");
+    const to = await app(200);
     const args = ["request", "--domain", "a.example", "--to"];
     const secret = { REPORTS_CALLBACK_SECRET: "0123456789abcdef0123456789abcdef" };
     const errors = async (url: string, more: object) =>
@@ -109,7 +100,7 @@ describe("options", () => {
     ["--granularity", ["request", "--domain", "a.example"]],
     ["--report-id", ["trigger", "report.complete"]],
   ])("an option without its value does not take the next one: %s --json", async (option, args) => {
-    const to = await answering(200, "");
+    const to = await app(200);
     const { code, value } = await cliJson<Failed>([...args, "--to", to, option], { env });
     expect([code, value.error.message]).toEqual([2, `${option} needs a value, not --json`]);
     expect(emulator.reports.list()).toEqual([]);
@@ -125,7 +116,7 @@ describe("the command trigger", () => {
     });
     const types: string[] = [];
     receiver.on("*", ({ type }) => void types.push(type));
-    const to = await serve(createServer(nodeHandler(receiver)));
+    const to = await app(nodeHandler(receiver));
     const names = [
       "test_webhook_endpoint",
       "report.processing",
@@ -146,25 +137,24 @@ describe("the command trigger", () => {
 
   it("reporthook trigger sends the report and the body it is given", async () => {
     const bodies: string[] = [];
-    const server = createServer(async (req, res) => {
-      bodies.push(Buffer.concat(await req.toArray()).toString());
+    const to = await app(async (req, res) => {
+      bodies.push(await text(req));
       res.end();
     });
-    const to = await serve(server);
     await cli(["trigger", "report.complete", "--report-id", "r-7", "--to", to]);
     await cli(["trigger", "unknown", "--body", "no { json", "--force", "--to", to]);
     expect(bodies).toEqual([expect.stringContaining('"r-7"'), "no { json"]);
   });
 
   it("reporthook trigger fails with the answer when that is not 2xx", async () => {
-    const to = await answering(500, "out of order");
+    const to = await app((_, res) => void res.writeHead(500).end("out of order"));
     const { code, out, err } = await cli(["trigger", "report", "--to", to]);
     expect([code, out]).toEqual([1, "out of order\n"]);
     expect(err).toContain("answered 500, not 2xx");
   });
 
   it.each([404, 405])("reporthook trigger says how to mount after %i", async (status) => {
-    const to = await answering(status, "");
+    const to = await app(status);
     const { code, err } = await cli(["trigger", "report", "--to", to]);
     expect(code).toBe(1);
     expect(err).toContain(
@@ -194,7 +184,7 @@ describe("the command trigger", () => {
   });
 
   it("reporthook trigger gives up after 5 seconds as the service does, and shows meanwhile that it waits", async () => {
-    const to = await serve(createServer(() => {}));
+    const to = await app(() => {});
     const { code, err, progress } = await cli(["trigger", "report", "--to", to]);
     expect([code, progress]).toEqual([1, "Sending report …\n"]);
     expect(err).toMatch(/^reporthook: .*no answer within 5 seconds\n$/);

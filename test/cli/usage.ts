@@ -1,8 +1,6 @@
 import { spawnSync } from "node:child_process";
-import { once } from "node:events";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { describeWith, missingProgram } from "@reporthook/test-support/needs";
+import { answering } from "@reporthook/test-support/service-calls";
 import { describe, expect, it } from "vitest";
 import { cli, cliJson, type Failed, programFile, widest } from "./process.ts";
 
@@ -202,13 +200,9 @@ describe("the API key", () => {
   });
 
   it("the API key is never printed from a server's answer, also not from its names", async () => {
-    const server = createServer((_, res) =>
-      res.end(`{"${key.slice(0, 6)}":{"${encoded}":["${encoded}"]}}`),
-    );
-    server.listen(0, "127.0.0.1");
-    await once(server, "listening");
-    const to = `http://name:p@ss@127.0.0.1:${(server.address() as AddressInfo).port}/`;
-    const plainTo = to.replace("name:p@ss@", "");
+    const body = `{"${key.slice(0, 6)}":{"${encoded}":["${encoded}"]}}`;
+    const plainTo = `${await answering(200, {}, body)}/`;
+    const to = plainTo.replace("://", "://name:p@ss@");
     for (const json of [[], ["--json"]]) {
       const { out } = await cli(["trigger", "report", "--to", plainTo, ...json], { env });
       expect(out).toContain("[api key]");
@@ -216,7 +210,6 @@ describe("the API key", () => {
       const refused = await cli(["trigger", "report", "--to", to, ...json], { env });
       expect(refused.out + refused.err).not.toContain("ss@");
     }
-    server.close();
   });
 
   it.each(["--api-key=geheim", "--apikey", "--API_KEY=geheim"])(

@@ -1,12 +1,11 @@
 import { execFile } from "node:child_process";
-import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { json } from "node:stream/consumers";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { promisify } from "node:util";
+import { listenLocally } from "@reporthook/test-support/listening";
 import { programOf } from "@reporthook/test-support/program";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
@@ -44,9 +43,8 @@ test("the example for Slack posts its message to the webhook", async () => {
   const chat = createServer(async (req, res) => {
     posted.push([req.method, req.url, req.headers["content-type"], await json(req)]);
     res.end("ok");
-  }).listen(0, "127.0.0.1");
-  await once(chat, "listening");
-  const { port } = chat.address() as AddressInfo;
+  });
+  const chatUrl = await listenLocally(chat);
   const around = `
     import { createEmulator } from "@reporthook/emulator";
     const unsigned = createEmulator().notification("report.complete", { signature: "none" });
@@ -69,7 +67,7 @@ test("the example for Slack posts its message to the webhook", async () => {
   await runWith("slack.ts", slack, around, {
     REPORTS_URL: "http://127.0.0.1:9",
     REPORTS_API_KEY: "a-key-that-nobody-may-see",
-    SLACK_WEBHOOK_URL: `http://127.0.0.1:${port}/services/T0/B0/secret`,
+    SLACK_WEBHOOK_URL: `${chatUrl}/services/T0/B0/secret`,
   });
   chat.close();
   const text = expect.stringMatching(

@@ -1,13 +1,12 @@
 import { execFile } from "node:child_process";
-import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import type { Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import type { ServerType } from "@hono/node-server";
 import { memoryInbox, type Receiver } from "@reporthook/core";
 import { createEmulator, type Emulator, type NotificationOptions } from "@reporthook/emulator";
+import { listenLocally } from "@reporthook/test-support/listening";
 import { missingProgram, testWith } from "@reporthook/test-support/needs";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Options } from "./moving-over/by-hand.ts";
@@ -72,9 +71,7 @@ describe.each<[string, "before" | "after", StartShop]>([
     vi.spyOn(console, "error").mockReturnValue();
     vi.spyOn(console, "warn").mockReturnValue();
     server = startShop({ serviceUrl: url, apiKey: emulator.clientOptions.apiKey, publish });
-    server.listen(0, "127.0.0.1");
-    await once(server, "listening");
-    base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    base = await listenLocally(server);
   });
   afterEach(async () => {
     server.closeAllConnections();

@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { createClient, createReceiver } from "@reporthook/core";
 import { createEmulator } from "@reporthook/emulator";
 import { sqliteInbox } from "@reporthook/sqlite";
+import { listenLocally } from "@reporthook/test-support/listening";
 import { missingProgram, testWith } from "@reporthook/test-support/needs";
 import { patient } from "@reporthook/test-support/patient";
 import { temporaryFolder } from "@reporthook/test-support/temporary";
@@ -94,9 +94,8 @@ describe("pnpm start", () => {
   });
 
   it("the tour says in one sentence which of its options can't be", async () => {
-    const server = createServer().listen(0, "127.0.0.1");
-    await once(server, "listening");
-    const { port } = server.address() as AddressInfo;
+    const server = createServer();
+    const { port } = new URL(await listenLocally(server));
     const file = join(folder, "options.db");
     const taken = startTour("--exit", "--db", file, "--port", String(port));
     expect(await taken.ended()).toBe(1);

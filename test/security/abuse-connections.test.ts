@@ -1,8 +1,7 @@
-import { once } from "node:events";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { createReceiver, memoryInbox } from "@reporthook/core";
 import { nodeHandler } from "@reporthook/core/node";
+import { listenLocally } from "@reporthook/test-support/listening";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { Senders } from "./abuse/senders.ts";
 import { Strangers } from "./abuse/strangers.ts";
@@ -33,11 +32,10 @@ async function scene() {
     logger: { warn: (_, message) => void lines.push(message) },
   });
   receiver.on("*", ({ id }) => void handled.push(id));
-  const server = createServer(settings, nodeHandler(receiver)).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  const senders = new Senders(`http://127.0.0.1:${port}/hook`);
-  const strangers = new Strangers(port);
+  const server = createServer(settings, nodeHandler(receiver));
+  const url = await listenLocally(server);
+  const senders = new Senders(`${url}/hook`);
+  const strangers = new Strangers(Number(new URL(url).port));
   onTestFinished(async () => {
     strangers.leave();
     senders.close();

@@ -1,10 +1,11 @@
 import { once } from "node:events";
 import { createServer, type RequestListener, type Server } from "node:http";
 import { type ClientHttp2Session, connect as connectHttp2, type Http2Server } from "node:http2";
-import { type AddressInfo, connect } from "node:net";
+import { connect } from "node:net";
 import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { shutdown } from "@reporthook/core/node";
+import { listenLocally } from "@reporthook/test-support/listening";
 import type { MountedReceiver, MountHost, RawConnection, Served } from "@reporthook/testing";
 
 /** Serves a Node listener on a free port; `close` ends its connections too. */
@@ -16,10 +17,9 @@ export function listen(listener: RequestListener, path = "/"): Promise<Served> {
 export async function served(server: Server, path = "/"): Promise<Served> {
   // On a busy machine a connection must not end while it is chosen for the next request.
   server.keepAliveTimeout = 60_000;
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
+  const url = `${await listenLocally(server)}${path}`;
   return {
-    url: `http://127.0.0.1:${port}${path}`,
+    url,
     shutdown: (receiver) => shutdown(server, receiver),
     async close() {
       // A second end is no event on Bun.
@@ -98,8 +98,7 @@ export function http2Host(
     multiplexed: true,
     async serve(receiver, { consumed }) {
       const server = serve(receiver, consumed);
-      await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-      const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`;
+      const url = `${await listenLocally(server)}${path}`;
       const session = connectHttp2(url);
       return {
         url,

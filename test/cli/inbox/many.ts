@@ -1,15 +1,14 @@
 import { spawnSync } from "node:child_process";
-import { once } from "node:events";
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { hostname, userInfo } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { createClient, createReceiver, type Entry } from "@reporthook/core";
 import { createEmulator, type NotificationName } from "@reporthook/emulator";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { describeWith, missingProgram, testWith } from "@reporthook/test-support/needs";
 import { patient } from "@reporthook/test-support/patient";
+import { serve } from "@reporthook/test-support/service-calls";
 import { temporaryFolder } from "@reporthook/test-support/temporary";
 import { beforeEach, describe, expect, it } from "vitest";
 import { cli, cliJson, type Failed, programFile, startOnTerminal } from "../process.ts";
@@ -240,12 +239,11 @@ describe("the folder of an app", () => {
 
   it("reporthook inbox export writes a fixture without secrets, which trigger sends", async () => {
     const bodies: string[] = [];
-    const server = createServer(async (req, res) => {
-      bodies.push(Buffer.concat(await req.toArray()).toString());
+    const url = await serve(async (req, res) => {
+      bodies.push(await text(req));
       res.end("{}");
-    }).listen(0, "127.0.0.1");
-    await once(server, "listening");
-    const to = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`;
+    });
+    const to = `${url}/hook`;
     const exported = await cli(["inbox", "export", ids.failed], { cwd });
     expect(JSON.parse(exported.out)).toMatchObject({
       type: "report.complete",
@@ -259,7 +257,6 @@ describe("the folder of an app", () => {
 
     const missing = await cli(["trigger", "--from", "none.json", "--to", to], { cwd });
     expect([missing.code, missing.err]).toEqual([1, expect.stringContaining("ENOENT")]);
-    server.close();
   });
 
   it.each([

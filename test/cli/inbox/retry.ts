@@ -1,11 +1,9 @@
-import { once } from "node:events";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { createClient, createReceiver, type Receiver } from "@reporthook/core";
 import { createEmulator } from "@reporthook/emulator";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { patient } from "@reporthook/test-support/patient";
+import { answering } from "@reporthook/test-support/service-calls";
 import { temporaryFolder } from "@reporthook/test-support/temporary";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { cli, cliJson, type Failed } from "../process.ts";
@@ -92,12 +90,7 @@ describe("waiting for the next try", () => {
 describe("waiting for the right API key", () => {
   it("reporthook inbox stats tells that the key is refused, though the app has ended", async () => {
     const file = join(folder, "refused.db");
-    const service = createServer(
-      (_, res) => void res.writeHead(401, { "retry-after": "60" }).end(),
-    );
-    service.listen(0, "127.0.0.1");
-    await once(service, "listening");
-    const baseUrl = `http://127.0.0.1:${(service.address() as AddressInfo).port}`;
+    const baseUrl = await answering(401, { "retry-after": "60" });
     const client = createClient({ baseUrl, apiKey: "another-key" });
     const app = createReceiver({
       name: "mine",
@@ -117,7 +110,6 @@ describe("waiting for the right API key", () => {
     };
     await vi.waitFor(waits, { timeout: 60_000 });
     await app.close();
-    service.close();
     const { out } = await cli(["inbox", "stats", "--receiver", "mine", "--db", file]);
     expect(out.replaceAll(/\s+/g, " ")).toMatch(
       /^critical: key_refused, for .*: The service refuses the API key, .* 3 deliveries wait, /,

@@ -1,11 +1,10 @@
 import { execFileSync } from "node:child_process";
-import { once } from "node:events";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { bullmqInbox } from "@reporthook/bullmq";
 import { createClient, createReceiver } from "@reporthook/core";
 import { nodeHandler } from "@reporthook/core/node";
 import { createEmulator } from "@reporthook/emulator";
+import { listenLocally } from "@reporthook/test-support/listening";
 import { patient } from "@reporthook/test-support/patient";
 import { onEachServer } from "@reporthook/test-support/servers";
 import { expect, it, vi } from "vitest";
@@ -28,9 +27,8 @@ onEachServer((server, { kind }) => {
     });
     const handled: (string | null)[] = [];
     receiver.on("report.complete", (event) => void handled.push(event.reportId));
-    const web = createServer(nodeHandler(receiver)).listen(0, "127.0.0.1");
-    await once(web, "listening");
-    const url = `http://127.0.0.1:${(web.address() as AddressInfo).port}/`;
+    const web = createServer(nodeHandler(receiver));
+    const url = `${await listenLocally(web)}/`;
     const send = async (reportId: string): Promise<number> => {
       const signal = AbortSignal.timeout(ackMs + patienceMs);
       const sent = emulator.notification("report.complete", { reportId });

@@ -1,9 +1,8 @@
-import { once } from "node:events";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { createReceiver, type Inbox, type Receiver } from "@reporthook/core";
 import { nodeHandler } from "@reporthook/core/node";
 import { loadDriver } from "@reporthook/sqlite/internals";
+import { listenLocally } from "@reporthook/test-support/listening";
 
 /** A log line as it was written. */
 export interface Line {
@@ -61,11 +60,9 @@ export async function serve(inbox: Inbox, options: ServeOptions = {}): Promise<S
   });
   // A slow machine must not have a connection end while it is chosen for the next request.
   const server = createServer({ keepAliveTimeout: 60_000 }, nodeHandler(receiver));
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
+  const url = `${await listenLocally(server)}/`;
   return {
-    url: `http://127.0.0.1:${port}/`,
+    url,
     receiver,
     lines,
     handled,

@@ -8,6 +8,7 @@ import {
   type Http2Server,
 } from "node:http2";
 import { type AddressInfo, connect, type Socket } from "node:net";
+import { listenLocally } from "@reporthook/test-support/listening";
 import { gate, setUp, turns, turnUntil } from "@reporthook/test-support/receiver-setup";
 import { manualClock } from "@reporthook/testing/internals";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
@@ -340,10 +341,8 @@ describe("shutting down", () => {
     "shutdown() ends a session of HTTP/2 whose sender was refused with %s and did not end its request",
     async (refused, body, limits) => {
       const { receiver } = setUp({ client: valid, limits }, "runs");
-      const server = createHttp2Server(nodeHandler(receiver)).listen(0, "127.0.0.1");
-      await once(server, "listening");
-      const session = connectHttp2(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
-      onTestFinished(() => session.destroy());
+      const server = createHttp2Server(nodeHandler(receiver));
+      const session = await connectTo(server);
       const { stream, status } = begin(session, "valid");
       stream.on("error", () => {});
       stream.write(body);
@@ -359,11 +358,9 @@ describe("shutting down", () => {
     const handler = nodeHandler(receiver);
     const server = createHttp2Server((req, res) => {
       if (req.url === path) void handler(req, res);
-    }).listen(0, "127.0.0.1");
-    await once(server, "listening");
-    const session = connectHttp2(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    });
+    const session = await connectTo(server);
     session.on("error", () => {});
-    onTestFinished(() => session.destroy());
     session.request({ ":path": "/stays" }).on("error", () => {});
     const { stream, status } = begin(session, "valid");
     stream.end(report);
@@ -375,9 +372,8 @@ describe("shutting down", () => {
 
   it("shutdown() ends the connection of a session of HTTP/2 whose sender stands still", async () => {
     const { receiver } = setUp({ client: valid }, "runs");
-    const server = createHttp2Server(nodeHandler(receiver)).listen(0, "127.0.0.1");
-    await once(server, "listening");
-    const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const server = createHttp2Server(nodeHandler(receiver));
+    const address = await listenLocally(server);
     const sending = `
       const session = require("node:http2").connect("${address}");
       const headers = { ":path": "${path}", ":method": "POST", "content-type": "application/json", "x-svc-authorization": "valid" };
@@ -467,9 +463,7 @@ describe("shutting down", () => {
 
 /** A session of HTTP/2 on a server that begins to listen. */
 async function connectTo(server: Http2Server): Promise<ClientHttp2Session> {
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const session = connectHttp2(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  const session = connectHttp2(await listenLocally(server));
   onTestFinished(() => {
     session.destroy();
     server.close();

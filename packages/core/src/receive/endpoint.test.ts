@@ -1,9 +1,8 @@
-import { once } from "node:events";
-import { createServer, type RequestListener } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { RequestListener } from "node:http";
 import { gate, setUp, turns } from "@reporthook/test-support/receiver-setup";
+import { serve } from "@reporthook/test-support/service-calls";
 import { manualClock } from "@reporthook/testing/internals";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { nodeHandler } from "../http/node-handler.ts";
 import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
 import { messages } from "../log-messages.ts";
@@ -109,11 +108,7 @@ describe("an answer in any case", () => {
     const { receiver, lines } = setUp({ autostart: false });
     const handler = nodeHandler(receiver);
     const ask = async (listener: RequestListener) => {
-      const server = createServer(listener).listen(0, "127.0.0.1");
-      onTestFinished(() => void server.close());
-      await once(server, "listening");
-      const { port } = server.address() as AddressInfo;
-      return (await fetch(`http://127.0.0.1:${port}/`, { method: "POST", ...signed })).status;
+      return (await fetch(await serve(listener), { method: "POST", ...signed })).status;
     };
     expect(await ask(handler)).toBe(200);
     expect(lines.filter(({ message }) => message === messages.answerLost)).toEqual([]);
