@@ -99,12 +99,6 @@ const lost = (certainMs: number, ...minutes: readonly (readonly [number, number,
 const cases: readonly (readonly [string, Case, readonly string[]])[] = [
   ["nothing", {}, []],
   [
-    "the inbox fails",
-    { own: { fails: { since: ago(second), error: "disk full" } } },
-    ["inbox_fails critical"],
-  ],
-  ["the inbox fails a tool", { fails: "disk full" }, ["inbox_fails critical"]],
-  [
     "the key is refused",
     { facts: waiting, own: { refusedSince: ago(minute), vain } },
     ["key_refused critical"],
@@ -167,18 +161,8 @@ const cases: readonly (readonly [string, Case, readonly string[]])[] = [
     ["no_verdicts critical", "behind warning"],
   ],
   [
-    "five of another account, once one was valid",
-    { own: { invalid: run(5) } },
-    ["all_rejected warning"],
-  ],
-  [
     "five, and none was ever valid",
     { everValid: false, own: { invalid: run(5) } },
-    ["all_rejected critical"],
-  ],
-  [
-    "five, one with our token",
-    { own: { invalid: run(5, { hasToken: true }) } },
     ["all_rejected critical"],
   ],
   ["four", { own: { invalid: run(4) } }, []],
@@ -201,27 +185,12 @@ const cases: readonly (readonly [string, Case, readonly string[]])[] = [
     { own: { invalid: run(5) }, others: [{ validAt: now }] },
     [],
   ],
-  [
-    "lost just now",
-    { own: { lost: lost(second, [second, 2, 0], [30 * minute, 3, 1]) } },
-    ["lost critical"],
-  ],
   ["lost 5 minutes ago", { own: { lost: lost(5 * minute, [5 * minute, 2, 0]) } }, ["lost warning"]],
-  [
-    "turned away, perhaps a stranger's",
-    { own: { lost: lost(Infinity, [second, 0, 4]) } },
-    ["lost warning"],
-  ],
   ["lost over an hour ago", { own: { lost: lost(62 * minute, [62 * minute, 2, 0]) } }, []],
   [
     "lost by a process that is gone",
     { others: [{ hasEnded: true, at: ago(minute), lost: lost(minute, [minute, 1, 0]) }] },
     ["lost critical"],
-  ],
-  [
-    "unsigned ones, and none was ever valid",
-    { everValid: false, facts: { parked: [{ reason: "unsigned", count: 2, since: ago(hour) }] } },
-    ["no_signature warning"],
   ],
   [
     "unsigned ones that are refused, and none was ever valid",
@@ -235,11 +204,6 @@ const cases: readonly (readonly [string, Case, readonly string[]])[] = [
     "unsigned ones, once one was valid",
     { facts: { parked: [{ reason: "unsigned", count: 2, since: ago(hour) }] } },
     ["parked warning unsigned"],
-  ],
-  [
-    "a handler fails",
-    { facts: { failing: { count: 3, error: "Error: no" } } },
-    ["handlers_failing warning"],
   ],
   ["one has waited for 10 minutes", { facts: { oldestWaiting: ago(10 * minute) } }, []],
   [
@@ -278,20 +242,14 @@ const cases: readonly (readonly [string, Case, readonly string[]])[] = [
     ["parked warning expired", "parked warning poison"],
   ],
   [
-    "parked ones will be deleted",
-    { facts: { expiring: { count: 2, since: now, deletedFrom: now + 2 * day } } },
-    ["parked_expiring warning"],
+    "another process is silent, and the inbox fails a tool",
+    { fails: "disk full", others: [{ at: ago(minute) }] },
+    ["inbox_fails critical"],
   ],
-  ["overdue requests", { overdue: { count: 2, since: now } }, ["overdue warning"]],
   [
     "another process is silent",
     { others: [{ at: ago(10 * second) }] },
     ["process_stalled warning 2 on web-1"],
-  ],
-  [
-    "another process is silent, and the inbox fails a tool",
-    { fails: "disk full", others: [{ at: ago(minute) }] },
-    ["inbox_fails critical"],
   ],
   ["another process spoke 9 seconds ago", { others: [{ at: ago(9 * second) }] }, []],
   ["another process has ended", { others: [{ at: ago(minute), hasEnded: true }] }, []],
@@ -300,11 +258,6 @@ const cases: readonly (readonly [string, Case, readonly string[]])[] = [
     "another process is silent, and the next one has its number",
     { others: [{ at: ago(minute) }, { pid: 2, since: ago(second) }] },
     [],
-  ],
-  [
-    "this process stood still",
-    { own: { stoodStill: { at: ago(9 * minute), ms: 6 * second } } },
-    ["process_stalled warning 1 on web-1"],
   ],
   ["it did 10 minutes ago", { own: { stoodStill: { at: ago(10 * minute), ms: 6 * second } } }, []],
 ];
