@@ -1,7 +1,6 @@
-import { rm } from "node:fs/promises";
 import { resolve } from "node:path";
 import { afterAll, beforeAll } from "vitest";
-import { type Installed, installCli } from "./install.ts";
+import { installCli } from "./install.ts";
 import { endAll, useProgram } from "./process.ts";
 import "./completion.ts";
 import "./callback.ts";
@@ -21,15 +20,9 @@ import "./usage.ts";
 
 // The command line as it is installed from its packed tarball, in one file: it is built, packed and installed once.
 // CLI_PROGRAM names a built one to use instead, like packages/cli/dist/esm/main.js.
-let installed: Installed | undefined;
-
 beforeAll(async () => {
   const given = process.env["CLI_PROGRAM"];
-  if (given === undefined) installed = await installCli();
-  useProgram(installed?.program ?? resolve(given ?? ""));
+  useProgram(given === undefined ? await installCli() : resolve(given));
 }, 300_000);
 
-afterAll(async () => {
-  endAll();
-  if (installed !== undefined) await rm(installed.folder, { recursive: true });
-});
+afterAll(endAll);

@@ -1,9 +1,9 @@
 import { execFile } from "node:child_process";
-import { mkdtemp, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { temporaryFolder } from "@reporthook/test-support/temporary";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 // In this order: a build reads the builds of what it imports.
@@ -12,16 +12,9 @@ const built = ["core", "emulator", "sqlite", "bullmq", "dashboard", "cli"];
 const needed = built.filter((name) => name !== "bullmq");
 const noScripts = ["--config.ignore-scripts=true"];
 
-/** A folder in which somebody has run `npm install reporthook`. */
-export interface Installed {
-  readonly folder: string;
-  /** The program's file. */
-  readonly program: string;
-}
-
-/** Builds the packages, packs them as they would be published, and installs the tarballs in an empty folder. */
-export async function installCli(): Promise<Installed> {
-  const folder = await mkdtemp(join(tmpdir(), "reporthook-cli-"));
+/** Builds the packages, packs them as they would be published, and installs the tarballs in an empty folder; resolves to the program's file. */
+export async function installCli(): Promise<string> {
+  const folder = temporaryFolder();
   for (const name of built) {
     await run("node", [join(root, "scripts/build.mjs")], join(root, "packages", name));
   }
@@ -32,7 +25,7 @@ export async function installCli(): Promise<Installed> {
   const workspace = { overrides, autoInstallPeers: false };
   await writeFile(join(folder, "pnpm-workspace.yaml"), JSON.stringify(workspace));
   await pnpm(["install", "--prefer-offline", "--ignore-scripts"], folder);
-  return { folder, program: join(folder, "node_modules/reporthook/dist/esm/main.js") };
+  return join(folder, "node_modules/reporthook/dist/esm/main.js");
 }
 
 /** Packs what is built into `folder`; where each package is then, by its name. */
