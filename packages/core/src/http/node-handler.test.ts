@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import {
   type ClientHttp2Stream,
   connect as connectHttp2,
@@ -8,21 +8,17 @@ import {
 } from "node:http2";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { Readable } from "node:stream";
+import { serve } from "@reporthook/test-support/service-calls";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Answer, BodyReading, Incoming } from "./incoming.ts";
 import { type AlreadyParsed, bodyOf, incomingFromNode, nodeHandler, send } from "./node-handler.ts";
 
 type Listener = (req: IncomingMessage, res: ServerResponse) => unknown;
 
-/** Serves on a free port and gives a connection to it. */
+/** A connection to a server with this listener. */
 async function connected(listener: Listener): Promise<Socket> {
-  const server = createServer((req, res) => void listener(req, res));
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  onTestFinished(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  const socket = connect((server.address() as AddressInfo).port, "127.0.0.1");
+  const { port } = new URL(await serve((req, res) => void listener(req, res)));
+  const socket = connect(Number(port), "127.0.0.1");
   socket.on("error", () => {});
   return socket.setEncoding("utf8");
 }
