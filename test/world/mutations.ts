@@ -124,12 +124,13 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "hands out deliveries in a final state again",
-    file: `${sqlite}/protocol/position.ts`,
-    of: "queuedAt",
+    file: `${sqlite}/protocol/row.ts`,
+    of: "queuedAfter",
     becomes: `
+      const queue = changes[queueAt];
       if (typeof queue !== "number") return { stage: "handle", dueAt: null };
       const stage = queue < queues.handle.later ? "verify" : "handle";
-      return { stage, dueAt: queue === queues[stage].later ? Number(rank) : null };`,
+      return { stage, dueAt: queue === queues[stage].later ? Number(changes[rankAt]) : null };`,
   },
   {
     name: "forgets to give credit back when a transaction fails",

@@ -117,8 +117,13 @@ class NodeIncoming implements Incoming {
 }
 
 /**
- * Sends an answer over a Node response, as {@link incomingFromNode} shows. Never throws: if the response does, its connection is
- * closed.
+ * Sends an answer over a Node response. Never throws: if the response does, its connection is closed.
+ *
+ * @example
+ * const answer = receiver.mount();
+ * http.createServer(async (req, res) => {
+ *   send(req, res, await answer(incomingFromNode(req, req, res)));
+ * });
  */
 export function send(req: NodeRequest, response: NodeResponse, answer: Answer): void {
   const res = response as ServerResponse;

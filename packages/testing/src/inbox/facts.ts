@@ -109,7 +109,7 @@ export const facts: readonly InboxCase[] = [
     },
   },
   {
-    name: "facts() tells how many parked ones were deleted, by reason: by a person or by retention, whoever prunes",
+    name: "facts() tells how many parked ones were deleted, by reason: by a person or by retention",
     needs: ["clock"],
     async run({ inbox, act, clock, put, work }) {
       for (let count = 0; count < 3; count++) await put();

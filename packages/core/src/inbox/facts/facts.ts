@@ -12,7 +12,7 @@ export interface Facts {
   readonly oldestWaiting: number | null;
   /** The parked ones by reason, without zeros: their number, and when the first of them was parked. */
   readonly parked: readonly ParkedFact[];
-  /** How many parked ones were ever deleted, by reason, whoever did it: a person, retention or others that needed room. */
+  /** How many parked ones were ever deleted, by reason: by a person, by retention, or to make room. */
   readonly deleted: ReasonCounts;
   /** The parked ones whose end was announced, at most 10,000: since when, and when the first is deleted at the earliest. */
   readonly expiring: ExpiringFact | null;

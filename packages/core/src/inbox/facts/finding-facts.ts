@@ -63,7 +63,7 @@ export class DeletedCounts {
     this.#counts.set(receiver, counts);
   }
 
-  /** Those of a receiver. */
+  /** The counts of a receiver. */
   of(receiver: string): Facts["deleted"] {
     return { ...this.#counts.get(receiver) };
   }
