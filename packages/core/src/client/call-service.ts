@@ -3,7 +3,6 @@ import { isNode } from "../lib/platform.ts";
 import { safeGet, tryGet } from "../lib/safe-get.ts";
 import { createRedactor, type Secrets } from "../lib/text/redact.ts";
 import { graceMs, isOverdue, systemClock } from "../lib/time/clock.ts";
-import { endOfTick } from "../lib/time/real-timers.ts";
 import { settlesWithin } from "../lib/time/timeout.ts";
 import { type FetchResponse, readBody } from "./read-response.ts";
 import { type CallProgress, late, parse, saysNothing, serviceFailure } from "./service-failure.ts";
@@ -179,12 +178,15 @@ async function withDeadline<T>(
   }
 }
 
+// That of the runtime, before a test runner replaces it.
+const { setImmediate: later } = globalThis;
+
 /** Takes an address out of the performance entries, where the fetch of Node leaves it. Elsewhere all of them would go. */
 function forgetTiming(address: string): void {
   if (!isNode) return;
   const forget = () => tryGet(() => performance.clearResourceTimings(new URL(address).href));
   // It comes with the end of the body, which the reader may have seen before.
-  void Promise.resolve(endOfTick()).then(forget);
+  later(forget);
 }
 
 interface Context {
