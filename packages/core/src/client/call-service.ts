@@ -184,7 +184,8 @@ const { setImmediate: later } = globalThis;
 /** Takes an address out of the performance entries, where the fetch of Node leaves it. Elsewhere all of them would go. */
 function forgetTiming(address: string): void {
   if (!isNode) return;
-  const forget = () => tryGet(() => performance.clearResourceTimings(new URL(address).href));
+  const timings: { clearResourceTimings(name: string): void } = performance;
+  const forget = () => tryGet(() => timings.clearResourceTimings(new URL(address).href));
   // It comes with the end of the body, which the reader may have seen before.
   later(forget);
 }
