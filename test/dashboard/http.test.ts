@@ -200,8 +200,12 @@ describe("on node:http", () => {
       expect((await of("none/discard")).status).toBe(404);
       const kept = await of(`${rejected?.id}/discard`);
       expect([kept.status, JSON.parse(kept.text).code]).toEqual([409, "not_parked"]);
-      expect((await post(`${stage.url}api/release?reason=nonsense`)).text).toBe('{"done":0}');
-      expect((await post(`${stage.url}api/discard?reason=nonsense`)).text).toBe('{"done":0}');
+      for (const act of ["release", "discard"]) {
+        const none = await post(`${stage.url}api/${act}?reason=poison`);
+        expect(none.text).toBe('{"done":0}');
+        const unclear = await post(`${stage.url}api/${act}?reason=nonsense&error=a`);
+        expect([unclear.status, JSON.parse(unclear.text).code]).toEqual([400, "unclear"]);
+      }
     }));
 
   test("the dashboard sends a strict policy with everything, and has nothing kept that is not a file", () =>

@@ -27,7 +27,7 @@ const maxLines = {
   "core/src/inbox/memory": 812,
   "sqlite/src": 6_957,
   "cli/src": 4_341,
-  "dashboard/src": 1_483,
+  "dashboard/src": 1_484,
   "dashboard/page": 2_249,
 };
 

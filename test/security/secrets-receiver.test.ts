@@ -139,7 +139,7 @@ async function run(
       output.add(await pageOf(`deliveries/${id}`), await act(`deliveries/${id}/retry`));
       output.add(await act(`deliveries/${id}/release`));
     }
-    output.add(await act("release?reason=handler_failed"));
+    output.add(await act("release?reason=attempts_used_up"));
   }
   await receiver.close({ timeoutMs: 0 });
   return output.text;

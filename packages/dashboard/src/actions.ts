@@ -1,5 +1,5 @@
-import type { Logger, ReasonCode, Selection } from "@reporthook/core";
-import { states } from "@reporthook/core/store";
+import type { Logger, Selection } from "@reporthook/core";
+import { parkedReasons, states } from "@reporthook/core/store";
 import { ifKept, type Source } from "./deliveries/source.ts";
 import type { Person } from "./deliveries/wire.ts";
 import { json, problem } from "./http/answer.ts";
@@ -50,14 +50,15 @@ async function perform(
   const time = query.get("unchangedSince");
   const shown: Selection = {
     state: states.find((one) => one === query.get("state")),
-    reason: (query.get("reason") || undefined) as ReasonCode | undefined,
+    reason: parkedReasons.find((one) => one === query.get("reason")),
     error: query.get("error") || undefined,
     unchangedSince: time === null ? undefined : new Date(time),
   };
   const { reason, error, unchangedSince } = shown;
   const isNoTime = unchangedSince !== undefined && Number.isNaN(unchangedSince.getTime());
-  if (isNoTime || (id === null && (reason ?? error) === undefined)) {
-    return "Name a reason or an error, and a time that is one as unchangedSince.";
+  const isNoReason = reason === undefined && Boolean(query.get("reason"));
+  if (isNoTime || isNoReason || (id === null && (reason ?? error) === undefined)) {
+    return "Name a reason that there is, or an error, and a time that is one as unchangedSince.";
   }
   if (id === null) {
     const done = await inbox[action](shown, { by });
