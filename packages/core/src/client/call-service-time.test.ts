@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import {
   failures,
   key,
@@ -204,17 +205,19 @@ describe("the caller's signal", () => {
     await closed;
   });
 
-  it("authorize() adds one listener to a signal, however many calls have it, and leaves no timer", async () => {
+  it("authorize() adds one listener to a signal, however many calls have it, and leaves none and no timer", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const warned = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
     const { signal } = new AbortController();
     const added = vi.spyOn(signal, "addEventListener");
+    // Node keeps a signal of AbortSignal.any() as long as it has a listener.
     for (const fetch of [async () => new Response(""), () => Promise.reject(new Error("no"))]) {
       const client = createClient({ baseUrl: "http://a.example", apiKey: key, fetch });
       const calls = Array.from({ length: 12 }, () => client.authorize("s", { signal }));
       await Promise.allSettled(calls);
     }
-    expect(added).toHaveBeenCalledOnce();
+    expect(added).toHaveBeenCalledTimes(2);
+    expect(getEventListeners(signal, "abort")).toEqual([]);
     expect(warned).not.toHaveBeenCalled();
     expect(vi.getTimerCount()).toBe(0);
   });

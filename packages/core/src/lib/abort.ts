@@ -9,11 +9,11 @@ export interface StopSignal {
 
 /** An `AbortController` for what outlives a request: Workers tie a real one to the request in which it was made. */
 export class StopController {
-  readonly #listeners: (() => void)[] = [];
+  readonly #listeners = new Set<() => void>();
   readonly #signal: { -readonly [Name in keyof StopSignal]: StopSignal[Name] } = {
     aborted: false,
     reason: undefined,
-    addEventListener: (_type, listener) => void this.#listeners.push(listener),
+    addEventListener: (_type, listener) => void this.#listeners.add(listener),
   };
 
   get signal(): StopSignal {
@@ -34,24 +34,45 @@ export interface Abortable extends InFlightItem {
   abort(): unknown;
 }
 
-const abortables = new WeakMap<StopSignal, InFlight<Abortable>>();
-
-/**
- * Tells `one` once when `signal` aborts; returns what to delete it from so that it is not. The signal has one listener for all:
- * Node warns of a leak from the eleventh on.
- */
-export function onAbort(signal: StopSignal, one: Abortable): InFlight<Abortable> {
-  const all = abortables.get(signal) ?? listen(signal);
-  if (signal.aborted) one.abort();
-  else all.add(one);
-  return all;
+/** A signal from which a listener may be taken, as from an `AbortSignal`. */
+interface Listened extends StopSignal {
+  removeEventListener?(type: "abort", listener: () => void): void;
 }
 
-function listen(signal: StopSignal): InFlight<Abortable> {
-  const all = new InFlight<Abortable>();
-  abortables.set(signal, all);
-  signal.addEventListener("abort", () => {
-    for (const one of all) if (all.delete(one)) one.abort();
-  });
+/**
+ * What waits for a signal. That has one listener for all: Node warns of a leak from the eleventh on. An `AbortSignal` has none while
+ * nothing waits: Node keeps one of `AbortSignal.any` as long as it has any.
+ */
+class Waiting extends InFlight<Abortable> {
+  readonly #signal: Listened;
+  readonly #listener = (): void => {
+    for (const one of this) if (super.delete(one)) one.abort();
+  };
+
+  constructor(signal: Listened) {
+    super();
+    this.#signal = signal;
+  }
+
+  override add(one: Abortable): void {
+    if (this.size === 0) this.#signal.addEventListener("abort", this.#listener);
+    super.add(one);
+  }
+
+  override delete(one: Abortable): boolean {
+    const wasThere = super.delete(one);
+    if (wasThere && this.size === 0) this.#signal.removeEventListener?.("abort", this.#listener);
+    return wasThere;
+  }
+}
+
+const waiting = new WeakMap<StopSignal, Waiting>();
+
+/** Tells `one` once when `signal` aborts; returns what to delete it from so that it is not. */
+export function onAbort(signal: StopSignal, one: Abortable): InFlight<Abortable> {
+  const all = waiting.get(signal) ?? new Waiting(signal);
+  waiting.set(signal, all);
+  if (signal.aborted) one.abort();
+  else all.add(one);
   return all;
 }
