@@ -178,8 +178,8 @@ async function withDeadline<T>(
   }
 }
 
-// That of the runtime, before a test runner replaces it.
-const { setImmediate: later } = globalThis;
+// That of the runtime, before a test runner replaces it. A browser's world, as jsdom makes one on Node, has none.
+const { setImmediate: later = queueMicrotask } = globalThis;
 
 /** Takes an address out of the performance entries, where the fetch of Node leaves it. Elsewhere all of them would go. */
 function forgetTiming(address: string): void {

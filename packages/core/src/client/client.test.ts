@@ -396,3 +396,11 @@ describe("options", () => {
     expect(() => createClient(options)).not.toThrow();
   });
 });
+
+it("requestReport() works on Node in the world of a browser, which has no setImmediate", async () => {
+  vi.stubGlobal("setImmediate", undefined);
+  vi.resetModules();
+  const { createClient: create } = await import("./client.ts");
+  const asking = create({ baseUrl, apiKey: key, reportAuth: "query" });
+  expect(await asking.requestReport({})).toMatchObject({ status: 200 });
+});
