@@ -81,6 +81,7 @@ describe("the end", () => {
 
   it.each([
     ["none since", 5, resolved, 0],
+    ["fewer than before, of an inbox that counts in vain", 4, resolved, 0],
     ["one since", 6, deleted(1, "delivery was"), 1],
     ["more than it was about at first", 9, deleted(4), 4],
   ])("over() tells how many were deleted: %s", (_, ever, title, count) => {
