@@ -46,7 +46,7 @@ export const messages = {
    * Nothing is stored. Fix the cause. Whether the sender retries is up to the sender.
    */
   notHandled: "Notification not handled: answered 503.",
-  /** (warn, once a minute) With `ack: "handled"`: it took longer than the request allows. Make handlers faster, or store it. */
+  /** (warn, once a minute) With `ack: "handled"`: it took too long. Make handlers faster, or store it. A genuine one is always told. */
   notHandledInTime: "Notification not handled in time: answered 503.",
   // ## The service
   /**

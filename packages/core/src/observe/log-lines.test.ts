@@ -129,6 +129,17 @@ describe("outcomes", () => {
       }),
     ],
     [
+      "is held, although it is genuine",
+      job(),
+      { ...park("held", "no_token", "No token."), verification: "valid", ...recognized },
+      line("warn", messages.held, {
+        reason: "no_token",
+        why: "No token.",
+        attempt: 2,
+        error: null,
+      }),
+    ],
+    [
       "is held on arrival",
       job({ state: "held", attempts: 0 }),
       held,

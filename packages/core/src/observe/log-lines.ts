@@ -28,7 +28,8 @@ export function logOf({ ack, clock, logger }: Logged): Instrumentation {
       }
     },
     settled(job, outcome) {
-      const own = job.stage === "verify" ? ofStrangers : logger;
+      const isGenuine = "verification" in outcome && outcome.verification === "valid";
+      const own = job.stage === "verify" && !isGenuine ? ofStrangers : logger;
       logOutcome(own, ack === "stored", job, outcome);
     },
     pruned({ announced, parked, madeRoom, noticeMs }, now) {

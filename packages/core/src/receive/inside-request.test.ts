@@ -23,6 +23,17 @@ it('ack: "handled" answers 404 to a genuine notification at the URL of a request
   expect(lines.map(({ message }) => message)).not.toContain(messages.expiredNotHeld);
 });
 
+it('ack: "handled" names each genuine notification that was not handled in time, for nothing else does', async () => {
+  const { receiver, emulator, send, lines } = setUp({ ack: "handled", limits: { ackMs: 3_000 } });
+  receiver.on("report", () => new Promise(() => {}));
+  const answers = [send("report.complete"), send("report.processing")];
+  await turns();
+  emulator.clock.advance(3_000);
+  for (const answer of answers) expect(await answer).toMatchObject({ status: 503 });
+  const named = lines.filter(({ message }) => message === messages.notHandledInTime);
+  expect(new Set(named.map(({ fields }) => fields["id"])).size).toBe(2);
+});
+
 describe("copies of one notification", () => {
   it('ack: "handled" runs the handlers once for copies at once, which are duplicates of the first', async () => {
     const { receiver, emulator, post, observed } = setUp({ ack: "handled" });

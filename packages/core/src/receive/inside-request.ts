@@ -129,8 +129,8 @@ export class InsideRequest {
       return { ...(await withTimeout(bounds, run)), id };
     } catch (error) {
       const fields = { id, error: describe(error) };
-      // A stranger's must not stand in for a genuine one.
-      oncePerMinute.warn(fields, messages.notHandledInTime, late.isOurs === true);
+      // Nothing else names a genuine one.
+      oncePerMinute.warn(fields, messages.notHandledInTime, late.isOurs === true ? id : null);
       return late;
     }
   }
