@@ -133,6 +133,17 @@ describe.each(Object.entries(frameworks))("on %s", (_, framework) => {
 });
 
 describe("on node:http", () => {
+  test.each(["state", "event", "reason"])(
+    "the dashboard leaves out a %s that it does not know, and fails at none",
+    (name) =>
+      withStage({ handlers: failingHandlers }, async (stage) => {
+        await play(stage);
+        const { status, text } = await ask(`${stage.url}api/deliveries?${name}=other`);
+        expect(status).toBe(200);
+        expect(JSON.parse(text).entries).not.toEqual([]);
+      }),
+  );
+
   test("the dashboard lets no other site act or read, even with the cookies of a login", () =>
     withStage({ handlers: failingHandlers, authorize: () => ada }, async (stage) => {
       await play(stage);
@@ -187,6 +198,17 @@ describe("on node:http", () => {
         expect(stage.logged).toEqual([]);
       },
     ));
+
+  test("the dashboard retries a rejected delivery as it was shown, with its reason", () =>
+    withStage({ handlers: failingHandlers }, async (stage) => {
+      await play(stage);
+      const [rejected] = await stage.receiver.inbox.list({ reason: "invalid_signature" });
+      const unchangedSince = rejected?.changedAt?.toISOString() ?? "";
+      const shown = { state: "rejected", reason: "invalid_signature", unchangedSince };
+      const path = `api/deliveries/${rejected?.id}/retry?${new URLSearchParams(shown)}`;
+      const { status, text } = await post(stage.url + path);
+      expect([status, text]).toEqual([200, '{"done":1}']);
+    }));
 
   test("the dashboard says why it did not do what was asked", () =>
     withStage({ handlers: failingHandlers }, async (stage) => {

@@ -23,11 +23,11 @@ const maxAdapterLines = 60;
 const maxFunctionLines = 70;
 /** All that a reader has to read: a feature that raises one of these does so where everybody sees it. */
 const maxLines = {
-  "core/src": 14_839,
+  "core/src": 14_869,
   "core/src/inbox/memory": 812,
   "sqlite/src": 6_957,
   "cli/src": 4_341,
-  "dashboard/src": 1_484,
+  "dashboard/src": 1_494,
   "dashboard/page": 2_249,
 };
 

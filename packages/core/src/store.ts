@@ -17,6 +17,7 @@ export {
   isParked,
   park,
   parkedReasons,
+  reasonCodes,
   retryIn,
   signatureLifetimeMs,
   states,

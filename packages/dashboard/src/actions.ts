@@ -1,5 +1,5 @@
 import type { Logger, Selection } from "@reporthook/core";
-import { parkedReasons, states } from "@reporthook/core/store";
+import { reasonCodes, states } from "@reporthook/core/store";
 import { ifKept, type Source } from "./deliveries/source.ts";
 import type { Person } from "./deliveries/wire.ts";
 import { json, problem } from "./http/answer.ts";
@@ -50,7 +50,7 @@ async function perform(
   const time = query.get("unchangedSince");
   const shown: Selection = {
     state: states.find((one) => one === query.get("state")),
-    reason: parkedReasons.find((one) => one === query.get("reason")),
+    reason: reasonCodes.find((one) => one === query.get("reason")),
     error: query.get("error") || undefined,
     unchangedSince: time === null ? undefined : new Date(time),
   };

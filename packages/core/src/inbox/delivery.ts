@@ -31,8 +31,14 @@ export const parkedReasons = [
   "erased",
 ] as const;
 
-/** The codes of {@link Reason}. */
-export type ReasonCode = (typeof parkedReasons)[number] | "invalid_signature";
+/** All codes of {@link Reason}. */
+export const reasonCodes: readonly [...typeof parkedReasons, "invalid_signature"] = [
+  ...parkedReasons,
+  "invalid_signature",
+];
+
+/** The code of a {@link Reason}. */
+export type ReasonCode = (typeof reasonCodes)[number];
 
 /** The headers kept of a notification: content-type, user-agent, traceparent. */
 export type KeptHeaders = Readonly<Record<string, string>>;

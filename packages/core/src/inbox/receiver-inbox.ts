@@ -21,7 +21,7 @@ import type {
   Selection,
   SummaryQuery,
 } from "./acts/selection.ts";
-import { type Entry, type EntryDetails, parkedReasons, states } from "./delivery.ts";
+import { type Entry, type EntryDetails, reasonCodes, states } from "./delivery.ts";
 import type { ErrorGroup } from "./facts/error-groups.ts";
 import type { Summary } from "./facts/facts.ts";
 import { type Hour, hourKey, hoursIn } from "./facts/hours.ts";
@@ -158,7 +158,7 @@ const filters = [...texts, "from", "until"] as const;
 const chosen: Readonly<Record<"state" | "type" | "reason", readonly string[]>> = {
   state: ["parked", ...states],
   type: eventNames.filter((name) => name !== "report" && name !== "*"),
-  reason: [...parkedReasons, "invalid_signature"],
+  reason: reasonCodes,
 };
 const asked = [...filters, "newestFirst", "limit", "after"] as const;
 

@@ -7,7 +7,14 @@ import type {
   Summary,
   SummaryQuery,
 } from "@reporthook/core";
-import { hourMs, type InboxProcess, minuteMs, states } from "@reporthook/core/store";
+import {
+  eventNames,
+  hourMs,
+  type InboxProcess,
+  minuteMs,
+  reasonCodes,
+  states,
+} from "@reporthook/core/store";
 import { readableJson, redactText } from "./json-text.ts";
 import { throttle } from "./shared-views.ts";
 import { redactEntry, shownBody, shownDelivery } from "./shown.ts";
@@ -25,6 +32,8 @@ const mostGroups = 5;
 const mostActs = 5;
 /** A time without deliveries, for summaries that count no minutes. */
 export const noTime: Omit<SummaryQuery, "receiver"> = { from: new Date(0), until: new Date(0) };
+
+const types = eventNames.filter((name): name is EventType => name !== "report" && name !== "*");
 
 type ListQuery = Omit<InboxQuery, "receiver">;
 
@@ -153,11 +162,12 @@ const nothing = {
 /** The query in the page's address, without parts that it does not understand. */
 function inboxQuery(query: URLSearchParams): ListQuery {
   const text = (name: string): string | undefined => query.get(name)?.trim() || undefined;
-  const state = text("state");
+  const oneOf = <T extends string>(name: string, known: readonly T[]): T | undefined =>
+    known.find((one) => one === text(name));
   return {
-    state: (["parked", ...states] as const).find((one) => one === state),
-    type: text("event") as EventType | undefined,
-    reason: text("reason") as ReasonCode | undefined,
+    state: oneOf("state", ["parked", ...states]),
+    type: oneOf("event", types),
+    reason: oneOf("reason", reasonCodes),
     reportId: text("report"),
     requestId: text("request"),
     error: text("error"),
