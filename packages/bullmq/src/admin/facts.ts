@@ -23,17 +23,17 @@ export async function queueFacts(
 ): Promise<Facts> {
   const queues = receivers.queuesOf(receiver);
   const retention = (await receivers.retention()) ?? given;
-  const [counts, unverified, verified, newest, parked, deleted, announced, failing] =
-    await Promise.all([
-      countDeliveries(queues),
-      arrivalOf(queues, "received"),
-      arrivalOf(queues, "verified"),
-      newestOf(queues),
-      parkedFacts(queues),
-      receivers.deleted(receiver),
-      announcedOf(queues),
-      failingOf(queues),
-    ]);
+  const [counts, unverified, verified, newest, parked, announced, failing] = await Promise.all([
+    countDeliveries(queues),
+    arrivalOf(queues, "received"),
+    arrivalOf(queues, "verified"),
+    newestOf(queues),
+    parkedFacts(queues),
+    announcedOf(queues),
+    failingOf(queues),
+  ]);
+  // After those that are parked: of one that is neither there nor counted nobody knows that it was deleted.
+  const deleted = await receivers.deleted(receiver);
   const waiting = Math.min(unverified, verified);
   const { count, first } = announced;
   return {
