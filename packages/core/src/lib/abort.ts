@@ -40,7 +40,7 @@ interface Listened extends StopSignal {
 }
 
 /**
- * What waits for a signal. That has one listener for all: Node warns of a leak from the eleventh on. An `AbortSignal` has none while
+ * The work that a signal ends, which has one listener for all: Node warns of a leak from the eleventh on. An `AbortSignal` has none while
  * nothing waits: Node keeps one of `AbortSignal.any` as long as it has any.
  */
 class Waiting extends InFlight<Abortable> {
