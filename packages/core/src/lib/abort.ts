@@ -40,8 +40,8 @@ interface Listened extends StopSignal {
 }
 
 /**
- * The work that a signal ends, which has one listener for all: Node warns of a leak from the eleventh on. An `AbortSignal` has none while
- * nothing waits: Node keeps one of `AbortSignal.any` as long as it has any.
+ * The work that a signal ends. The signal has one listener for all of it, because Node warns of a leak from the eleventh on; an
+ * `AbortSignal` has none while nothing waits, because Node keeps one of `AbortSignal.any` as long as it has any.
  */
 class Waiting extends InFlight<Abortable> {
   readonly #signal: Listened;
