@@ -2,7 +2,7 @@ import { inspect } from "node:util";
 import { setUp, turns, turnUntil } from "@reporthook/test-support/receiver-setup";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createClient } from "../client/client.ts";
-import { DoNotRetry } from "../errors.ts";
+import { DoNotRetry, ReporthookError } from "../errors.ts";
 import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
 import type { RequestStore } from "../inbox/request-store.ts";
 import { messages } from "../log-messages.ts";
@@ -914,6 +914,28 @@ describe("the end", () => {
     expect(pauses.slice(0, 2)).toEqual([250, 375]);
     expect(pauses).toEqual(pauses.toSorted((one, other) => one - other));
     expect(pauses.slice(8)).toEqual([5_000, 5_000]);
+  });
+
+  it("reports.wait() goes on when the inbox fails meanwhile, and names the failure at its timeout", async () => {
+    const inbox = memoryInbox();
+    const { reports, notify, receiver, emulator } = make({ inbox });
+    const [one, other] = [await reports.request(report), await reports.request(report)];
+    const pause = vi.spyOn(KnownRequests.prototype, "pause").mockImplementation(() => turns(3));
+    onTestFinished(() => pause.mockRestore());
+    const { get } = inbox.requests as RequestStore;
+    const away = new ReporthookError("inbox_failed", "The server is away");
+    const failing = vi.fn().mockRejectedValue(away);
+    const waiting = [reports.wait(one.id), reports.wait(other.id, { timeoutMs: 1_000 })];
+    await turns(50);
+    Object.assign(inbox.requests as RequestStore, { get: failing });
+    await turns(50);
+    emulator.clock.advance(1_000);
+    await expect(waiting[1]).rejects.toMatchObject({ code: "wait_timeout", cause: away });
+    await expect(reports.wait(one.id)).rejects.toBe(away);
+    Object.assign(inbox.requests as RequestStore, { get });
+    await notify("complete");
+    expect(await waiting[0]).toMatchObject({ id: one.id, state: "complete" });
+    await receiver.close();
   });
 
   it("reports.request() that is answered after close() opens the inbox no more, and says what stays unconfirmed", async () => {

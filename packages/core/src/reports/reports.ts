@@ -2,6 +2,7 @@ import { ReporthookError } from "../errors.ts";
 import { type JsonObject, reportIdIn } from "../events/recognize.ts";
 import type { OfReceiver } from "../inbox/receiver-inbox.ts";
 import { type RequestStore, requestStates, type StoredRequest } from "../inbox/request-store.ts";
+import { safeGet } from "../lib/safe-get.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import { realClock } from "../lib/time/real-timers.ts";
 import {
@@ -23,6 +24,8 @@ const states: readonly string[] = ["overdue", ...requestStates];
 const expected = `overdue or one of ${requestStates.join(", ")}`;
 const statuses = /* @__PURE__ */ Object.values(ends);
 const [firstMs, lastMs] = [250, 5_000];
+/** The errors after which no request comes to its end here. */
+const ended: readonly unknown[] = ["not_found", "closed"];
 
 /** Makes the part of reports for which no receiver has to run. */
 export function storedReports(of: OfReceiver): StoredReports {
@@ -93,7 +96,7 @@ export function reportsIn(
   };
 }
 
-/** Resolves to a request once it has come to its end. */
+/** Resolves to a request once it has come to its end. An inbox that fails meanwhile may be back before the timeout. */
 async function settled(
   id: string,
   timeoutMs: number,
@@ -104,14 +107,23 @@ async function settled(
   // A virtual clock may stand still, or leap.
   const [since, realSince] = [clock.now(), realClock.now()];
   const left = (): number => timeoutMs - Math.max(clock.now() - since, realClock.now() - realSince);
-  for (let ms = firstMs; ; ms = Math.min(1.5 * ms, lastMs)) {
-    signal?.throwIfAborted();
-    const request = await requests.get(id);
-    if (request.settledAt !== null) return request;
+  signal?.throwIfAborted();
+  let request = await requests.get(id);
+  let failure: ErrorOptions = {};
+  for (let ms = firstMs; request.settledAt === null; ms = Math.min(1.5 * ms, lastMs)) {
     if (left() <= 0) {
       const message = `Request ${id} is ${request.state} after ${timeoutMs} ms`;
-      throw new ReporthookError("wait_timeout", message);
+      throw new ReporthookError("wait_timeout", message, failure);
     }
     await requests.pause(id, Math.min(ms, left()), signal);
+    signal?.throwIfAborted();
+    try {
+      request = await requests.get(id);
+      failure = {};
+    } catch (error) {
+      if (ended.includes(safeGet(error, "code"))) throw error;
+      failure = { cause: error };
+    }
   }
+  return request;
 }
