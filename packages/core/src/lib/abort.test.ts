@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { describe, expect, it } from "vitest";
 import { type Abortable, onAbort, StopController } from "./abort.ts";
 
@@ -38,4 +39,12 @@ describe.each([
     controller.abort("why");
     expect(told).toHaveLength(1);
   });
+});
+
+it("onAbort() leaves no listener on a signal that has aborted: Node would keep one of AbortSignal.any()", () => {
+  const controller = new AbortController();
+  const signal = AbortSignal.any([controller.signal]);
+  for (let count = 0; count < 2; count++) onAbort(signal, { place: -1, abort: () => {} });
+  controller.abort();
+  expect(getEventListeners(signal, "abort")).toEqual([]);
 });

@@ -46,7 +46,7 @@ interface Listened extends StopSignal {
 class Waiting extends InFlight<Abortable> {
   readonly #signal: Listened;
   readonly #listener = (): void => {
-    for (const one of this) if (super.delete(one)) one.abort();
+    for (const one of this) if (this.delete(one)) one.abort();
   };
 
   constructor(signal: Listened) {
