@@ -1,7 +1,7 @@
 import { onAbort } from "../lib/abort.ts";
 import { isNode } from "../lib/platform.ts";
 import { safeGet, tryGet } from "../lib/safe-get.ts";
-import { createRedactor, type Secrets } from "../lib/text/redact.ts";
+import { answerRedactor, createRedactor, type Secrets } from "../lib/text/redact.ts";
 import { graceMs, isOverdue, systemClock } from "../lib/time/clock.ts";
 import { settlesWithin } from "../lib/time/timeout.ts";
 import { type FetchResponse, readBody } from "./read-response.ts";
@@ -77,7 +77,7 @@ export async function callService(call: ServiceCall): Promise<ServiceAnswer> {
     const { taken, broken, isWhole, text } = progress;
     if (!isWhole) stop();
     if (taken && !broken && !saysNothing(progress))
-      return { status: taken, body: parse(text, redactor) };
+      return { status: taken, body: parse(text, answerRedactor(key, redactor)) };
     const { endpoint, fetch, secrets } = call;
     const byGlobal = fetch === undefined;
     throw serviceFailure({ endpoint, redactor: createRedactor(key, secrets), byGlobal }, progress);

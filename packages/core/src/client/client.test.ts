@@ -280,6 +280,15 @@ describe("reports", () => {
     expect(body).toEqual({ key: "[api key]", "[api key]": ["is [api key]"], n: 1 });
   });
 
+  it("requestReport() leaves the answer as it is when the key has fewer than 8 characters", async () => {
+    for (const body of [{ ok: true, monkey: ["key-1"], n: 1 }, "monkey 1"]) {
+      answer = (response) => void response.end(JSON.stringify(body));
+      for (const apiKey of ["k", "key", "1"]) {
+        await expect(client({ apiKey }).requestReport({})).resolves.toMatchObject({ body });
+      }
+    }
+  });
+
   it("requestReport() sends nothing when the report is invalid", async () => {
     const sent = client().requestReport({ start_date: "2025-13" });
     await expect(sent).rejects.toBeInstanceOf(InvalidReportRequestError);

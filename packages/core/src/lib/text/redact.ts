@@ -49,6 +49,13 @@ export function createRedactor(apiKey: string, others: Secrets = {}): Redactor {
   return { text, value };
 }
 
+const asItIs: Redactor = { text: (text) => text, value: (value) => value };
+
+/** The redactor of an answer that is no error: a short key stays in it, for its removal would change all that has its letters. */
+export function answerRedactor(apiKey: string, redactor: Redactor): Redactor {
+  return apiKey.length < minSecretLength ? asItIs : redactor;
+}
+
 /** Makes what redacts an API key, tokens of callback URLs, and passwords in URLs up to the last @, as these are read. */
 export function createTextRedactor(apiKey = ""): (text: string) => string {
   const redactor = apiKey.length < minSecretLength ? undefined : createRedactor(apiKey);
