@@ -83,6 +83,11 @@ describe("inbox of a receiver", () => {
     expect(await view.release({ reason: "poison" })).toBe(0);
     expect(await view.release({ state: "held" })).toBe(0);
     expect(await view.release({ reason: "unsigned" }, { dryRun: true })).toEqual({ unsigned: 1 });
+    // As a program passes it on.
+    for (const dryRun of [true, false, undefined]) {
+      const found = dryRun ? {} : 0;
+      expect(await view.discard({ reason: "poison" }, { dryRun })).toEqual(found);
+    }
     expect(await view.discard(body.id, { dryRun: true })).toEqual({ unsigned: 1 });
     expect(await view.discard(body.id, { by: "ada" })).toBe(1);
     expect(await view.get(body.id)).toBeNull();

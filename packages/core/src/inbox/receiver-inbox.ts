@@ -39,7 +39,11 @@ export interface ActOptions {
 /** Acts on an entry by its id, or on a selection; resolves to how many, or with `dryRun` to how many by reason. */
 export interface ActOn {
   (which: string | Selection, options: ActOptions & { dryRun: true }): Promise<ReasonCounts>;
-  (which: string | Selection, options?: ActOptions & { dryRun?: false }): Promise<number>;
+  (
+    which: string | Selection,
+    options?: ActOptions & { dryRun?: false | undefined },
+  ): Promise<number>;
+  (which: string | Selection, options?: ActOptions): Promise<ReasonCounts | number>;
 }
 
 /** A receiver's deliveries, for the person who looks after them. Rejects with a TypeError for an id that is no text. */
