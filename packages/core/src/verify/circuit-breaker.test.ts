@@ -34,7 +34,7 @@ describe("refusals", () => {
   it("the circuit breaker opens at the first refusal before any verdict, else at two different signatures in a row", () => {
     expect(openByRefusals().breaker.open).toBe("unauthorized");
     const breaker = new CircuitBreaker(manualClock(), () => false);
-    breaker.judged(permitted(breaker));
+    breaker.judged(permitted(breaker), 0);
     for (let again = 0; again < 20; again++) refuse(breaker, "a");
     expect([breaker.open, breaker.openMs]).toEqual([null, 0]);
     refuse(breaker, "b");
@@ -44,10 +44,10 @@ describe("refusals", () => {
 
   it("the circuit breaker starts to count again after a verdict", () => {
     const breaker = new CircuitBreaker(manualClock(), () => false);
-    breaker.judged(permitted(breaker));
+    breaker.judged(permitted(breaker), 0);
     const other = permitted(breaker);
     refuse(breaker, "a");
-    breaker.judged(other);
+    breaker.judged(other, 0);
     refuse(breaker, "b");
     expect(breaker.open).toBeNull();
     refuse(breaker, "c");
@@ -57,9 +57,9 @@ describe("refusals", () => {
   it("the circuit breaker stays closed for 5 minutes after a verdict amid refusals", () => {
     const clock = manualClock();
     const breaker = new CircuitBreaker(clock, () => false);
-    breaker.judged(permitted(breaker));
+    breaker.judged(permitted(breaker), 0);
     refuse(breaker, "a");
-    breaker.judged(permitted(breaker));
+    breaker.judged(permitted(breaker), 0);
     for (let sent = 0; sent < 1_000; sent++) refuse(breaker, `${sent}`);
     clock.advance(299_999);
     refuse(breaker, "x");
@@ -80,7 +80,7 @@ describe("refusals", () => {
       breaker.unauthorized(probe, "d", 0);
     }
     clock.advance(30_000);
-    breaker.judged(permitted(breaker));
+    breaker.judged(permitted(breaker), 0);
     expect(breaker.permit()).not.toBeNull();
   });
 
@@ -92,7 +92,7 @@ describe("refusals", () => {
     (_when, everValid) => {
       const clock = manualClock();
       const breaker = new CircuitBreaker(clock, () => everValid);
-      if (!everValid) breaker.judged(permitted(breaker));
+      if (!everValid) breaker.judged(permitted(breaker), 0);
       refuse(breaker, "a", "b");
       for (let second = 0; second < 600; second++) {
         expect(breaker.permit()).toBeNull();
@@ -119,7 +119,7 @@ describe("refusals", () => {
     clock.advance(1_000);
     permitted(breaker);
     clock.advance(2_000);
-    breaker.judged(permitted(breaker));
+    breaker.judged(permitted(breaker), 0);
     expect(breaker.open).toBeNull();
   });
 
@@ -193,7 +193,7 @@ describe("silence", () => {
       expect(breaker.permit()).toBeNull();
     }
     clock.advance(10_000);
-    breaker.judged(permitted(breaker));
+    breaker.judged(permitted(breaker), 0);
     expect([breaker.open, breaker.openMs]).toEqual([null, 0]);
   });
 

@@ -32,11 +32,12 @@ const never = Number.NEGATIVE_INFINITY;
  * genuine ones, so that several are probed each second.
  */
 export class CircuitBreaker {
+  /** When the call began that last got a verdict; `-Infinity` when none did. */
+  judgedAt: number = never;
   readonly #clock: Clock;
   readonly #everValid: () => boolean;
   #open: Outage | null = null;
   #stopped = false;
-  #hasJudged = false;
   #pauses = 0;
   #probeAt = 0;
   #probedAt = never;
@@ -85,11 +86,11 @@ export class CircuitBreaker {
     return !isProbe && this.#open !== null;
   }
 
-  /** Reports a verdict: closes the breaker. */
-  judged(permit: Permit): void {
+  /** Reports a verdict on a call that began at `askedAt`: closes the breaker. */
+  judged(permit: Permit, askedAt: number): void {
     this.answered(permit);
     if (permit.amidRefusals && this.#refused.size > 0) this.#trust("unauthorized");
-    this.#hasJudged = true;
+    this.judgedAt = Math.max(this.judgedAt, askedAt);
     // Each clear() makes a new table.
     if (this.#refused.size > 0) this.#refused.clear();
     this.#close();
@@ -105,7 +106,7 @@ export class CircuitBreaker {
   /** Reports a 401 or 403: opens the breaker once different signatures were refused without a verdict in between. */
   unauthorized(permit: Permit, signature: string, retryAfterMs: number): void {
     this.answered(permit);
-    const enough = this.#hasJudged ? refusalsInARow : 1;
+    const enough = this.judgedAt === never ? 1 : refusalsInARow;
     // More are not needed.
     if (this.#refused.size < enough) this.#refused.add(signature);
     this.#failed("unauthorized", permit, this.#refused.size >= enough, retryAfterMs);
@@ -136,7 +137,7 @@ export class CircuitBreaker {
   }
 
   #mayHideGenuine(why: Outage): boolean {
-    return why === "unauthorized" && (this.#hasJudged || this.#everValid());
+    return why === "unauthorized" && (this.judgedAt !== never || this.#everValid());
   }
 
   #trust(why: Outage): void {

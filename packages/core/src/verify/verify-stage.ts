@@ -31,7 +31,6 @@ import { CircuitBreaker, type Permit } from "./circuit-breaker.ts";
 import {
   type CallInVain,
   isKeySuspect,
-  nextRetryState,
   retryStateOf,
   type Unjudged,
   whyExpired,
@@ -51,7 +50,6 @@ export class VerifyStage {
   readonly #breaker: CircuitBreaker;
   readonly #calls: Semaphore;
   #hasGoneSilent = false;
-  #judgedAt = never;
   #refusedAt = never;
 
   constructor(
@@ -109,8 +107,7 @@ export class VerifyStage {
   }
 
   #judged(job: Job, verdict: Verdict, permit: Permit, askedAt: number): void {
-    this.#breaker.judged(permit);
-    this.#judgedAt = Math.max(this.#judgedAt, askedAt);
+    this.#breaker.judged(permit, askedAt);
     this.#reporter.tell("judged", job, verdict);
     if (this.#hasGoneSilent) this.#settings.oncePerMinute.warn({}, messages.verdictsAgain);
     this.#hasGoneSilent = false;
@@ -180,9 +177,9 @@ export class VerifyStage {
       // The key first: a signature may be a part of what shows it.
       redactSecrets(redact(line), { signature: job.signature ?? "" }),
     );
-    const call = this.#callFor(job, why, error, retryAfterMs);
-    const isKey = why === "unauthorized" && isKeySuspect(call);
-    const outage = isKey || why === "unavailable" ? why : null;
+    const call = this.#callFor(why, error, retryAfterMs);
+    const isKey = isKeySuspect(job, call);
+    const outage = isKey ? "unauthorized" : why === "unavailable" ? why : null;
     this.#hasGoneSilent ||= outage !== null;
     if (!isUnsendable) this.#reporter.tell("noVerdict", job, outage, hasAnswered, error);
     if (isKey) {
@@ -201,14 +198,13 @@ export class VerifyStage {
     const why = isKey ? `${keyRefused}: not asked` : "Not asked: the service does not answer";
     // The error of its last call says more.
     const error = job.lastError ?? why;
-    return withoutVerdict(job, this.#callFor(job, "not asked", error, 0));
+    return withoutVerdict(job, this.#callFor("not asked", error, 0));
   }
 
-  #callFor(job: Job, why: Unjudged, error: string, retryAfterMs: number): CallInVain {
-    const { open, openMs } = this.#breaker;
+  #callFor(why: Unjudged, error: string, retryAfterMs: number): CallInVain {
+    const { open, openMs, judgedAt } = this.#breaker;
     const { clock } = this.#settings;
     const { knownSince } = clock;
-    const service = { now: clock.now(), knownSince, open, openMs, judgedAt: this.#judgedAt };
-    return { why, error, retryAfterMs, ...service, state: nextRetryState(job, why, service) };
+    return { why, error, retryAfterMs, now: clock.now(), knownSince, open, openMs, judgedAt };
   }
 }

@@ -4,7 +4,6 @@ import type { Job } from "../inbox/delivery.ts";
 import {
   type CallInVain,
   isKeySuspect,
-  nextRetryState,
   type RetryState,
   retryStateOf,
   type Unjudged,
@@ -22,40 +21,40 @@ afterEach(() => void vi.restoreAllMocks());
 
 interface Given {
   readonly age?: number;
-  readonly job?: Partial<Job>;
-  readonly call?: Partial<CallInVain>;
+  readonly job?: Partial<Job> | undefined;
+  readonly call?: Partial<CallInVain> | undefined;
+}
+
+function callOf(call: Given["call"] = {}): CallInVain {
+  const service = { now, knownSince: 0, open: null, openMs: 0, judgedAt: never };
+  return { why: "unavailable", error: "503", retryAfterMs: 0, ...service, ...call };
 }
 
 function outcomeOf({ age = 0, job, call }: Given) {
-  return withoutVerdict(newJob({ arrivedAt: now - age, ...job }), {
-    why: "unavailable",
-    error: "503",
-    retryAfterMs: 0,
-    state: {},
-    now,
-    knownSince: 0,
-    open: null,
-    openMs: 0,
-    judgedAt: never,
-    ...call,
-  });
+  return withoutVerdict(newJob({ arrivedAt: now - age, ...job }), callOf(call));
 }
 
-const odd = (times: number) => ({ why: "bad_request", state: { ownFaults: times } }) as const;
-const refused = (times: number) =>
-  ({ why: "unauthorized", state: { ownFaults: times, refusedAt: now } }) as const;
-const refusedBefore = { retryState: JSON.stringify({ refusedAt: now - 5_000 }) };
+/** A delivery with the state that is left of its earlier calls. */
+const left = (before: RetryState) => ({ retryState: JSON.stringify(before) });
+const refusedBefore = (ownFaults: number) => left({ ownFaults, refusedAt: now - 5_000 });
+
+/** The answer to a call that concerns its signature, after as many of them. */
+const odd = (before: number, call?: Given["call"]): Given => ({
+  job: left({ ownFaults: before }),
+  call: { why: "bad_request", ...call },
+});
+const refused = { why: "unauthorized" } as const;
 
 describe("held deliveries", () => {
   it.each<[string, Given, string]>([
     [
       "a third odd answer while others are judged",
-      { call: { ...odd(3), judgedAt: now - 59_999 } },
+      odd(2, { judgedAt: now - 59_999 }),
       "The service judges other signatures",
     ],
     [
       "a third refusal if another was judged since the second",
-      { job: refusedBefore, call: { ...refused(3), judgedAt: now - 4_999 } },
+      { job: refusedBefore(2), call: { ...refused, judgedAt: now - 4_999 } },
       "The service judges other signatures",
     ],
     ["after an hour", { age: 3_600_000 }, "The service gave no verdict for an hour"],
@@ -83,13 +82,13 @@ describe("held deliveries", () => {
 
 describe("another call", () => {
   it.each<[string, Given]>([
-    ["after two odd answers", { call: { ...odd(2), judgedAt: now } }],
-    ["after odd answers while none is judged", { call: { ...odd(9), judgedAt: now - 60_000 } }],
-    ["after refusals while none is judged", { call: { ...refused(9), judgedAt: now - 5_001 } }],
+    ["after two odd answers", odd(1, { judgedAt: now })],
+    ["after odd answers while none is judged", odd(8, { judgedAt: now - 60_000 })],
     [
-      "if it was not asked, whatever came before",
-      { call: { ...odd(9), why: "not asked", judgedAt: now } },
+      "after refusals while none is judged",
+      { job: refusedBefore(9), call: { ...refused, judgedAt: now - 5_001 } },
     ],
+    ["if it was not asked, whatever came before", odd(9, { why: "not asked", judgedAt: now })],
     ["just before the hour is over", { age: 3_599_999 }],
     ["the eleventh time for a released one", { age: 9e9, job: { released: true, attempts: 10 } }],
     [
@@ -99,7 +98,7 @@ describe("another call", () => {
         call: { why: "not asked", open: "unauthorized", judgedAt: now - 3_600_001 },
       },
     ],
-    ["after an hour if the key never worked", { age: 3_600_000, call: refused(1) }],
+    ["after an hour if the key never worked", { age: 3_600_000, call: refused }],
   ])("withoutVerdict() asks again %s", (_, given) => {
     expect(outcomeOf(given)).toMatchObject({ to: "retry", error: "503" });
   });
@@ -166,11 +165,11 @@ describe("another call", () => {
     ["a call without an answer", {}, true],
     [
       "a refusal of this signature",
-      { job: refusedBefore, call: { ...refused(2), judgedAt: now } },
+      { job: refusedBefore(1), call: { ...refused, judgedAt: now } },
       true,
     ],
-    ["a first refusal", { call: { ...refused(1), judgedAt: now } }, false],
-    ["a refusal of the key", { job: refusedBefore, call: refused(2) }, false],
+    ["a first refusal", { call: { ...refused, judgedAt: now } }, false],
+    ["a refusal of the key", { job: refusedBefore(1), call: refused }, false],
     ["no call", { call: { why: "not asked" } }, false],
     ["no call for a released one", { job: { released: true }, call: { why: "not asked" } }, true],
   ])("withoutVerdict() counts as an attempt or not: %s", (_, given, countsAsAttempt) => {
@@ -182,8 +181,8 @@ describe("another call", () => {
     ["a later one", { job: { attempts: 1 } }, true],
     ["silence while others are judged", { call: { judgedAt: now } }, true],
     ["silence while the breaker is open", { call: { open: "unavailable" } }, true],
-    ["an odd answer", { call: odd(1) }, true],
-    ["a refusal", { call: refused(1) }, true],
+    ["an odd answer", odd(0), true],
+    ["a refusal", { call: refused }, true],
     ["no call", { call: { why: "not asked", judgedAt: now } }, false],
     ["an expired signature", { age: 300_000, call: { why: "not asked" } }, true],
   ])("withoutVerdict() deprioritizes a delivery or not: %s", (_, given, givesWay) => {
@@ -204,19 +203,22 @@ describe("another call", () => {
   });
 
   it("withoutVerdict() keeps its state when it asks again", () => {
-    expect(outcomeOf({ call: odd(1) })).toMatchObject({ retryState: '{"ownFaults":1}' });
+    const given = odd(1);
+    expect(outcomeOf(given)).toMatchObject({ retryState: '{"ownFaults":2,"wasUnanswered":false}' });
   });
 });
 
 describe("suspicion", () => {
   it.each([
-    [{ ownFaults: 1 }, { open: null, judgedAt: never }, true],
-    [{ ownFaults: 2 }, { open: null, judgedAt: never }, false],
-    [{ ownFaults: 1 }, { open: null, judgedAt: 5 }, false],
-    [{ ownFaults: 5 }, { open: "unauthorized", judgedAt: 5 }, true],
-    [{ ownFaults: 5 }, { open: "unavailable", judgedAt: 5 }, false],
-  ] as const)("isKeySuspect() of %o with %o is %s", (state, service, suspect) => {
-    expect(isKeySuspect({ state, ...service })).toBe(suspect);
+    [0, { open: null, judgedAt: never }, true],
+    [1, { open: null, judgedAt: never }, false],
+    [0, { open: null, judgedAt: 5 }, false],
+    [4, { open: "unauthorized", judgedAt: 5 }, true],
+    [4, { open: "unavailable", judgedAt: 5 }, false],
+  ] as const)("isKeySuspect() of a refusal after %d with %o is %s", (before, service, suspect) => {
+    const job = newJob(left({ ownFaults: before }));
+    expect(isKeySuspect(job, callOf({ ...refused, ...service }))).toBe(suspect);
+    expect(isKeySuspect(job, callOf(service))).toBe(false);
   });
 });
 
@@ -230,19 +232,14 @@ describe("reading", () => {
   });
 });
 
-describe("nextRetryState()", () => {
+describe("the state after a call", () => {
   const next = (
     why: Unjudged,
-    { before, age = 0, ...service }: Partial<CallInVain> & { before?: RetryState; age?: number },
-  ) =>
-    nextRetryState(
-      {
-        retryState: before === undefined ? null : JSON.stringify(before),
-        arrivedAt: now - age,
-      },
-      why,
-      { now, open: null, judgedAt: never, ...service },
-    );
+    { before, age = 0, ...call }: Given["call"] & { before?: RetryState; age?: number },
+  ): RetryState => {
+    const outcome = outcomeOf({ age, job: before && left(before), call: { why, ...call } });
+    return retryStateOf({ retryState: ("retryState" in outcome && outcome.retryState) || null });
+  };
 
   it.each<[Unjudged, CallInVain["open"], boolean]>([
     ["unavailable", null, true],
@@ -252,7 +249,7 @@ describe("nextRetryState()", () => {
     ["not asked", null, false],
     ["bad_request", "unavailable", false],
     ["unauthorized", "unavailable", false],
-  ])("nextRetryState() notes an early outage: %s with %s is %s", (why, open, wasUnanswered) => {
+  ])("withoutVerdict() notes an early outage: %s with %s is %s", (why, open, wasUnanswered) => {
     expect(next(why, { open, age: 59_999 }).wasUnanswered).toBe(wasUnanswered);
     expect(next(why, { open, age: 60_000 }).wasUnanswered).toBe(false);
     expect(next(why, { open, age: 60_000, before: { wasUnanswered: true } }).wasUnanswered).toBe(
@@ -260,14 +257,14 @@ describe("nextRetryState()", () => {
     );
   });
 
-  it("nextRetryState() counts answers that concern this signature", () => {
+  it("withoutVerdict() counts answers that concern this signature", () => {
     expect(next("bad_request", {}).ownFaults).toBe(1);
     expect(next("bad_request", { before: { ownFaults: 2 } }).ownFaults).toBe(3);
     for (const why of ["unavailable", "unknown", "not asked"] as const)
       expect(next(why, { before: { ownFaults: 2 } }).ownFaults).toBe(2);
   });
 
-  it("nextRetryState() counts a refusal if it is the first, or if another signature was judged since", () => {
+  it("withoutVerdict() counts a refusal if it is the first, or if another signature was judged since", () => {
     expect(next("unauthorized", {})).toMatchObject({ ownFaults: 1, refusedAt: now });
     const before = { ownFaults: 1, refusedAt: now - 10 };
     const refusedAt = now;
@@ -281,7 +278,7 @@ describe("nextRetryState()", () => {
     });
   });
 
-  it("nextRetryState() keeps the time of the last refusal, and has none before", () => {
+  it("withoutVerdict() keeps the time of the last refusal, and has none before", () => {
     expect(next("unavailable", { before: { refusedAt: 5 } }).refusedAt).toBe(5);
     expect(next("unavailable", {})).toEqual({ wasUnanswered: true, ownFaults: 0 });
   });

@@ -24,8 +24,6 @@ export interface CallInVain {
   readonly error: string;
   /** The wait the service asked for, in milliseconds; 0 when it asked for none. */
   readonly retryAfterMs: number;
-  /** The state to keep. */
-  readonly state: RetryState;
   /** Lived time, and since when this process has seen it pass. */
   readonly now: number;
   readonly knownSince: number;
@@ -60,7 +58,8 @@ export function withoutVerdict(job: Job, call: CallInVain): Outcome {
   const { error } = call;
   const hold = (why: string): Outcome =>
     park("held", "not_verified", `${why}. Last: ${error}`, error);
-  if (isItsOwnFault(job, call))
+  const state = stateAfter(job, call);
+  if (isItsOwnFault(job, call, state))
     return hold("The service judges other signatures, but not this one");
   const paused = isPaused(job, call);
   if (!paused && isGivenUp(job, call)) return hold("The service gave no verdict for an hour");
@@ -70,32 +69,29 @@ export function withoutVerdict(job: Job, call: CallInVain): Outcome {
   const lastTurnAt = isLate ? turnAt + giveUpMs : turnAt;
   return retryIn(delayMs(job, call, paused), error, {
     countsAsAttempt: countsAsAttempt(job, call),
-    retryState: JSON.stringify(call.state),
+    retryState: JSON.stringify(state),
     ...(givesWay(job, call) && { lastTurnAt }),
   });
 }
 
 /** Whether the key is to blame for a refusal: until another signature is judged, it is. */
-export function isKeySuspect({
-  state,
-  open,
-  judgedAt,
-}: Pick<CallInVain, "state" | "open" | "judgedAt">): boolean {
-  const isFirst = judgedAt === Number.NEGATIVE_INFINITY && state.ownFaults === 1;
+export function isKeySuspect(job: Job, call: CallInVain): boolean {
+  const { why, open, judgedAt } = call;
+  if (why !== "unauthorized") return false;
+  const isFirst = judgedAt === Number.NEGATIVE_INFINITY && stateAfter(job, call).ownFaults === 1;
   return open === "unauthorized" || isFirst;
 }
 
-function isItsOwnFault(job: Job, call: CallInVain): boolean {
-  const { why, state, judgedAt } = call;
-  if (why === "not asked" || (state.ownFaults ?? 0) < ownFaultsMax) return false;
+function isItsOwnFault(job: Job, call: CallInVain, { ownFaults = 0 }: RetryState): boolean {
+  const { why, judgedAt } = call;
+  if (why === "not asked" || ownFaults < ownFaultsMax) return false;
   return why === "unauthorized" ? isJudgedSince(retryStateOf(job), judgedAt) : isWorking(call);
 }
 
 /** Whether verification pauses for the key, and no signature was judged since this one came: it had no chance yet. */
 function isPaused(job: Job, call: CallInVain): boolean {
-  const { why, open, judgedAt } = call;
-  const isKey = open === "unauthorized" || (why === "unauthorized" && isKeySuspect(call));
-  return isKey && judgedAt < job.arrivedAt;
+  const isKey = call.open === "unauthorized" || isKeySuspect(job, call);
+  return isKey && call.judgedAt < job.arrivedAt;
 }
 
 function isGivenUp(job: Job, call: CallInVain): boolean {
@@ -154,12 +150,8 @@ export function retryStateOf({ retryState }: Pick<Job, "retryState">): RetryStat
   return retryState === null ? {} : (JSON.parse(retryState) as RetryState);
 }
 
-/** Computes the state after a call without a verdict, or without a call. */
-export function nextRetryState(
-  job: Pick<Job, "retryState" | "arrivedAt">,
-  why: Unjudged,
-  { now, open, judgedAt }: Pick<CallInVain, "now" | "open" | "judgedAt">,
-): RetryState {
+/** The state after a call without a verdict, or without a call. */
+function stateAfter(job: Job, { why, now, open, judgedAt }: CallInVain): RetryState {
   const before = retryStateOf(job);
   const isUnanswered =
     why === "unavailable" || why === "unknown" || (why === "not asked" && open === "unavailable");
@@ -167,12 +159,11 @@ export function nextRetryState(
   // A refusal counts against this signature if it is the first, or if another signature was judged since.
   const isOwn = before.refusedAt === undefined || isJudgedSince(before, judgedAt);
   const isOwnFault = why === "bad_request" || (why === "unauthorized" && isOwn);
-  const refusedAt = why === "unauthorized" ? now : before.refusedAt;
   return {
-    ...(before.askedAgain === true && { askedAgain: true }),
+    ...before,
     wasUnanswered: before.wasUnanswered === true || (isUnanswered && isPrompt),
     ownFaults: (before.ownFaults ?? 0) + (isOwnFault ? 1 : 0),
-    ...(refusedAt !== undefined && { refusedAt }),
+    ...(why === "unauthorized" && { refusedAt: now }),
   };
 }
 
