@@ -96,7 +96,9 @@ function wrapped(text: string): string {
 function linesOfTheCode(): string[] {
   const texts = new Map(readTables().messages.map(({ name, text }) => [name, text]));
   const folder = join(root, "packages");
-  const refusals = Object.values(refusalWarnings).map((text) => `${text} (warn, once a minute)`);
+  const refusals = Object.values(refusalWarnings).map(
+    (name) => `${coreMessages[name]} (warn, once a minute)`,
+  );
   const others = readdirSync(folder).flatMap((name) => {
     const src = join(folder, name, "src");
     return readdirSync(src, { recursive: true, encoding: "utf8" })

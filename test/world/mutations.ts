@@ -216,7 +216,7 @@ export const mutations: readonly Mutation[] = [
     becomes: `
       const wallNow = this.#settings.clock.wallNow();
       await changeRequest(this.#requests.store, request, (read) => dated(read, "overdueAt", wallNow));
-      await this.#requests.tell(request, "report.overdue", null);`,
+      await this.#requests.addEvent(request, "report.overdue", null);`,
     asksForReports: true,
     seed: 69,
   },

@@ -167,7 +167,7 @@ class OwnReceiver implements Receiver {
     const phase = (): Phase => this.#runner.phase;
     const inbox = receiverInbox(this.#settings, async () => {}, phase);
     const started = phase() !== "new";
-    await untilIdle({ inbox, name: this.name, started, tell: this.#sweep.tell }, timeoutMs);
+    await untilIdle({ inbox, name: this.name, started, tell: this.#sweep.tellDue }, timeoutMs);
   };
 
   readonly callbackUrl: Receiver["callbackUrl"] = async (base, options = {}) => {

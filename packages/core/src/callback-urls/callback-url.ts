@@ -198,6 +198,11 @@ function withToken(base: string, token: string): string {
   );
 }
 
+/** The same of a request whose token means nothing here, and is not kept either. */
+export function uncalled(url: string): Called {
+  return { url: split(url).rest, context: null, requestId: null, token: "missing" };
+}
+
 /** Splits a path and query into its first token and the rest. */
 export function split(url: string): { readonly rest: string; readonly token: string | null } {
   const at = url.indexOf("?");

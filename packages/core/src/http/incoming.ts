@@ -68,9 +68,9 @@ export function checkReceiver(receiver: unknown, line: string): asserts receiver
 /** The value of the header `name` (lower case), or null; equal ones are one, others are joined by a comma. */
 export function headerOf(headers: IncomingHeaders, name: string): string | null {
   const value = isWebStandard(headers) ? headers.get(name) : headers[name];
-  if (typeof value === "string") return value.includes(",") ? once(value) : value;
+  if (typeof value === "string") return value.includes(",") ? singleValue(value) : value;
   // Inherited properties of a plain object are neither.
-  return Array.isArray(value) ? once(value.join(", ")) : null;
+  return Array.isArray(value) ? singleValue(value.join(", ")) : null;
 }
 
 /** Whether the sender has packed the body. */
@@ -93,7 +93,7 @@ function isWebStandard(headers: IncomingHeaders): headers is Headers {
 }
 
 /** The single value of a header that repeats it: most hosts join several headers of one name. */
-function once(joined: string): string {
+function singleValue(joined: string): string {
   for (const comma of [", ", ","]) {
     const length = joined.length + comma.length;
     for (let end = joined.indexOf(comma); end > 0; end = joined.indexOf(comma, end + 1)) {

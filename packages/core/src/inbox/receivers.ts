@@ -94,7 +94,7 @@ function isSameStore({ inbox: one }: Holder, { inbox: other }: Holder): boolean 
 }
 
 /** Milliseconds that an inbox without an answer, as when its disk hangs, may delay others. */
-export const silentMs = 2_000;
+export const hangMs = 2_000;
 const failed = "The inbox could not be closed:";
 
 /** Counts the receivers on an inbox in this process: closing the last one closes the inbox. */
@@ -118,7 +118,7 @@ export class InboxReferenceCount {
    */
   async release(clock: Clock, leftMs: number): Promise<void> {
     this.#receivers--;
-    if (await settlesWithin(clock, Math.max(leftMs, silentMs), this.#closeUnlessUsed())) return;
+    if (await settlesWithin(clock, Math.max(leftMs, hangMs), this.#closeUnlessUsed())) return;
     throw new ReporthookError("inbox_failed", `${failed} it gives no answer`);
   }
 

@@ -18,12 +18,12 @@ export interface Logger {
 
 /** Warnings and errors on the console, looked up at each call. */
 export const consoleLogger: Logger = {
-  warn: (fields, message) => console.warn(`reporthook: ${message}`, once(fields)),
-  error: (fields, message) => console.error(`reporthook: ${message}`, once(fields)),
+  warn: (fields, message) => console.warn(`reporthook: ${message}`, withoutRepeatedStack(fields)),
+  error: (fields, message) => console.error(`reporthook: ${message}`, withoutRepeatedStack(fields)),
 };
 
 /** The stack is shown at a delivery's first failure; later ones have the line. */
-function once({ err, ...fields }: LogFields): LogFields {
+function withoutRepeatedStack({ err, ...fields }: LogFields): LogFields {
   return err === undefined || Number(fields["attempt"] ?? 1) > 1 ? fields : { ...fields, err };
 }
 
@@ -69,7 +69,7 @@ export function loggerOf(
 }
 
 /** A timer of a minute may come a moment before it, and write its line. */
-const minuteMs = 59_900;
+const nearlyMinuteMs = 59_900;
 const maxValues = 8;
 
 /** Writes each message once a minute; `count` is the number of occurrences since its last line. */
@@ -96,7 +96,7 @@ export function oncePerMinute(
       alike.set(each, line);
       line.count++;
       const now = clock.running();
-      if (now - line.last < minuteMs) return;
+      if (now - line.last < nearlyMinuteMs) return;
       logger[level]({ ...fields, count: line.count }, message);
       line.last = now;
       line.count = 0;

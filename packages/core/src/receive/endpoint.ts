@@ -93,22 +93,21 @@ type Code = ProblemCode | "answered";
  * The warning of each refusal that a genuine notification may meet without any other sign, and of an answer that did not reach
  * the sender.
  */
-export const refusalWarnings: Readonly<Partial<Record<Code, string>>> =
-  // A function, so that bundles of the client alone leave the messages out.
-  /* @__PURE__ */ (() => ({
-    body_too_large: messages.bodyTooLarge,
-    body_timeout: messages.bodyTimeout,
-    unsupported_media_type: messages.wrongContentType,
-    invalid_json: messages.invalidJson,
-    closing: messages.closing,
-    answered: messages.answerLost,
-  }))();
+export const refusalWarnings: Readonly<Partial<Record<Code, keyof typeof messages>>> = {
+  body_too_large: "bodyTooLarge",
+  body_timeout: "bodyTimeout",
+  unsupported_media_type: "wrongContentType",
+  invalid_json: "invalidJson",
+  closing: "closing",
+  answered: "answerLost",
+};
 
 /** Writes the warning of a code, if there is one: once a minute, with the names of the headers that came. */
 function warnOfRefusal({ oncePerMinute }: ReceiverSettings, code: Code, incoming: Incoming): void {
-  const message = refusalWarnings[code];
+  const name = refusalWarnings[code];
   if (code === "body_unavailable") oncePerMinute.error({}, messages.bodyUnavailable);
-  if (message === undefined) return;
+  if (name === undefined) return;
+  const message = messages[name];
   const headers = tryGet(() => Object.keys(plainHeaders(incoming.headers)));
   oncePerMinute.warn({ code, headers }, message);
 }

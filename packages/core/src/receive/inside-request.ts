@@ -1,19 +1,16 @@
 import type { HandleStage } from "../handle/handle-stage.ts";
-import type { ProblemCode, ReceiveResult, Refusal } from "../http/answer.ts";
-import type { Arrival, NewDelivery, Outcome } from "../inbox/delivery.ts";
+import type { ProblemCode, ReceiveResult } from "../http/answer.ts";
+import type { Arrival, Job, NewDelivery, Outcome } from "../inbox/delivery.ts";
 import { jobAt } from "../inbox/stored-delivery.ts";
 import type { StopSignal } from "../lib/abort.ts";
 import { isTiedToRequests } from "../lib/platform.ts";
 import { describe } from "../lib/text/describe.ts";
 import type { Deadline } from "../lib/time/deadline.ts";
-import { type TimeoutScope, withTimeout } from "../lib/time/timeout.ts";
+import { withTimeout } from "../lib/time/timeout.ts";
 import { messages } from "../log-messages.ts";
 import type { Reporter } from "../observe/reporter.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import type { VerifyStage } from "../verify/verify-stage.ts";
-
-/** The result when the time is used up; `isOurs` once it is known. */
-type Late = { -readonly [Name in keyof Refusal]: Refusal[Name] };
 
 // Reserved for storing when authorize is asked first.
 const storeMs = 1_000;
@@ -68,70 +65,65 @@ export class InsideRequest {
   ): Promise<ReceiveResult> {
     const { id } = delivery;
     if (admitted.to === "held") return { refused: "missing_signature" };
+    // Its deadline is the earlier one.
     const first = this.#running.get(id);
-    if (first !== undefined) return this.#inTime(id, deadline, async () => copyOf(await first));
-    const late: Late = { refused: "not_handled", id };
-    const handled = this.#inTime(
-      id,
-      deadline,
-      (scope) => this.#handleWithin(delivery, admitted, scope, late),
-      late,
-    );
+    if (first !== undefined) return copyOf(await first);
+    const handled = this.#bothStages(delivery, admitted, deadline);
     // Unsigned notifications have no copies, and no request of a Worker may wait for another one.
     if (delivery.key === null || isTiedToRequests()) return handled;
     this.#running.set(id, handled);
     return handled.finally(() => this.#running.delete(id));
   }
 
-  async #handleWithin(
+  async #bothStages(
     delivery: NewDelivery,
     admitted: Arrival,
-    { signal }: TimeoutScope,
-    late: Late,
+    deadline: Deadline,
   ): Promise<ReceiveResult> {
-    // No other process knows of it.
-    const lease = { signal, isHeld: () => true };
+    const { id } = delivery;
     let job = jobAt(delivery, admitted);
     if (job.stage === "verify") {
-      const outcome = await this.#verify.run(job, lease);
-      this.#reporter.tell("settled", job, outcome);
-      const refused = refusalAfter(outcome);
-      if (refused !== null) return { refused };
-      if (outcome.to === "held" && outcome.reason.code === "no_token") {
-        return { refused: "not_found" };
-      }
-      if (outcome.to === "held") {
-        this.#settings.oncePerMinute.warn({ id: job.id }, messages.expiredNotHeld);
-        return { refused: "expired_signature" };
-      }
-      if (outcome.to !== "verified") return { refused: "not_handled" };
+      const outcome = await this.#inTime(this.#verify, job, deadline);
+      if (outcome?.to !== "verified") return { refused: this.#unverified(id, outcome), id };
       job = jobAt(delivery, outcome);
     }
-    const isOurs = job.verification === "valid";
-    late.isOurs = isOurs;
-    const outcome = await this.#handle.run(job, lease);
-    this.#reporter.tell("settled", job, outcome);
-    return outcome.to === "handled"
-      ? { status: "accepted", id: job.id }
-      : { refused: "not_handled", isOurs };
+    const outcome = await this.#inTime(this.#handle, job, deadline);
+    return outcome?.to === "handled"
+      ? { status: "accepted", id }
+      : { refused: "not_handled", id, isOurs: job.verification === "valid" };
   }
 
+  #unverified(id: string, outcome: Outcome | null): ProblemCode {
+    const refused = outcome && refusalAfter(outcome);
+    if (refused !== null) return refused;
+    if (outcome?.to !== "held") return "not_handled";
+    if (outcome.reason.code === "no_token") return "not_found";
+    this.#settings.oncePerMinute.warn({ id }, messages.expiredNotHeld);
+    return "expired_signature";
+  }
+
+  /** The outcome of a stage in the time that is left; null if that is used up. */
   async #inTime(
-    id: string,
+    stage: VerifyStage | HandleStage,
+    job: Job,
     deadline: Deadline,
-    run: (scope: TimeoutScope) => Promise<ReceiveResult>,
-    late: Late = { refused: "not_handled", id },
-  ): Promise<ReceiveResult> {
-    const { oncePerMinute } = this.#settings;
-    const why = "The time of the request is used up";
-    const bounds = { clock: deadline, ms: deadline.leftMs, late: why, parent: this.#closing };
+  ): Promise<Outcome | null> {
+    const { id } = job;
+    const late = "The time of the request is used up";
+    const bounds = { clock: deadline, ms: deadline.leftMs, late, parent: this.#closing };
     try {
-      return { ...(await withTimeout(bounds, run)), id };
+      return await withTimeout(bounds, async ({ signal }) => {
+        // No other process knows of it.
+        const outcome = await stage.run(job, { signal, isHeld: () => true });
+        this.#reporter.tell("settled", job, outcome);
+        return outcome;
+      });
     } catch (error) {
       const fields = { id, error: describe(error) };
       // Nothing else names a genuine one.
-      oncePerMinute.warn(fields, messages.notHandledInTime, late.isOurs === true ? id : null);
-      return late;
+      const each = job.verification === "valid" ? id : null;
+      this.#settings.oncePerMinute.warn(fields, messages.notHandledInTime, each);
+      return null;
     }
   }
 }

@@ -1,4 +1,9 @@
-import { type Callbacks, type Called, split, withoutToken } from "../callback-urls/callback-url.ts";
+import {
+  type Callbacks,
+  type Called,
+  uncalled,
+  withoutToken,
+} from "../callback-urls/callback-url.ts";
 import { ReporthookError } from "../errors.ts";
 import type { ReceiveResult, Refusal } from "../http/answer.ts";
 import type { Incoming } from "../http/incoming.ts";
@@ -61,7 +66,7 @@ export class Pipeline {
     if (incoming.method !== "POST") return Promise.resolve({ refused: "method_not_allowed" });
     const callbacks = this.#callbacks;
     return callbacks === null
-      ? this.#receive(incoming, null, id, deadline)
+      ? this.#receive(incoming, uncalled(incoming.url), id, deadline)
       : this.#receiveCalled(incoming, callbacks, id, deadline);
   }
 
@@ -80,18 +85,21 @@ export class Pipeline {
   /** Reads a request, if it is to be read, and admits it. */
   async #receive(
     incoming: Incoming,
-    called: Called | null,
+    called: Called,
     id: string,
     deadline: Deadline,
   ): Promise<ReceiveResult> {
     const settings = this.#settings;
     const { ack, name } = settings;
+    const { context, requestId, token, url } = called;
     // Before its body takes memory.
     const turnedAway = this.#refusal();
     if (turnedAway !== null) return turnedAway;
-    const lacksToken = called?.context === withoutToken;
-    if (lacksToken && !this.#tokenless.mayBegin(incoming, called)) return { refused: "not_found" };
     const named = namedSignature(incoming.headers, settings.signature);
+    const lacksToken = context === withoutToken;
+    if (lacksToken && !this.#tokenless.mayBegin(named !== null, token)) {
+      return { refused: "not_found" };
+    }
     const reading = beginBody(incoming, named, settings.limits);
     const { result } = reading;
     const body = isPromise(result) ? await deadline.race(result, settings.limits.bodyMs) : result;
@@ -99,8 +107,6 @@ export class Pipeline {
       reading.stop();
       return { refused: bodyRefusals[body] };
     }
-    // A token is never stored, even without the option.
-    const url = called === null ? split(incoming.url).rest : called.url;
     const notification = readNotification(incoming, url, body, named, settings, this.#common);
     if (typeof notification === "string") return { refused: notification };
     const { claims, signature } = notification;
@@ -109,7 +115,8 @@ export class Pipeline {
       signature === null ? null : dedupeKey({ receiver: name, signature, url: incoming.url, body });
     const key = isPromise(hashing) ? await deadline.within(hashing, cryptography, busy) : hashing;
     // Before it becomes a delivery, for lived time is that of the inbox.
-    const unprepared = this.#runner.mayStore ? null : await this.#prepare(deadline);
+    const isReady = ack === "handled" || this.#runner.mayStore;
+    const unprepared = isReady ? null : await this.#prepare(deadline);
     if (unprepared !== null) return unprepared;
     const delivery: NewDelivery = {
       // One that is not stored gets its id from its content: a retry of the sender has the same id.
@@ -120,8 +127,8 @@ export class Pipeline {
       key,
       signature,
       url: notification.url,
-      context: called === null ? null : called.context,
-      requestId: called === null ? null : called.requestId,
+      context,
+      requestId,
       headers: notification.headers,
       body,
     };
@@ -186,7 +193,6 @@ export class Pipeline {
 
   /** Waits until deliveries may be stored, or refuses one. Never rejects. */
   async #prepare(deadline: Deadline): Promise<Refusal | null> {
-    if (this.#settings.ack === "handled") return null;
     try {
       await deadline.within(this.#runner.prepare(), theInbox);
       return null;

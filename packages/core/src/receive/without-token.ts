@@ -1,9 +1,7 @@
 import type { Called } from "../callback-urls/callback-url.ts";
-import type { Incoming } from "../http/incoming.ts";
 import { messages } from "../log-messages.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import { createRate } from "./rate.ts";
-import { namedSignature } from "./read-request.ts";
 
 // A stranger's signatures are as good as others until the service is asked.
 const maxKept = 1_000;
@@ -18,11 +16,10 @@ export class Tokenless {
     this.#withinRate = createRate(settings.clock);
   }
 
-  /** Whether to read a request; false if it can't be kept, or too many come. */
-  mayBegin({ headers }: Incoming, { token }: Called): boolean {
-    const { ack, oncePerMinute, signature } = this.#settings;
-    const isUnsigned = namedSignature(headers, signature) === null;
-    const begins = !isUnsigned && ack === "stored" && this.#withinRate();
+  /** Whether to read a request; `isSigned` is whether it may be. False if it can't be kept, or too many come. */
+  mayBegin(isSigned: boolean, token: Called["token"]): boolean {
+    const { ack, oncePerMinute } = this.#settings;
+    const begins = isSigned && ack === "stored" && this.#withinRate();
     oncePerMinute.warn({ token }, begins ? messages.tokenAwaited : messages.tokenRefused);
     return begins;
   }

@@ -175,7 +175,7 @@ export class KnownRequests {
   }
 
   /** Stores an event of a request that no notification brought: each of them once. */
-  async tell(
+  async addEvent(
     { id: requestId, reportId }: StoredRequest,
     type: EventType,
     verification: Verification | null,

@@ -25,7 +25,7 @@ export class OverdueSweep {
     const { callback, clock, inbox } = this.#settings;
     if (callback === undefined || inbox.requests === undefined) return;
     const look = (): void => {
-      this.#looking = this.tell()
+      this.#looking = this.tellDue()
         .catch((error: unknown) => {
           if (!this.#isStopped) onError(error);
         })
@@ -44,7 +44,7 @@ export class OverdueSweep {
   }
 
   /** Has all told that are due now. */
-  readonly tell = async (): Promise<void> => {
+  readonly tellDue = async (): Promise<void> => {
     const { clock, inbox, name, time } = this.#settings;
     await time.join();
     const { requests: store } = inbox;
@@ -58,7 +58,7 @@ export class OverdueSweep {
 
   /** Another process may tell it too: its event is stored once. */
   async #tell(request: StoredRequest): Promise<void> {
-    await this.#requests.tell(request, "report.overdue", null);
+    await this.#requests.addEvent(request, "report.overdue", null);
     const wallNow = this.#settings.clock.wallNow();
     await changeRequest(this.#requests.store, request, (read) => dated(read, "overdueAt", wallNow));
   }

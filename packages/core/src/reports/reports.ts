@@ -88,7 +88,7 @@ export function reportsIn(
       const whyNot = await requests.whyNot(request, type, { id: "", verification });
       if (whyNot !== null) return false;
       const reportId = request.reportId ?? reportIdIn(body as JsonObject);
-      const added = await requests.tell({ ...request, reportId }, type, verification, bytes);
+      const added = await requests.addEvent({ ...request, reportId }, type, verification, bytes);
       // The handle stage may have been first to bring it.
       const first = await requests.bring({ ...added, request, verification }, type, reportId);
       return added.status === "added" && first?.request.brought[type]?.by === added.id;

@@ -1,6 +1,6 @@
 import { ReporthookError } from "../errors.ts";
 import type { ReceiverInbox } from "../inbox/receiver-inbox.ts";
-import { silentMs } from "../inbox/receivers.ts";
+import { hangMs } from "../inbox/receivers.ts";
 import { printable } from "../lib/text/printable.ts";
 import { realClock, realTimers } from "../lib/time/real-timers.ts";
 import { settlesWithin } from "../lib/time/timeout.ts";
@@ -29,7 +29,7 @@ export async function untilIdle(receiver: Waiting, timeoutMs: number): Promise<v
       await new Promise<void>((resolve) => realTimers.later(resolve, pollMs));
     }
   };
-  if (!(await settlesWithin(realClock, timeoutMs + silentMs, watch()))) {
+  if (!(await settlesWithin(realClock, timeoutMs + hangMs, watch()))) {
     waiting = "the inbox gives no answer";
   }
   if (waiting === null) return;

@@ -1,6 +1,6 @@
 import { ReporthookError } from "../errors.ts";
 import type { Connections } from "../http/connections.ts";
-import { type Phase, silentMs } from "../inbox/receivers.ts";
+import { hangMs, type Phase } from "../inbox/receivers.ts";
 import { StopController, type StopSignal } from "../lib/abort.ts";
 import { describe } from "../lib/text/describe.ts";
 import { setUnrefTimeout } from "../lib/time/clock.ts";
@@ -128,7 +128,7 @@ export class Runner {
     void this.#work.stop();
     if (!isInTime) {
       this.#aborted.abort(new Error("The receiver is closing"));
-      await settlesWithin(clock, silentMs, this.#work.abort());
+      await settlesWithin(clock, hangMs, this.#work.abort());
     }
     await this.#connections.decided();
     await this.#work.leave();

@@ -1,7 +1,7 @@
 import type { HandleStage } from "../handle/handle-stage.ts";
 import type { Presence } from "../health/presence.ts";
 import type { Job, Outcome, Stage } from "../inbox/delivery.ts";
-import type { ConsumeOptions, Consumer, InboxNotice, Lease, Processor } from "../inbox/inbox.ts";
+import type { Consumer, InboxNotice, Lease, Processor } from "../inbox/inbox.ts";
 import { describe } from "../lib/text/describe.ts";
 import { counted, inWords } from "../lib/text/in-words.ts";
 import { messages } from "../log-messages.ts";
@@ -92,10 +92,12 @@ export class Work {
     const processor: Processor = (job, lease) =>
       this.lastAttempts.ofAttempt(job, theStage.run(job, lease));
     // Any request may have started this: nothing may run in its async context.
-    const options = {
-      [stageOf]: theStage,
+    return inbox.consume(stage, bind(processor), {
       receiver: name,
       clock,
+      get concurrency() {
+        return theStage.concurrency;
+      },
       // Called for each delivery, or each second.
       onError: this.#failed,
       onRecorded: bind((job: Job, outcome: Outcome) => this.#onRecorded(job, outcome)),
@@ -103,9 +105,7 @@ export class Work {
         handleAtOnce: bind((job: Job, lease: Lease) => this.#handle.runAtOnce(job, lease)),
         onNotice: (notice: InboxNotice) => this.#noticed(notice),
       }),
-    };
-    const live = Object.defineProperty(options, "concurrency", sharedGetter);
-    return inbox.consume(stage, bind(processor), live as typeof live & ConsumeOptions);
+    });
   }
 
   #onRecorded(job: Job, outcome: Outcome): void {
@@ -216,13 +216,3 @@ function textOf(notice: InboxNotice): string {
   const { deliveries, process, silentMs } = notice;
   return `took over ${counted(deliveries, "delivery", "deliveries")} of process ${process}, silent for ${inWords(silentMs)}`;
 }
-
-const stageOf = Symbol("stage");
-
-/** One for all options: V8 makes each object slow that has its own getter. */
-const sharedGetter = {
-  enumerable: true,
-  get(this: { readonly [stageOf]: { readonly concurrency: number } }): number {
-    return this[stageOf].concurrency;
-  },
-};
