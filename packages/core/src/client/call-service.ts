@@ -1,9 +1,8 @@
-import { onAbort } from "../lib/abort.ts";
 import { isNode } from "../lib/platform.ts";
 import { safeGet, tryGet } from "../lib/safe-get.ts";
 import { answerRedactor, createRedactor, type Secrets } from "../lib/text/redact.ts";
-import { graceMs, isOverdue, systemClock } from "../lib/time/clock.ts";
-import { settlesWithin } from "../lib/time/timeout.ts";
+import { systemClock } from "../lib/time/clock.ts";
+import { settlesWithin, withTimeout } from "../lib/time/timeout.ts";
 import { type FetchResponse, readBody } from "./read-response.ts";
 import { type CallProgress, late, parse, saysNothing, serviceFailure } from "./service-failure.ts";
 import { responseIn, responseOf, type ServiceResponse } from "./service-response.ts";
@@ -68,14 +67,17 @@ const bodyMs = 1_000;
 export async function callService(call: ServiceCall): Promise<ServiceAnswer> {
   const waitingFor = "The function given as apiKey returned no key, and nothing was sent,";
   const progress: CallProgress = { waitingFor, sent: false, text: "", isWhole: false };
-  const timedOut = () => late(progress, call.timeoutMs);
-  const called = withDeadline(call.timeoutMs, call.signal, timedOut, async (signal, stop) => {
+  const { timeoutMs: ms, signal: parent } = call;
+  const timedOut = () => late(progress, ms);
+  const limit = { clock: systemClock, ms, late: timedOut, parent, keepsAlive: true };
+  const called = withTimeout(limit, async (scope) => {
+    const { signal } = scope;
     const key = await call.apiKey();
     signal.throwIfAborted();
     const redactor = createRedactor(key);
     await send(call, key, `POST ${redactor.text(call.endpoint)}`, progress, signal);
     const { taken, broken, isWhole, text } = progress;
-    if (!isWhole) stop();
+    if (!isWhole) scope.stop();
     if (taken && !broken && !saysNothing(progress))
       return { status: taken, body: parse(text, answerRedactor(key, redactor)) };
     const { endpoint, fetch, secrets } = call;
@@ -143,39 +145,6 @@ async function answerOf(
     return { response };
   }
   return { response: responseOf(given), other: given };
-}
-
-/** Unlike withTimeout(), it keeps the process alive. */
-async function withDeadline<T>(
-  timeoutMs: number,
-  caller: AbortSignal | undefined,
-  timedOut: () => Error,
-  work: (signal: AbortSignal, stop: () => void) => Promise<T>,
-): Promise<T> {
-  if (caller?.aborted) throw caller.reason;
-  const controller = new AbortController();
-  let end: (reason: unknown) => void = () => {};
-  // Raced, not left to the signal: a fetch that ignores its signal must not hold the caller.
-  const ended = new Promise<never>((_, reject) => {
-    end = (reason) => {
-      reject(reason);
-      controller.abort();
-    };
-  });
-  const aborting = { place: -1, abort: () => end(caller?.reason) };
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const arm = (ms: number): void => {
-    const since = performance.now();
-    timer = setTimeout(() => (isOverdue(since, ms) ? arm(graceMs) : end(timedOut())), ms);
-  };
-  arm(timeoutMs);
-  const all = caller && onAbort(caller, aborting);
-  try {
-    return await Promise.race([work(controller.signal, () => controller.abort()), ended]);
-  } finally {
-    clearTimeout(timer);
-    all?.delete(aborting);
-  }
 }
 
 // That of the runtime, before a test runner replaces it. A browser's world, as jsdom makes one on Node, has none.

@@ -4,8 +4,8 @@ import { hourMs } from "../lib/time/units.ts";
 
 /** Milliseconds between two signs of life. */
 export const lifeSignMs = 5_000;
-/** Milliseconds without one after which a process is silent. */
-export const silenceMs: number = 2 * lifeSignMs;
+/** Milliseconds without one after which a process is silent: two are missing. */
+export const silenceMs = 10_000;
 const processes = "now/process/";
 /** The most processes that are remembered for over an hour. */
 const maxTelling = 20;

@@ -3,12 +3,10 @@ import type { Inbox } from "../inbox/inbox.ts";
 import type { RequestCounts } from "../inbox/request-store.ts";
 import { type ProcessReport, processReportsIn } from "./process-report.ts";
 
-/** The beginning of the keys of all notes from which problems follow. */
-const now = "now/";
-/** The note that a signed notification was valid. */
-export const validKey: string = `${now}valid`;
+/** The note that a signed notification was valid; the keys of all from which problems follow begin with `now/`. */
+export const validKey = "now/valid";
 /** The note with the problems that alerts have told. */
-export const toldKey: string = `${now}told`;
+export const toldKey = "now/told";
 
 /** A look at an inbox. */
 export interface Look {
@@ -29,7 +27,7 @@ export interface Look {
 export async function lookAt(inbox: Inbox, receiver: string): Promise<Look> {
   const [facts, notes, requests = null] = await Promise.all([
     inbox.facts(receiver),
-    inbox.notes(receiver, now),
+    inbox.notes(receiver, "now/"),
     inbox.requests?.counts(receiver),
   ]);
   const { [toldKey]: told = null } = notes;

@@ -65,7 +65,7 @@ describe("limits", () => {
 
 describe("signals", () => {
   const controller = new AbortController();
-  const make = () => withSignal({ over: false, signal: controller.signal }, { attempt: 1 });
+  const make = () => withSignal({ signal: controller.signal }, { attempt: 1 });
 
   it.each([
     ["itself", make],
@@ -85,7 +85,6 @@ describe("signals", () => {
   it("withSignal() makes the signal at its first use, and leaves a plain object", () => {
     let made = 0;
     const scope = {
-      over: false,
       get signal() {
         made++;
         return controller.signal;

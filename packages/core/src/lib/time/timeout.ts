@@ -9,6 +9,8 @@ export interface TimeoutOptions {
   readonly late: string | (() => Error);
   /** Ends it early. */
   readonly parent?: StopSignal | undefined;
+  /** Whether the limit alone keeps the process alive. */
+  readonly keepsAlive?: boolean;
 }
 
 /** State of the limit, for the operation that it limits. */
@@ -17,23 +19,26 @@ export interface TimeoutScope {
   readonly over: boolean;
   /** Aborted when it is; made at the first use, because most operations use none and it costs as much as the rest. */
   readonly signal: AbortSignal;
+  /** Aborts the signal, for work that is no longer needed: the operation goes on. */
+  stop(): void;
 }
 
 const scopeOf = Symbol("scope");
-const signal: PropertyDescriptor & ThisType<{ readonly [scopeOf]: TimeoutScope }> = {
-  enumerable: true,
-  configurable: true,
-  get() {
-    return this[scopeOf].signal;
-  },
-};
+const signal: PropertyDescriptor & ThisType<{ readonly [scopeOf]: Pick<TimeoutScope, "signal"> }> =
+  {
+    enumerable: true,
+    configurable: true,
+    get() {
+      return this[scopeOf].signal;
+    },
+  };
 
 /**
  * Adds the signal of a limit to an argument; it is made at its first use. All share one getter: for each object literal with a
  * getter V8 makes a separate shape, which keeps all that the getter refers to in memory until the next major collection.
  */
 export function withSignal<T extends object>(
-  scope: TimeoutScope,
+  scope: Pick<TimeoutScope, "signal">,
   argument: T,
 ): T & { readonly signal: AbortSignal } {
   // Not a private field: the argument may be wrapped in a proxy, or be the prototype of another object.
@@ -108,6 +113,10 @@ class Limit implements TimeoutScope, Abortable {
     return this.#controller.signal;
   }
 
+  stop(): void {
+    this.#controller?.abort();
+  }
+
   clear(): void {
     this.#options.clock.clearTimeout(this.#timer);
     this.#siblings?.delete(this);
@@ -125,13 +134,15 @@ class Limit implements TimeoutScope, Abortable {
 
   /** The time in which the event loop stands still is not the operation's. */
   #arm(ms: number): void {
-    const { clock, late } = this.#options;
+    const { clock, late, keepsAlive } = this.#options;
     const since = performance.now();
     const outOfTime = (): void => {
       if (isOverdue(since, ms)) this.#arm(graceMs);
       else this.#end(typeof late === "string" ? new Error(late) : late());
     };
-    this.#timer = setUnrefTimeout(clock, outOfTime, ms);
+    this.#timer = keepsAlive
+      ? clock.setTimeout(outOfTime, ms)
+      : setUnrefTimeout(clock, outOfTime, ms);
   }
 
   #end(reason: unknown): void {
