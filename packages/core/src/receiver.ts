@@ -14,7 +14,13 @@ import { ProcessState } from "./health/process-state.ts";
 import { type CloseOptions, Connections, serverEnd } from "./http/connections.ts";
 import { incomingFromRequest, toResponse } from "./http/fetch.ts";
 import { type ReceiverInbox, receiverInbox } from "./inbox/receiver-inbox.ts";
-import { type Phase, type ReservedName, referenceCountOf, reserveName } from "./inbox/receivers.ts";
+import {
+  acquireInbox,
+  type Phase,
+  type ReservedName,
+  releaseInbox,
+  reserveName,
+} from "./inbox/receivers.ts";
 import { tryGet } from "./lib/safe-get.ts";
 import { realClock } from "./lib/time/real-timers.ts";
 import { settlesWithin } from "./lib/time/timeout.ts";
@@ -89,7 +95,7 @@ class OwnReceiver implements Receiver {
     this.name = name;
     this.#settings = settings;
     this.#reservation = reserveName(self, name, options.name !== undefined, logger);
-    referenceCountOf(inbox).acquire();
+    acquireInbox(inbox);
     warnOfSettings(settings, options.inbox !== undefined);
     this.#callbacks = callback ? new Callbacks(callback, settings) : null;
     this.#connections = new Connections(clock);
@@ -192,7 +198,7 @@ class OwnReceiver implements Receiver {
     this.#connections.cut(leftMs());
     this.#known.end();
     this.#reservation.release();
-    const ends = [referenceCountOf(inbox).release(clock, leftMs()), this.#reporter.end()];
+    const ends = [releaseInbox(inbox, clock, leftMs()), this.#reporter.end()];
     await Promise.allSettled(ends);
     await Promise.all(ends);
   }

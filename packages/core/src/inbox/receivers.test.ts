@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { loggerOf } from "../lib/log.ts";
 import { systemClock } from "../lib/time/clock.ts";
 import { memoryInbox } from "./memory/memory-inbox.ts";
-import { type Holder, referenceCountOf, reserveName } from "./receivers.ts";
+import { acquireInbox, type Holder, releaseInbox, reserveName } from "./receivers.ts";
 
 const silent = loggerOf("", {});
 const durable = { ...memoryInbox().guarantees, durability: "fsync" } as const;
@@ -65,17 +65,15 @@ describe("names", () => {
 function acquired(receivers: number) {
   const inbox = memoryInbox();
   const close = vi.spyOn(inbox, "close");
-  const shared = referenceCountOf(inbox);
-  for (let count = 0; count < receivers; count++) shared.acquire();
-  return { inbox, close, shared, release: () => shared.release(systemClock, 0) };
+  for (let count = 0; count < receivers; count++) acquireInbox(inbox);
+  return { inbox, close, release: () => releaseInbox(inbox, systemClock, 0) };
 }
 
 describe("the last receiver", () => {
-  it("release() closes the inbox with the last receiver, each object of one store by itself", async () => {
+  it("releaseInbox() closes the inbox with the last receiver, each object of one store by itself", async () => {
     const [one, other] = [acquired(2), acquired(1)];
     Object.assign(one.inbox, { identity: "same" });
     Object.assign(other.inbox, { identity: "same" });
-    expect(referenceCountOf(one.inbox)).toBe(one.shared);
     await one.release();
     await other.release();
     expect([one, other].map(({ close }) => close.mock.calls.length)).toEqual([0, 1]);
@@ -83,16 +81,16 @@ describe("the last receiver", () => {
     expect(one.close).toHaveBeenCalledTimes(1);
   });
 
-  it("release() closes the inbox once at a time, and not while there is a receiver again", async () => {
-    const { close, shared, release } = acquired(1);
+  it("releaseInbox() closes the inbox once at a time, and not while there is a receiver again", async () => {
+    const { close, inbox, release } = acquired(1);
     const slow = gate();
     close.mockImplementationOnce(() => slow.opened);
     const first = release();
-    shared.acquire();
+    acquireInbox(inbox);
     const second = release();
     await new Promise((resolve) => setImmediate(resolve));
     expect(close).toHaveBeenCalledTimes(1);
-    shared.acquire();
+    acquireInbox(inbox);
     slow.open();
     await Promise.all([first, second]);
     expect(close).toHaveBeenCalledTimes(1);
@@ -100,7 +98,7 @@ describe("the last receiver", () => {
     expect(close).toHaveBeenCalledTimes(2);
   });
 
-  it("release() rejects with inbox_failed when closing fails", async () => {
+  it("releaseInbox() rejects with inbox_failed when closing fails", async () => {
     const { close, release } = acquired(1);
     close.mockRejectedValue(new Error("busy"));
     await expect(release()).rejects.toMatchObject({
@@ -112,12 +110,12 @@ describe("the last receiver", () => {
   it.each([
     [0, 2_000],
     [7_000, 7_000],
-  ])("release() with %d ms left waits %d ms for a hanging inbox", async (leftMs, waitedMs) => {
-    const { close, shared } = acquired(1);
+  ])("releaseInbox() with %d ms left waits %d ms for a hanging inbox", async (leftMs, waitedMs) => {
+    const { close, inbox } = acquired(1);
     close.mockImplementation(() => new Promise(() => {}));
     const clock = manualClock();
     const told = vi.fn();
-    const ended = shared.release(clock, leftMs).catch(told);
+    const ended = releaseInbox(inbox, clock, leftMs).catch(told);
     clock.advance(waitedMs - 1);
     await new Promise(setImmediate);
     expect(told).not.toHaveBeenCalled();

@@ -30,13 +30,13 @@ const namesKey = Symbol.for("reporthook.receivers");
 const countsKey = Symbol.for("reporthook.inboxes");
 const shared = globalThis as {
   [namesKey]?: Map<unknown, Map<string, ReservedName>>;
-  [countsKey]?: WeakMap<Inbox, InboxReferenceCount>;
+  [countsKey]?: WeakMap<Inbox, InboxUse>;
 };
 // One of each for all copies of this package in the process.
 const registry = shared[namesKey] ?? new Map<unknown, Map<string, ReservedName>>();
-const referenceCounts = shared[countsKey] ?? new WeakMap<Inbox, InboxReferenceCount>();
+const uses = shared[countsKey] ?? new WeakMap<Inbox, InboxUse>();
 shared[namesKey] = registry;
-shared[countsKey] = referenceCounts;
+shared[countsKey] = uses;
 // Not an inbox, but the process.
 const everywhere = namesKey;
 
@@ -97,49 +97,41 @@ function isSameStore({ inbox: one }: Holder, { inbox: other }: Holder): boolean 
 export const hangMs = 2_000;
 const failed = "The inbox could not be closed:";
 
-/** Counts the receivers on an inbox in this process: closing the last one closes the inbox. */
-export class InboxReferenceCount {
-  readonly #inbox: Inbox;
-  #receivers = 0;
-  #closing: Promise<void> | undefined;
-
-  constructor(inbox: Inbox) {
-    this.#inbox = inbox;
-  }
-
-  /** Adds a receiver. */
-  acquire(): void {
-    this.#receivers++;
-  }
-
-  /**
-   * Removes a receiver. Rejects `inbox_failed` when closing the inbox fails, or takes longer than `leftMs` milliseconds, at least
-   * 2,000.
-   */
-  async release(clock: Clock, leftMs: number): Promise<void> {
-    this.#receivers--;
-    if (await settlesWithin(clock, Math.max(leftMs, hangMs), this.#closeUnlessUsed())) return;
-    throw new ReporthookError("inbox_failed", `${failed} it gives no answer`);
-  }
-
-  /** In sequence: a second close would end work that began after the first. */
-  async #closeUnlessUsed(): Promise<void> {
-    while (this.#closing !== undefined) await this.#closing.catch(() => {});
-    if (this.#receivers > 0) return;
-    this.#closing = this.#inbox.close();
-    try {
-      await this.#closing;
-    } catch (cause) {
-      throw new ReporthookError("inbox_failed", `${failed} ${describe(cause)}`, { cause });
-    } finally {
-      this.#closing = undefined;
-    }
-  }
+/** The number of receivers on an inbox in this process, and its end if that has begun. */
+interface InboxUse {
+  receivers: number;
+  closing?: Promise<void> | undefined;
 }
 
-/** The reference count of an inbox in this process. */
-export function referenceCountOf(inbox: Inbox): InboxReferenceCount {
-  const known = referenceCounts.get(inbox) ?? new InboxReferenceCount(inbox);
-  referenceCounts.set(inbox, known);
-  return known;
+/** Adds a receiver to those on an inbox: closing the last one closes the inbox. */
+export function acquireInbox(inbox: Inbox): void {
+  const use = uses.get(inbox) ?? { receivers: 0 };
+  use.receivers++;
+  uses.set(inbox, use);
+}
+
+/**
+ * Removes a receiver. Rejects `inbox_failed` when closing the inbox fails, or takes longer than `leftMs` milliseconds, at least
+ * 2,000.
+ */
+export async function releaseInbox(inbox: Inbox, clock: Clock, leftMs: number): Promise<void> {
+  const use = uses.get(inbox);
+  if (use === undefined) return;
+  use.receivers--;
+  if (await settlesWithin(clock, Math.max(leftMs, hangMs), closeUnlessUsed(inbox, use))) return;
+  throw new ReporthookError("inbox_failed", `${failed} it gives no answer`);
+}
+
+/** In sequence: a second close would end work that began after the first. */
+async function closeUnlessUsed(inbox: Inbox, use: InboxUse): Promise<void> {
+  while (use.closing !== undefined) await use.closing.catch(() => {});
+  if (use.receivers > 0) return;
+  use.closing = inbox.close();
+  try {
+    await use.closing;
+  } catch (cause) {
+    throw new ReporthookError("inbox_failed", `${failed} ${describe(cause)}`, { cause });
+  } finally {
+    use.closing = undefined;
+  }
 }
