@@ -78,28 +78,25 @@ const problems: Record<ProblemCode, Problem> = {
  * Makes the answer to a result: the only place that picks a status code. The connection's last answer closes it; none closes a
  * shared one.
  */
-export function acknowledge(decision: ReceiveResult, isShared = false, isLast = false): Answer {
-  const answer = answerTo(decision, isShared);
-  if (!isLast || isShared) return answer;
-  return { ...answer, headers: { ...answer.headers, ...close } };
-}
-
-function answerTo(decision: ReceiveResult, isShared: boolean): Answer {
-  if ("refused" in decision) return problem(decision.refused, isShared);
+export function answerTo(result: ReceiveResult, isShared = false, isLast = false): Answer {
+  const isEnd = isLast && !isShared;
+  if ("refused" in result) return problem(result.refused, isShared, isEnd);
+  const type = "application/json";
   return {
     status: 200,
-    headers: { "Content-Type": "application/json" },
-    body: `{"status":"${decision.status}","id":"${decision.id}"}`,
+    headers: isEnd ? { "Content-Type": type, ...close } : { "Content-Type": type },
+    body: `{"status":"${result.status}","id":"${result.id}"}`,
   };
 }
 
-function problem(code: ProblemCode, isShared: boolean): Answer {
-  const [status, detail, headers] = problems[code];
+function problem(code: ProblemCode, isShared: boolean, isEnd: boolean): Answer {
+  const [status, detail, more] = problems[code];
   return {
     status,
     headers: {
       "Content-Type": "application/problem+json",
-      ...(isShared && headers === close ? {} : headers),
+      ...(isShared && more === close ? {} : more),
+      ...(isEnd && close),
     },
     body: JSON.stringify({ type: "about:blank", title: titles[status], status, code, detail }),
   };

@@ -1,4 +1,4 @@
-import { acknowledge, type ProblemCode, type ReceiveResult } from "../http/answer.ts";
+import { answerTo, type ProblemCode, type ReceiveResult } from "../http/answer.ts";
 import type { Connections } from "../http/connections.ts";
 import {
   type FetchContext,
@@ -34,21 +34,12 @@ export function createEndpoint(
   const { clock, limits, signature } = settings;
   // In the async context of createReceiver, never in a request's.
   const run: Pipeline["run"] = settings.bind((...request) => pipeline.run(...request));
-  const begin = (incoming: Incoming, id: string, deadline: Deadline, context?: FetchContext) => {
-    const attempted = context?.waitUntil === undefined ? null : waitUntil.wait(id);
-    const deciding = reporter.receive(incoming, id, (given) => run(given, id, deadline));
-    // It may be asynchronous, and fail later.
-    const waiting = async () => context?.waitUntil?.(Promise.allSettled([deciding, attempted]));
-    void waiting().catch((error: unknown) => {
-      settings.oncePerMinute.error({ error: describe(error) }, messages.waitUntilFailed);
-    });
-    return deciding;
-  };
   return async (incoming, context) => {
     try {
       const deadline = new Deadline(clock, limits.ackMs);
       const id = newId(clock.wallNow());
-      const deciding = begin(incoming, id, deadline, context);
+      const deciding = reporter.receive(incoming, id, (given) => run(given, id, deadline));
+      if (context?.waitUntil) keepAlive(context, [deciding, waitUntil.wait(id)], settings);
       const request = connections.begin(incoming, deciding);
       let decision: ReceiveResult;
       try {
@@ -69,11 +60,24 @@ export function createEndpoint(
       // By something else in the app, ahead of this answer.
       const isAnswered = tryGet(() => incoming.answered?.()) === true;
       if (isAnswered) warnOfRefusal(settings, "answered", incoming);
-      return acknowledge(decision, incoming.multiplexed, isLast);
+      return answerTo(decision, incoming.multiplexed, isLast);
     } catch (error) {
-      return acknowledge(unexpected(error, settings), incoming.multiplexed, runner.isClosing);
+      return answerTo(unexpected(error, settings), incoming.multiplexed, runner.isClosing);
     }
   };
+}
+
+/** Keeps the instance alive until all of this has ended. */
+function keepAlive(
+  context: FetchContext,
+  work: readonly Promise<unknown>[],
+  { oncePerMinute }: ReceiverSettings,
+): void {
+  // It may be asynchronous, and fail later.
+  const waiting = async () => context.waitUntil?.(Promise.allSettled(work));
+  waiting().catch((error: unknown) => {
+    oncePerMinute.error({ error: describe(error) }, messages.waitUntilFailed);
+  });
 }
 
 function unexpected(
