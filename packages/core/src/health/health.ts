@@ -72,7 +72,7 @@ const never = Number.NEGATIVE_INFINITY;
 export class Lookout {
   /** The last look at the inbox; null before the first. */
   look: (Look & { readonly at: number }) | null = null;
-  readonly #of: OfReceiver;
+  readonly #receiver: OfReceiver;
   readonly #phase: () => Phase;
   /** Null of a tool, which has no receiver. */
   readonly #own: ProcessState | null;
@@ -91,7 +91,7 @@ export class Lookout {
     own: ProcessState | null = null,
     prune: () => Promise<void> = async () => {},
   ) {
-    this.#of = of;
+    this.#receiver = of;
     this.#phase = phase;
     this.#own = own;
     this.#prune = prune;
@@ -104,7 +104,7 @@ export class Lookout {
 
   /** Milliseconds to add to lived time for people: the same until the clock is set, so that a date stays. */
   get wallOffset(): number {
-    const { wallOffset } = this.#of.time.clock;
+    const { wallOffset } = this.#receiver.time.clock;
     if (Math.abs(wallOffset - this.#wallOffset) > jitterMs) this.#wallOffset = wallOffset;
     return this.#wallOffset;
   }
@@ -127,7 +127,7 @@ export class Lookout {
   }
 
   async #look(): Promise<void> {
-    const { inbox, name, time } = this.#of;
+    const { inbox, name, time } = this.#receiver;
     await time.join();
     // A long one goes on meanwhile.
     await settlesWithin(realClock, pruneMs, this.#prune());
@@ -140,13 +140,13 @@ export class Lookout {
   };
 
   #says(inbox: InboxHealth): void {
-    const { since = this.#of.time.clock.now() } = this.#fails ?? {};
+    const { since = this.#receiver.time.clock.now() } = this.#fails ?? {};
     this.#fails = inbox.ok ? null : { since, error: inbox.error ?? "" };
     this.#inbox = inbox;
   }
 
   #healthNow(): Health {
-    const { clock } = this.#of.time;
+    const { clock } = this.#receiver.time;
     const { look, reports } = this;
     const phase = this.#phase();
     const isClosed = phase === "closed";
@@ -173,7 +173,7 @@ export class Lookout {
   /** The processes on the inbox, those that speak first. */
   get processes(): InboxProcess[] {
     const { reports } = this;
-    const now = this.#of.time.clock.now();
+    const now = this.#receiver.time.clock.now();
     const living = livingOf(reports, now);
     return reports
       .filter(({ at }) => now - at <= hourMs)
@@ -187,7 +187,7 @@ export class Lookout {
 
   /** Whether it has watched other processes long enough to tell that one goes on. */
   get knowsSilent(): boolean {
-    return this.#of.time.clock.now() - (this.#own?.awakeSince ?? never) >= silenceMs;
+    return this.#receiver.time.clock.now() - (this.#own?.awakeSince ?? never) >= silenceMs;
   }
 
   /** The numbers of the receiver's process; null of a tool. */
@@ -216,7 +216,7 @@ export class Lookout {
     const { look, reports } = this;
     const facts = this.#inbox.ok ? (look?.facts ?? null) : null;
     // A tool knows the time from the wall clock and the inbox; those that give signs know it better.
-    const now = Math.max(this.#of.time.clock.now(), ...reports.map(({ at }) => at));
+    const now = Math.max(this.#receiver.time.clock.now(), ...reports.map(({ at }) => at));
     const found = problemsOf({
       now,
       facts,
@@ -231,7 +231,7 @@ export class Lookout {
       const open = Object.fromEntries(found.map((one) => [problemKey(one), one.since]));
       this.#own?.looked(open, facts.failing === null ? look.at : never);
     }
-    const { name } = this.#of;
+    const { name } = this.#receiver;
     const of = name === "reports" ? "" : ` --receiver ${name}`;
     return found.map(({ since, command, ...rest }) => ({
       ...rest,

@@ -18,7 +18,7 @@ const signsADay = 17_280;
 
 /** The sign of life that a process gives in its inbox, with its report, so that others tell the same. */
 export class Presence {
-  readonly #of: OfReceiver;
+  readonly #receiver: OfReceiver;
   readonly #own: ProcessState;
   readonly #lookout: Lookout;
   #onError = (_error: unknown): void => {};
@@ -31,8 +31,8 @@ export class Presence {
   #plannedAt = realClock.now();
 
   /** `lookout` looks at the inbox meanwhile: who is to be forgotten, and when problems began. */
-  constructor(of: OfReceiver, own: ProcessState, lookout: Lookout) {
-    this.#of = of;
+  constructor(receiver: OfReceiver, own: ProcessState, lookout: Lookout) {
+    this.#receiver = receiver;
     this.#own = own;
     this.#lookout = lookout;
   }
@@ -43,12 +43,12 @@ export class Presence {
     this.#own.joined();
     this.#isPresent = true;
     this.#plannedAt = realClock.now();
-    if (!isTiedToRequests() && !this.#of.time.clock.isReplaced) this.#sign();
+    if (!isTiedToRequests() && !this.#receiver.time.clock.isReplaced) this.#sign();
   }
 
   /** Gives the last sign. Never rejects, and takes a second at most. */
   async end(): Promise<void> {
-    const { clock } = this.#of.time;
+    const { clock } = this.#receiver.time;
     clock.clearTimeout(this.#timer);
     if (!this.#isPresent) return;
     this.#isPresent = false;
@@ -62,7 +62,7 @@ export class Presence {
       this.#planSign(slowMs + 2 * signMs);
       return;
     }
-    const { clock } = this.#of.time;
+    const { clock } = this.#receiver.time;
     const since = clock.now();
     this.#keeping = this.#keep(false)
       .catch((error: unknown) => this.#onError(error))
@@ -74,11 +74,11 @@ export class Presence {
 
   #planSign(ms: number): void {
     this.#plannedAt = realClock.now();
-    this.#timer = setUnrefTimeout(this.#of.time.clock, this.#sign, ms);
+    this.#timer = setUnrefTimeout(this.#receiver.time.clock, this.#sign, ms);
   }
 
   async #keep(hasEnded: boolean): Promise<void> {
-    const { inbox, name, time } = this.#of;
+    const { inbox, name, time } = this.#receiver;
     // Not in the turn of a virtual clock, which may go on at once.
     await (!hasEnded && this.#signs++ % looksEach === 0 ? this.#lookout.health() : null);
     const report = this.#own.report(hasEnded);
@@ -94,7 +94,7 @@ export class Presence {
   }
 
   async #forgetHours(): Promise<void> {
-    const { inbox, name, time } = this.#of;
+    const { inbox, name, time } = this.#receiver;
     const old = oldHours(await inbox.notes(name, hourKey), time.clock.wallNow());
     await inbox.keepNotes(name, Object.fromEntries(old.map((key) => [key, null])));
   }

@@ -10,7 +10,7 @@ import type { RequestStore, StoredRequest } from "../inbox/request-store.ts";
 import { realClock } from "../lib/time/real-timers.ts";
 import { withTimeout } from "../lib/time/timeout.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
-import { brought, ends, erasedRequest } from "./request.ts";
+import { ends, erasedRequest, withEvent } from "./request.ts";
 
 /** A job of a request, which is null if it is not known. */
 export interface KnownJob extends Job {
@@ -28,15 +28,15 @@ interface Brought {
 
 /** The requests of one receiver in its inbox, and the deliveries that it stores about them itself. */
 export class KnownRequests {
-  readonly #of: OfReceiver;
+  readonly #receiver: OfReceiver;
   readonly #store: RequestStore | undefined;
   readonly #asking = new Map<string | symbol, Promise<void>>();
   readonly #waiting = new Set<{ readonly id: string; end(): void }>();
   #isClosed = false;
 
-  constructor(of: OfReceiver & Partial<Pick<ReceiverSettings, "ack">>) {
-    this.#of = of;
-    this.#store = of.ack === "handled" ? undefined : of.inbox.requests;
+  constructor(receiver: OfReceiver & Partial<Pick<ReceiverSettings, "ack">>) {
+    this.#receiver = receiver;
+    this.#store = receiver.ack === "handled" ? undefined : receiver.inbox.requests;
   }
 
   /**
@@ -52,7 +52,7 @@ export class KnownRequests {
   /** Resolves to the store once the time of the inbox is joined. Rejects with what {@link store} throws. */
   async ready(): Promise<RequestStore> {
     const { store } = this;
-    await this.#of.time.join();
+    await this.#receiver.time.join();
     return store;
   }
 
@@ -104,7 +104,7 @@ export class KnownRequests {
 
   async find(id: string | null): Promise<StoredRequest | null> {
     if (id === null || this.#store === undefined) return null;
-    return this.store.get(id, this.#of.name);
+    return this.store.get(id, this.#receiver.name);
   }
 
   /** @throws ReporthookError `not_found` */
@@ -132,7 +132,7 @@ export class KnownRequests {
     const request = await changeRequest(this.store, delivery.request, async (read) => {
       repeats = await this.whyNot(read, type, delivery);
       isNew = repeats === null && read.brought[type]?.by !== delivery.id;
-      return isNew ? brought(read, type, delivery, reportId, this.#of.time.clock) : read;
+      return isNew ? withEvent(read, type, delivery, reportId, this.#receiver.time.clock) : read;
     });
     if (request === null) return null;
     if (request.settledAt !== null) {
@@ -149,7 +149,7 @@ export class KnownRequests {
     type: EventType,
     { id, verification }: Pick<Job, "id" | "verification">,
   ): Promise<string | null> {
-    const { inbox, name } = this.#of;
+    const { inbox, name } = this.#receiver;
     const earlier = request.brought[type];
     const isFirst = earlier?.by === id;
     // One that was discarded before its handlers succeeded leaves the event to others.
@@ -181,7 +181,7 @@ export class KnownRequests {
     verification: Verification | null,
     body: Uint8Array = nothing,
   ): Promise<AddResult> {
-    const { inbox, name: receiver, time } = this.#of;
+    const { inbox, name: receiver, time } = this.#receiver;
     const receivedAt = time.clock.wallNow();
     const delivery = {
       id: newId(receivedAt),
@@ -204,7 +204,7 @@ export class KnownRequests {
 
   #assertOpen(): void {
     if (!this.#isClosed) return;
-    throw new ReporthookError("closed", `Receiver ${this.#of.name} is closed`);
+    throw new ReporthookError("closed", `Receiver ${this.#receiver.name} is closed`);
   }
 }
 

@@ -34,7 +34,7 @@ export function storedReports(of: OfReceiver): StoredReports {
 
 /** The same for a receiver; `prune` comes before each question. */
 export function reportsIn(
-  of: OfReceiver,
+  receiver: OfReceiver,
   requests: KnownRequests,
   prune: () => Promise<void>,
 ): StoredReports {
@@ -59,10 +59,10 @@ export function reportsIn(
       assertLimit("reports.list", limit);
       if (after !== undefined) assertText("reports.list: after", after);
       const store = await ready();
-      const found = await store.list({ receiver: of.name, state, newestFirst, limit, after });
+      const found = await store.list({ receiver: receiver.name, state, newestFirst, limit, after });
       return found.map(requestRecordOf);
     },
-    counts: async () => (await ready()).counts(of.name),
+    counts: async () => (await ready()).counts(receiver.name),
     wait: async (id, options = {}) => {
       assertText("reports.wait: id", id);
       assertKnownKeys("reports.wait", options, ["timeoutMs", "signal"]);
@@ -70,7 +70,7 @@ export function reportsIn(
       assertMs("reports.wait: timeoutMs", timeoutMs);
       assertSignal("reports.wait: signal", signal);
       await ready();
-      return requestRecordOf(await settled(id, timeoutMs, signal, of.time.clock, requests));
+      return requestRecordOf(await settled(id, timeoutMs, signal, receiver.time.clock, requests));
     },
     settle: async (id, status, options = {}) => {
       assertText("reports.settle: id", id);

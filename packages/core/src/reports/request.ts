@@ -101,7 +101,7 @@ export function confirmed(request: StoredRequest, wallNow: number): StoredReques
 }
 
 /** The request once a delivery has brought an event of it: a status changes its state, unless that is final. */
-export function brought(
+export function withEvent(
   request: StoredRequest,
   type: EventType,
   { id: by, verification }: Pick<Job, "id" | "verification">,
