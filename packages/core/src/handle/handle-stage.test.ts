@@ -215,9 +215,9 @@ describe("slots", () => {
     await first;
   });
 
-  it("HandleStage.runAtOnce() takes no delivery while no slot is free, until handlers are known to be short", async () => {
+  it("HandleStage.handleAtOnce() takes no delivery while no slot is free, until handlers are known to be short", async () => {
     const { handle, job, first, end } = occupied();
-    expect(handle.runAtOnce(job({ ...verified, id: "2" }), lease)).toBe(null);
+    expect(handle.handleAtOnce(job({ ...verified, id: "2" }), lease)).toBe(null);
     end();
     await first;
     // As if each took no time: the machine may be slow.
@@ -228,10 +228,10 @@ describe("slots", () => {
     const handler = (): Promise<void> => new Promise((done) => (close = done));
     short.registrations.push({ names: ["*"], handler });
     const held = short.handle.run(job(verified), lease);
-    const waiting = short.handle.runAtOnce(job({ ...verified, id: "2" }), lease);
-    const other = short.handle.runAtOnce(job({ ...verified, id: "3" }), lease);
+    const waiting = short.handle.handleAtOnce(job({ ...verified, id: "2" }), lease);
+    const other = short.handle.handleAtOnce(job({ ...verified, id: "3" }), lease);
     expect([waiting === null, other === null]).toEqual([false, false]);
-    expect(short.handle.runAtOnce(job({ ...verified, id: "4" }), lease)).toBe(null);
+    expect(short.handle.handleAtOnce(job({ ...verified, id: "4" }), lease)).toBe(null);
     short.registrations.length = 0;
     close();
     expect(await Promise.all([held, waiting, other])).toMatchObject(
@@ -253,7 +253,7 @@ describe("slots", () => {
     const running = [handle.run(job(verified), lease)];
     expect(handle.concurrency).toBe(3);
     for (const id of ["2", "3"]) {
-      const atOnce = handle.runAtOnce(job({ ...verified, id }), lease);
+      const atOnce = handle.handleAtOnce(job({ ...verified, id }), lease);
       if (atOnce !== null) running.push(atOnce);
     }
     expect(running).toHaveLength(3);

@@ -73,13 +73,13 @@ export class HandleStage {
     return this.#slots.taken;
   }
 
-  /** The number of deliveries to claim at a time, beside those that {@link runAtOnce} runs. */
+  /** The number of deliveries to claim at a time, beside those that {@link handleAtOnce} runs. */
   get concurrency(): number {
     return Math.max(1, this.#settings.concurrency.handle - this.#atOnce);
   }
 
   /** Handles a delivery right after its verdict, if a slot is free; with short handlers it waits for one. Null: later. */
-  runAtOnce(job: Job, lease: Lease): Promise<Outcome> | null {
+  handleAtOnce(job: Job, lease: Lease): Promise<Outcome> | null {
     const { verify } = this.#settings.concurrency;
     const waitingMax = this.#pace.isShort ? verify : 0;
     return this.#slots.free + waitingMax <= 0 ? null : this.run(job, lease, 1);
@@ -120,26 +120,22 @@ export class HandleStage {
     return "to" in known ? known : this.#attempt(known, signal);
   }
 
-  #attempt(job: KnownJob, signal: StopSignal): Outcome | Promise<Outcome> {
-    let making: ReturnType<typeof toEvent>;
+  async #attempt(job: KnownJob, signal: StopSignal): Promise<Outcome> {
+    if (job.type === "report.overdue") {
+      const { request } = job;
+      return request ? this.#unlessRepeated(job, overdueEvent(job, request), signal) : forgotten;
+    }
+    let event: EventOf | null;
     try {
-      if (job.type === "report.overdue") {
-        const { request } = job;
-        return request ? this.#once(job, overdueEvent(job, request), signal) : forgotten;
-      }
-      making = toEvent(job, this.#recognizer, this.#settings.schemas);
+      const making = toEvent(job, this.#recognizer, this.#settings.schemas);
+      event = isPromise(making) ? await this.#inTime(making, signal) : making;
     } catch (error) {
       return this.#notUnderstood(error, signal);
     }
-    if (!isPromise(making)) return this.#handle(job, making, signal);
-    return this.#inTime(making, signal).then(
-      (event) => this.#handle(job, event, signal),
-      (error: unknown) => this.#notUnderstood(error, signal),
-    );
+    return event === null ? notAnObject : this.#handle(job, event, signal);
   }
 
-  #handle(job: KnownJob, event: EventOf | null, signal: StopSignal): Outcome | Promise<Outcome> {
-    if (event === null) return notAnObject;
+  #handle(job: KnownJob, event: EventOf, signal: StopSignal): Outcome | Promise<Outcome> {
     const isReused = job.sameSignatureAs !== null && !job.released;
     if (isReused && this.#settings.reusedSignature === "hold") {
       const message = `Its signature came with other bytes, or at another address: ${job.sameSignatureAs}. Release it if you trust both.`;
@@ -151,12 +147,12 @@ export class HandleStage {
     }
     const isTrusted = event.verification !== "unsigned" || job.released;
     return job.requestId !== null && isTrusted
-      ? this.#once(job, event, signal)
+      ? this.#unlessRepeated(job, event, signal)
       : this.#dispatch(job, event, signal);
   }
 
   /** Handles an event of a request, unless another delivery brought it. */
-  async #once(job: KnownJob, event: EventOf, signal: StopSignal): Promise<Outcome> {
+  async #unlessRepeated(job: KnownJob, event: EventOf, signal: StopSignal): Promise<Outcome> {
     const { logger } = this.#settings;
     const { id, requestId } = job;
     const { type } = event;

@@ -57,7 +57,7 @@ export class Runner {
     if (this.phase !== "working") return time.join();
     const failure = this.#failure;
     const isFresh = failure !== null && clock.running() - failure.at < openAgainMs;
-    return isFresh && !this.#work.isOpening ? Promise.reject(failure.error) : this.#begin();
+    return isFresh && !this.#work.wasOpened ? Promise.reject(failure.error) : this.#begin();
   }
 
   /** Aborted when {@link close} runs out of time. */
@@ -88,8 +88,8 @@ export class Runner {
   /** Starts unless `autostart` is off; a failure is logged, and tried again later. */
   ensureStarted(): void {
     const { autostart, clock, logger } = this.#settings;
-    const { isOpening, isStopped } = this.#work;
-    if (!autostart || isStopped || isOpening || this.#retryTimer !== undefined) return;
+    const { wasOpened, isStopped } = this.#work;
+    if (!autostart || isStopped || wasOpened || this.#retryTimer !== undefined) return;
     this.#begin().catch((error: unknown) => {
       if (this.isClosing) return;
       const afterMs = Math.min(1_000 * 2 ** this.#failures++, retryMaxMs);

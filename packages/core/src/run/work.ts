@@ -48,7 +48,7 @@ export class Work {
   }
 
   /** Whether the inbox is open, or about to be. */
-  get isOpening(): boolean {
+  get wasOpened(): boolean {
     return this.#opening !== undefined;
   }
 
@@ -102,7 +102,7 @@ export class Work {
       onError: this.#failed,
       onRecorded: bind((job: Job, outcome: Outcome) => this.#onRecorded(job, outcome)),
       ...(stage === "verify" && {
-        handleAtOnce: bind((job: Job, lease: Lease) => this.#handle.runAtOnce(job, lease)),
+        handleAtOnce: bind((job: Job, lease: Lease) => this.#handle.handleAtOnce(job, lease)),
         onNotice: (notice: InboxNotice) => this.#noticed(notice),
       }),
     });

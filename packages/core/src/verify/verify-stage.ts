@@ -169,14 +169,12 @@ export class VerifyStage {
     if (why !== "unauthorized" && signal.aborted) return cutOff;
     // Anyone can send a signature that is never asked about.
     const isUnsendable = why === "bad_request" && !hasAnswered;
-    if (why === "bad_request" && !isUnsendable) this.#breaker.answered(permit);
+    const signature = job.signature ?? "";
+    if (why === "unauthorized") this.#breaker.unauthorized(permit, signature, retryAfterMs);
     else if (why === "unavailable") this.#breaker.unavailable(permit, retryAfterMs);
-    else if (why === "unauthorized")
-      this.#breaker.unauthorized(permit, job.signature ?? "", retryAfterMs);
-    const error = describe(thrown, (line) =>
-      // The key first: a signature may be a part of what shows it.
-      redactSecrets(redact(line), { signature: job.signature ?? "" }),
-    );
+    else if (why === "bad_request" && hasAnswered) this.#breaker.answered(permit);
+    // The key first: a signature may be a part of what shows it.
+    const error = describe(thrown, (line) => redactSecrets(redact(line), { signature }));
     const call = this.#callFor(why, error, retryAfterMs);
     const isKey = isKeySuspect(job, call);
     const outage = isKey ? "unauthorized" : why === "unavailable" ? why : null;
