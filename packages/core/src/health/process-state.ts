@@ -4,7 +4,7 @@ import type { Verdict } from "../client/client.ts";
 import type { ReceiveResult } from "../http/answer.ts";
 import type { Job, Outcome } from "../inbox/delivery.ts";
 import { newId, timeOf } from "../inbox/id.ts";
-import { isAskedAgain } from "../inbox/transitions.ts";
+import { retryStateOf } from "../inbox/transitions.ts";
 import { thisProcess } from "../lib/platform.ts";
 import { describe } from "../lib/text/describe.ts";
 import type { ReceiverClock } from "../lib/time/lived-clock.ts";
@@ -104,7 +104,7 @@ export class ProcessState {
       noted.invalid = null;
       return;
     }
-    if (isAskedAgain(job)) return;
+    if (retryStateOf(job).askedAgain) return;
     const isOurs = job.requestId !== null || (job.context !== null && job.context !== withoutToken);
     const { since = now, count = 0, latest = [], hasToken = false } = noted.invalid ?? {};
     noted.invalid = {

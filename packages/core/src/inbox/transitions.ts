@@ -6,8 +6,6 @@ import { errorKeyAfter } from "./facts/error-groups.ts";
 import type { StoredDelivery } from "./stored-delivery.ts";
 
 const historyOfKind = 20;
-/** In the `retryState` of a delivery that was rejected, and that a person has asked about again. */
-const askedAgain = '"askedAgain":true';
 
 /** Now, by lived time in milliseconds, and what to add to it for people. */
 export interface LivedMoment {
@@ -86,12 +84,24 @@ function reopen(stored: StoredDelivery, now: number): void {
 function askAgain(stored: StoredDelivery, now: number): void {
   stored.verification = null;
   beginAgain(stored, "received", now);
-  stored.retryState = `{${askedAgain}}`;
+  stored.retryState = JSON.stringify({ askedAgain: true } satisfies RetryState);
 }
 
-/** Whether it was rejected, and a person has it asked about again. */
-export function isAskedAgain({ retryState }: Pick<Job, "retryState">): boolean {
-  return retryState?.includes(askedAgain) ?? false;
+/** The state of a delivery between two authorize calls. */
+export interface RetryState {
+  /** It was rejected, and a person has it asked about again. */
+  readonly askedAgain?: boolean;
+  /** Whether a call, or a pause in place of one, got no answer while this signature was young. */
+  readonly wasUnanswered?: boolean;
+  /** The number of answers that concerned this one signature: 400, 401, 403, 404 or 422. */
+  readonly ownFaults?: number;
+  /** When the signature was last refused, by lived time in milliseconds. */
+  readonly refusedAt?: number;
+}
+
+/** Reads the state of a delivery; empty at first. */
+export function retryStateOf({ retryState }: Pick<Job, "retryState">): RetryState {
+  return retryState === null ? {} : (JSON.parse(retryState) as RetryState);
 }
 
 function beginAgain(stored: StoredDelivery, state: "received" | "verified", now: number): void {

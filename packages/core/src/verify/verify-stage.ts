@@ -15,7 +15,7 @@ import {
   signatureLifetimeMs,
 } from "../inbox/delivery.ts";
 import type { Lease } from "../inbox/inbox.ts";
-import { isAskedAgain } from "../inbox/transitions.ts";
+import { retryStateOf } from "../inbox/transitions.ts";
 import type { StopSignal } from "../lib/abort.ts";
 import { isPromise } from "../lib/is-promise.ts";
 import { tryGet } from "../lib/safe-get.ts";
@@ -31,7 +31,6 @@ import { CircuitBreaker, type Permit } from "./circuit-breaker.ts";
 import {
   type CallInVain,
   isKeySuspect,
-  retryStateOf,
   type Unjudged,
   whyExpired,
   withoutVerdict,
@@ -143,7 +142,7 @@ export class VerifyStage {
   #expired(job: Job): Outcome {
     const why = whyExpired(job, this.#refusedAt);
     const recognized = this.#recognized(job);
-    if (this.#settings.expired !== "refuse" || isAskedAgain(job)) {
+    if (this.#settings.expired !== "refuse" || retryStateOf(job).askedAgain) {
       const held = park("held", "expired", `${why} Release it if you trust it.`);
       return { ...held, verification: "expired", ...recognized };
     }

@@ -1,11 +1,10 @@
 import { testStages } from "@reporthook/test-support/jobs";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Job } from "../inbox/delivery.ts";
+import { type RetryState, retryStateOf } from "../inbox/transitions.ts";
 import {
   type CallInVain,
   isKeySuspect,
-  type RetryState,
-  retryStateOf,
   type Unjudged,
   whyExpired,
   withoutVerdict,

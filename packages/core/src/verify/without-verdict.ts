@@ -1,18 +1,7 @@
 import type { Outage, WhyNoVerdict } from "../client/authorizer.ts";
 import { type Job, type Outcome, park, retryIn, signatureLifetimeMs } from "../inbox/delivery.ts";
+import { type RetryState, retryStateOf } from "../inbox/transitions.ts";
 import { jitter } from "../lib/time/clock.ts";
-
-/** The state of a delivery between two authorize calls. */
-export interface RetryState {
-  /** It was rejected, and a person has it asked about again: set by the inbox. */
-  readonly askedAgain?: boolean;
-  /** Whether a call, or a pause in place of one, got no answer while this signature was young. */
-  readonly wasUnanswered?: boolean;
-  /** The number of answers that concerned this one signature: 400, 401, 403, 404 or 422. */
-  readonly ownFaults?: number;
-  /** When the signature was last refused, by lived time in milliseconds. */
-  readonly refusedAt?: number;
-}
 
 /** Why there is no verdict; `not asked`: the circuit breaker was open. */
 export type Unjudged = WhyNoVerdict | "not asked";
@@ -143,11 +132,6 @@ function isWorking({ now, judgedAt }: CallInVain): boolean {
 /** How long it is known to have waited, in milliseconds. */
 function ageOf({ arrivedAt }: Job, { now, knownSince }: CallInVain): number {
   return now - Math.max(arrivedAt, knownSince);
-}
-
-/** Reads the state of a delivery; empty at first. */
-export function retryStateOf({ retryState }: Pick<Job, "retryState">): RetryState {
-  return retryState === null ? {} : (JSON.parse(retryState) as RetryState);
 }
 
 /** The state after a call without a verdict, or without a call. */
