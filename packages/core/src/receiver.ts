@@ -16,9 +16,10 @@ import { incomingFromRequest, toResponse } from "./http/fetch.ts";
 import { type ReceiverInbox, receiverInbox } from "./inbox/receiver-inbox.ts";
 import {
   acquireInbox,
+  type Holder,
   type Phase,
-  type ReservedName,
   releaseInbox,
+  releaseName,
   reserveName,
 } from "./inbox/receivers.ts";
 import { tryGet } from "./lib/safe-get.ts";
@@ -72,7 +73,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
 class OwnReceiver implements Receiver {
   readonly name: string;
   readonly #settings: ReceiverSettings;
-  readonly #reservation: ReservedName;
+  readonly #holder: Holder;
   readonly #registrations: Registration[] = [];
   readonly #callbacks: Callbacks | null;
   readonly #connections: Connections;
@@ -91,10 +92,10 @@ class OwnReceiver implements Receiver {
   constructor(options: ReceiverOptions) {
     const settings = receiverSettingsOf(options);
     const { callback, clock, inbox, logger, name } = settings;
-    const self = { inbox, answer: this.#answer, close: this.close };
     this.name = name;
     this.#settings = settings;
-    this.#reservation = reserveName(self, name, options.name !== undefined, logger);
+    this.#holder = { name, inbox, answer: this.#answer, close: this.close };
+    reserveName(this.#holder, options.name !== undefined, logger);
     acquireInbox(inbox);
     warnOfSettings(settings, options.inbox !== undefined);
     this.#callbacks = callback ? new Callbacks(callback, settings) : null;
@@ -183,8 +184,8 @@ class OwnReceiver implements Receiver {
   };
 
   readonly #answer: ReturnType<Receiver["mount"]> = (incoming, context) => {
-    const { successor } = this.#reservation;
-    return (successor?.answer ?? this.#endpoint)(incoming, context);
+    const answer = this.#holder.successor?.answer ?? this.#endpoint;
+    return answer(incoming, context);
   };
 
   /** Ends the work, then releases the name and the inbox. */
@@ -197,7 +198,7 @@ class OwnReceiver implements Receiver {
     await settlesWithin(realClock, leftMs(), this.#known.asked());
     this.#connections.cut(leftMs());
     this.#known.end();
-    this.#reservation.release();
+    releaseName(this.#holder);
     const ends = [releaseInbox(inbox, clock, leftMs()), this.#reporter.end()];
     await Promise.allSettled(ends);
     await Promise.all(ends);

@@ -59,10 +59,7 @@ export interface NewDelivery {
   readonly signature: string | null;
   /** Path and query, without a callback token. */
   readonly url: string;
-  /**
-   * JSON text: the context of the callback URL. Null without one, a space if its token carries none, empty without the token that
-   * `callback.require` asks for.
-   */
+  /** JSON text: the context of its URL. Null without one, a space if the token carries none, empty without a token that is required. */
   readonly context: string | null;
   /** The request that the callback URL was made for, by its token; null without. */
   readonly requestId: string | null;

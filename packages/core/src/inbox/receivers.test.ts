@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { loggerOf } from "../lib/log.ts";
 import { systemClock } from "../lib/time/clock.ts";
 import { memoryInbox } from "./memory/memory-inbox.ts";
-import { acquireInbox, type Holder, releaseInbox, reserveName } from "./receivers.ts";
+import { acquireInbox, type Holder, releaseInbox, releaseName, reserveName } from "./receivers.ts";
 
 const silent = loggerOf("", {});
 const durable = { ...memoryInbox().guarantees, durability: "fsync" } as const;
@@ -15,48 +15,53 @@ const holderOf = (inbox: Holder["inbox"] = memoryInbox()) => ({
 });
 const onFile = (identity: string) => holderOf({ identity, guarantees: durable });
 
+/** Reserves a name; returns what has it. */
+function reserve(receiver: Omit<Holder, "name">, name: string, isChosen: boolean): Holder {
+  const holder = { ...receiver, name };
+  reserveName(holder, isChosen, silent);
+  return holder;
+}
+
 afterEach(() => void vi.unstubAllEnvs());
 
 describe("names", () => {
   it("reserveName() throws when the name is taken on the same store, also through another object", () => {
-    reserveName(onFile("/data/inbox.db"), "reports", false, silent);
-    expect(() => reserveName(onFile("/data/inbox.db"), "reports", false, silent)).toThrow(
-      TypeError,
-    );
-    reserveName(onFile("/data/inbox.db"), "others", false, silent);
-    reserveName(holderOf(), "reports", false, silent);
+    reserve(onFile("/data/inbox.db"), "reports", false);
+    expect(() => reserve(onFile("/data/inbox.db"), "reports", false)).toThrow(TypeError);
+    reserve(onFile("/data/inbox.db"), "others", false);
+    reserve(holderOf(), "reports", false);
   });
 
   it("reserveName() throws when a chosen name is taken, on any store, until it is given back", () => {
-    const first = reserveName(holderOf(), "chosen", true, silent);
-    expect(() => reserveName(holderOf(), "chosen", true, silent)).toThrow(
+    const first = reserve(holderOf(), "chosen", true);
+    expect(() => reserve(holderOf(), "chosen", true)).toThrow(
       'createReceiver: name "chosen" is taken: close the other receiver, or give this one another name. If this module is evaluated twice, write globalThis.receiver ??= make()',
     );
-    reserveName(holderOf(), "chosen", false, silent);
-    first.release();
-    reserveName(holderOf(), "chosen", true, silent);
+    reserve(holderOf(), "chosen", false);
+    releaseName(first);
+    reserve(holderOf(), "chosen", true);
   });
 
   it("reserveName() takes a name over in development, on the same store alone", () => {
     vi.stubEnv("NODE_ENV", "development");
     const [one, two, other] = [onFile("/a.db"), onFile("/a.db"), onFile("/b.db")];
-    const first = reserveName(one, "saved", true, silent);
-    expect(() => reserveName(other, "saved", true, silent)).toThrow(/"saved" is taken/);
-    const second = reserveName(two, "saved", true, silent);
+    const first = reserve(one, "saved", true);
+    expect(() => reserve(other, "saved", true)).toThrow(/"saved" is taken/);
+    const second = reserve(two, "saved", true);
     expect(one.close).toHaveBeenCalledOnce();
-    expect([first.successor, second.successor]).toEqual([two, undefined]);
-    first.release();
+    expect([first.successor, second.successor]).toEqual([second, undefined]);
+    releaseName(first);
     vi.unstubAllEnvs();
-    expect(() => reserveName(onFile("/a.db"), "saved", false, silent)).toThrow(/"saved" is taken/);
-    second.release();
-    reserveName(onFile("/a.db"), "saved", false, silent);
+    expect(() => reserve(onFile("/a.db"), "saved", false)).toThrow(/"saved" is taken/);
+    releaseName(second);
+    reserve(onFile("/a.db"), "saved", false);
   });
 
   it("reserveName() takes a name over in development from an inbox in memory", () => {
     vi.stubEnv("NODE_ENV", "development");
     const one = holderOf();
-    reserveName(one, "in memory", true, silent);
-    reserveName(holderOf(), "in memory", true, silent);
+    reserve(one, "in memory", true);
+    reserve(holderOf(), "in memory", true);
     expect(one.close).toHaveBeenCalledOnce();
   });
 });

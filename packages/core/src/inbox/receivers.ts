@@ -11,29 +11,24 @@ import type { Inbox } from "./inbox.ts";
 /** How far the life of a receiver has come: once it is `closed`, nothing more is stored. */
 export type Phase = "new" | "working" | "closing" | "closed";
 
-/** A receiver, as its successor sees it. */
+/** A receiver that has its name, as another one sees it. */
 export interface Holder {
+  readonly name: string;
   readonly inbox: Pick<Inbox, "identity" | "guarantees">;
   readonly answer: ReturnType<Mountable["mount"]>;
   close(): Promise<void>;
-}
-
-/** A name that belongs to one receiver until it is released. */
-export interface ReservedName {
-  readonly holder: Holder;
-  /** The receiver that took over from this one. */
-  successor: Holder | undefined;
-  release(): void;
+  /** The receiver that took its name over. */
+  successor?: Holder;
 }
 
 const namesKey = Symbol.for("reporthook.receivers");
 const countsKey = Symbol.for("reporthook.inboxes");
 const shared = globalThis as {
-  [namesKey]?: Map<unknown, Map<string, ReservedName>>;
+  [namesKey]?: Map<unknown, Map<string, Holder>>;
   [countsKey]?: WeakMap<Inbox, InboxUse>;
 };
 // One of each for all copies of this package in the process.
-const registry = shared[namesKey] ?? new Map<unknown, Map<string, ReservedName>>();
+const registry = shared[namesKey] ?? new Map<unknown, Map<string, Holder>>();
 const uses = shared[countsKey] ?? new WeakMap<Inbox, InboxUse>();
 shared[namesKey] = registry;
 shared[countsKey] = uses;
@@ -46,43 +41,36 @@ const everywhere = namesKey;
  *
  * @throws TypeError when another receiver of this process has it
  */
-export function reserveName(
-  holder: Holder,
-  name: string,
-  isChosen: boolean,
-  logger: Logger,
-): ReservedName {
+export function reserveName(holder: Holder, isChosen: boolean, logger: Logger): void {
+  const { name } = holder;
   const { identity } = holder.inbox;
   const scopes = isChosen ? [identity, everywhere] : [identity];
   const earlier = scopes
     .map((scope) => registry.get(scope)?.get(name))
-    .find((reservation) => reservation !== undefined);
-  if (earlier !== undefined && !(isDevelopment() && isSameStore(earlier.holder, holder))) {
+    .find((found) => found !== undefined);
+  if (earlier !== undefined && !(isDevelopment() && isSameStore(earlier, holder))) {
     throw new TypeError(
       `createReceiver: name ${JSON.stringify(name)} is taken: close the other receiver, or give this one another name. If this module is evaluated twice, write globalThis.receiver ??= make(), where make() calls createReceiver and on`,
     );
   }
   if (earlier !== undefined) {
-    forget(name, earlier);
+    releaseName(earlier);
     earlier.successor = holder;
     logger.warn({}, messages.receiverReplaced);
-    earlier.holder.close().catch((error: unknown) => {
+    earlier.close().catch((error: unknown) => {
       logger.error({ error: describe(error) }, messages.earlierNotClosed);
     });
   }
-  const release = (): void => forget(name, reservation);
-  const reservation: ReservedName = { holder, successor: undefined, release };
   for (const scope of scopes) {
-    registry.set(scope, (registry.get(scope) ?? new Map()).set(name, reservation));
+    registry.set(scope, (registry.get(scope) ?? new Map()).set(name, holder));
   }
-  return reservation;
 }
 
-function forget(name: string, reservation: ReservedName): void {
-  const { identity } = reservation.holder.inbox;
-  for (const scope of [identity, everywhere]) {
+/** Releases the name of a receiver, unless it lost it. */
+export function releaseName(holder: Holder): void {
+  for (const scope of [holder.inbox.identity, everywhere]) {
     const names = registry.get(scope);
-    if (names?.get(name) === reservation) names.delete(name);
+    if (names?.get(holder.name) === holder) names.delete(holder.name);
     if (names?.size === 0) registry.delete(scope);
   }
 }
