@@ -68,7 +68,6 @@ export class HandleStage {
     this.#stopped = true;
   }
 
-  /** The number of deliveries that are being handled. */
   get running(): number {
     return this.#slots.taken;
   }

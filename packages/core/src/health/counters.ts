@@ -74,7 +74,6 @@ export class EventCounters {
     }
   }
 
-  /** The numbers at this moment. */
   get numbers(): Numbers {
     const answers = { buckets: [...this.#buckets], seconds: this.#seconds };
     return { counts: { ...this.#total }, answers };
@@ -95,7 +94,6 @@ export class EventCounters {
     return { ...this.#pending };
   }
 
-  /** These are kept. */
   kept(notes: Notes): void {
     for (const [key, text] of Object.entries(notes)) {
       if (this.#pending[key] === text) delete this.#pending[key];

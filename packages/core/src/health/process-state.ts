@@ -49,9 +49,8 @@ const beginning: { -readonly [Name in keyof ProcessReport]: ProcessReport[Name] 
   open: null,
 };
 
-/** Takes note of what this process knows alone, and reports it: an instrument of its receiver. */
+/** Takes note of what this process knows alone, and reports it: an instrument of its receiver, called as `Instrumentation` says. */
 export class ProcessState {
-  /** The numbers of this process. */
   readonly counters: EventCounters = new EventCounters();
   /** When this process was last seen awake, or began: others were not watched before. */
   awakeSince = 0;
@@ -75,7 +74,6 @@ export class ProcessState {
     this.#noted.since = this.awakeSince;
   }
 
-  /** The report at this moment. */
   report(hasEnded = false): ProcessReport {
     const noted = this.#noted;
     const at = this.#clock.now();
@@ -87,7 +85,6 @@ export class ProcessState {
     return { ...noted, ...thisProcess(), at, hasEnded, judged, lost: this.#lostAt(at), fails };
   }
 
-  /** Called with each verdict. */
   judged(job: Job, verdict: Verdict): void {
     const noted = this.#noted;
     const now = this.#clock.now();
@@ -115,7 +112,6 @@ export class ProcessState {
     };
   }
 
-  /** Called when a call brought no verdict. */
   noVerdict(
     { id, signature }: Job,
     outage: Outage | null,
@@ -144,7 +140,7 @@ export class ProcessState {
     }
   }
 
-  /** Called with each result: of the refused ones, some are lost. */
+  /** Of the refused ones, some are lost. */
   answered(result: ReceiveResult, isSigned: () => boolean, _ms: number, id: string): void {
     const noted = this.#noted;
     if (!("refused" in result)) {
@@ -171,7 +167,6 @@ export class ProcessState {
     };
   }
 
-  /** Called with the names of the headers of a notification without a signature. */
   unsigned(headers: readonly string[]): void {
     const now = this.#clock.now();
     const { since = now, at = now } = this.#noted.unsigned ?? {};
@@ -179,12 +174,10 @@ export class ProcessState {
     this.#noted.unsigned = { since: now - at > hourMs ? now : since, at: now, headers: names };
   }
 
-  /** Called with each outcome. */
   settled({ stage }: Job, { to }: Outcome): void {
     if (stage === "handle" && to === "retry") this.#noted.failingSince ??= this.#clock.now();
   }
 
-  /** Called when one could not be stored. */
   notStored(error: unknown): void {
     const now = this.#clock.now();
     const isFirst = now - this.#notStoredAt >= notStoredMs;
@@ -193,12 +186,10 @@ export class ProcessState {
     this.#notStoredAt = now;
   }
 
-  /** Called when one was stored. */
   stored(): void {
     this.#noted.fails = null;
   }
 
-  /** Called when this process stood still. */
   stoodStill(ms: number): void {
     this.awakeSince = this.#clock.now();
     this.#noted.stoodStill = { at: this.awakeSince, ms };

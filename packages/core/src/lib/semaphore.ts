@@ -7,13 +7,11 @@ export class Semaphore {
   readonly #count: number;
   #permits: number;
 
-  /** With `count` free permits. */
   constructor(count: number) {
     this.#count = count;
     this.#permits = count;
   }
 
-  /** The number of acquired permits. */
   get taken(): number {
     return this.#count - this.#permits;
   }
@@ -34,7 +32,6 @@ export class Semaphore {
     return new Promise((resolve) => waiting.push(rank, new Waiter(resolve, signal, waiting)));
   }
 
-  /** Releases a permit to the next waiter. */
   release(): void {
     const next = this.#waiting.pop();
     if (next === undefined) this.#permits++;

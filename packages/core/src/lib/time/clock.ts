@@ -29,12 +29,3 @@ export function setUnrefTimeout(clock: Timers, callback: () => void, ms: number)
 export function jitter(ms: number): number {
   return Math.round(ms * (1 - Math.random() / 4));
 }
-
-const overdueMs = 1_000;
-/** Milliseconds more for a time limit that passed while the event loop stood still, to read answers that came meanwhile. */
-export const graceMs = 1_000;
-
-/** Whether a timer of `ms` milliseconds, set at `since` by `performance.now()`, comes so late that the event loop stood still. */
-export function isOverdue(since: number, ms: number): boolean {
-  return performance.now() - since - ms > overdueMs;
-}

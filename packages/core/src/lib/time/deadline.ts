@@ -16,7 +16,6 @@ export class Deadline implements Timers {
   #lateAt = 0;
   #late: (() => void) | undefined;
 
-  /** `ms` milliseconds from now on. */
   constructor(clock: ReceiverClock, ms: number) {
     this.#clock = clock;
     this.#startedAt = clock.running();
@@ -24,7 +23,6 @@ export class Deadline implements Timers {
     this.ms = ms;
   }
 
-  /** Milliseconds since it began. */
   get elapsedMs(): number {
     return this.#clock.running() - this.#startedAt;
   }
@@ -63,7 +61,6 @@ export class Deadline implements Timers {
     if (this.#late === timer) this.#late = undefined;
   }
 
-  /** Ends the deadline, once the request is answered. */
   end(): void {
     this.#clock.clearTimeout(this.#timer);
   }

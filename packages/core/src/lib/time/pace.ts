@@ -7,7 +7,6 @@ const unknownMs = 2 * shortMs;
 export class Pace {
   #averageMs = unknownMs;
 
-  /** Milliseconds on average. */
   get averageMs(): number {
     return this.#averageMs;
   }
@@ -17,12 +16,10 @@ export class Pace {
     return this.#averageMs < shortMs;
   }
 
-  /** Notes how long one piece of work took. */
   note(ms: number): void {
     this.#averageMs += (ms - this.#averageMs) / 10;
   }
 
-  /** Forgets what is known. */
   forget(): void {
     this.#averageMs = unknownMs;
   }

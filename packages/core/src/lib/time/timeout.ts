@@ -1,5 +1,5 @@
 import { type Abortable, onAbort, type StopSignal } from "../abort.ts";
-import { type Clock, graceMs, isOverdue, setUnrefTimeout, type Timers } from "./clock.ts";
+import { type Clock, setUnrefTimeout, type Timers } from "./clock.ts";
 
 /** Time limit of an operation. */
 export interface TimeoutOptions {
@@ -22,6 +22,11 @@ export interface TimeoutScope {
   /** Aborts the signal, for work that is no longer needed: the operation goes on. */
   stop(): void;
 }
+
+/** A timer that comes so many milliseconds too late shows that the event loop stood still. */
+const overdueMs = 1_000;
+/** Milliseconds more for a limit that passed meanwhile, to read answers that came. */
+const graceMs = 1_000;
 
 const scopeOf = Symbol("scope");
 const signal: PropertyDescriptor & ThisType<{ readonly [scopeOf]: Pick<TimeoutScope, "signal"> }> =
@@ -137,7 +142,7 @@ class Limit implements TimeoutScope, Abortable {
     const { clock, late, keepsAlive } = this.#options;
     const since = performance.now();
     const outOfTime = (): void => {
-      if (isOverdue(since, ms)) this.#arm(graceMs);
+      if (performance.now() - since - ms > overdueMs) this.#arm(graceMs);
       else this.#end(typeof late === "string" ? new Error(late) : late());
     };
     this.#timer = keepsAlive
