@@ -7,8 +7,7 @@ import { newId } from "../inbox/id.ts";
 import type { AddResult } from "../inbox/inbox.ts";
 import type { OfReceiver } from "../inbox/receiver-inbox.ts";
 import type { RequestStore, StoredRequest } from "../inbox/request-store.ts";
-import { realClock } from "../lib/time/real-timers.ts";
-import { withTimeout } from "../lib/time/timeout.ts";
+import { firstOf } from "../lib/time/timeout.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import { ends, erasedRequest, withEvent } from "./request.ts";
 
@@ -228,12 +227,6 @@ export async function changeRequest(
     read = await store.get(request.id, request.receiver);
   }
   return null;
-}
-
-/** Resolves once the work has ended, after so many milliseconds of real time, or when the signal is aborted. */
-async function firstOf(work: Promise<unknown>, ms: number, signal?: AbortSignal): Promise<void> {
-  const limit = { clock: realClock, ms, late: "", parent: signal };
-  await withTimeout(limit, () => work).catch(() => {});
 }
 
 const nothing = /* @__PURE__ */ new Uint8Array();

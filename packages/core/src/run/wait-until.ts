@@ -1,7 +1,6 @@
 import type { Job, Outcome } from "../inbox/delivery.ts";
 import { isTiedToRequests } from "../lib/platform.ts";
-import { realClock } from "../lib/time/real-timers.ts";
-import { withTimeout } from "../lib/time/timeout.ts";
+import { firstOf } from "../lib/time/timeout.ts";
 import type { Instrumentation } from "../observe/instrumentation.ts";
 
 /** A request that waits for the first attempt to handle its delivery. */
@@ -26,7 +25,7 @@ export class WaitUntil implements Instrumentation {
     // This request may run the retry of another delivery, which would end with it.
     const others = () => Promise.all([...this.#waiters.values()].map((waiter) => waiter.over));
     const ended: Promise<unknown> = isTiedToRequests() ? over.then(others) : over;
-    await withTimeout({ clock: realClock, ms: waitMaxMs, late: "" }, () => ended).catch(() => {});
+    await firstOf(ended, waitMaxMs);
     this.stop(id);
   }
 

@@ -1,5 +1,6 @@
 import { type Abortable, onAbort, type StopSignal } from "../abort.ts";
 import { type Clock, setUnrefTimeout, type Timers } from "./clock.ts";
+import { realClock } from "./real-timers.ts";
 
 /** Time limit of an operation. */
 export interface TimeoutOptions {
@@ -72,6 +73,12 @@ export function withTimeout<T>(
       limit.fail(error);
     }
   });
+}
+
+/** Resolves once `work` has ended, after so many milliseconds of real time, or when `end` aborts. */
+export async function firstOf(work: Promise<unknown>, ms: number, end?: StopSignal): Promise<void> {
+  const limit = { clock: realClock, ms, late: "", parent: end };
+  await withTimeout(limit, () => work).catch(() => {});
 }
 
 /** Resolves to whether `work` is done after at most `ms` milliseconds; keeps the process alive until then. */
