@@ -109,7 +109,7 @@ export class Pipeline {
     }
     const notification = readNotification(incoming, url, body, named, settings, this.#common);
     if (typeof notification === "string") return { refused: notification };
-    const { claims, signature } = notification;
+    const { claims, headers, signature } = notification;
     if (lacksToken && signature === null) return { refused: "not_found" };
     const hashing =
       signature === null ? null : dedupeKey({ receiver: name, signature, url: incoming.url, body });
@@ -129,7 +129,7 @@ export class Pipeline {
       url: notification.url,
       context,
       requestId,
-      headers: notification.headers,
+      headers,
       body,
     };
     // From here to storing nothing may interrupt an unsigned one: the next is counted against the stored ones.

@@ -17,9 +17,8 @@ import { redactSecrets } from "../lib/text/redact.ts";
 import type { Limits, SignatureSource } from "../options/receiver-options.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 
-/** The bytes of a request and the data read from them; nothing here is verified. */
-export interface ReceivedNotification
-  extends Pick<NewDelivery, "url" | "headers" | "body" | "signature"> {
+/** The data read from a request; nothing here is verified. */
+export interface ReceivedNotification extends Pick<NewDelivery, "url" | "headers" | "signature"> {
   /** The event that an unsigned body claims to be; signed bodies are read once they are verified. */
   readonly claims: Recognition | null;
 }
@@ -98,24 +97,27 @@ export function readNotification(
     typeof source === "string"
       ? (named ?? null)
       : signatureIn(source, { headers, url }, body, redact);
-  const notification: ReceivedNotification = {
-    url: common.url(
-      typeof source === "string" || signature === null ? url : withoutSignature(url, signature),
-    ),
-    headers: common.headers(headers),
-    body,
-    signature,
-    claims: null,
-  };
-  if (signature !== null) return notification;
+  const isNamed = typeof source === "string" || signature === null;
+  const kept = common.headers(headers);
+  const claims = signature === null ? claimsOf(body, headers, kept, parse) : null;
+  if (typeof claims === "string") return claims;
+  const path = common.url(isNamed ? url : withoutSignature(url, signature));
+  return { url: path, headers: kept, signature, claims };
+}
 
+/** The event that an unsigned body claims to be, or why it is refused. */
+function claimsOf(
+  body: Uint8Array,
+  headers: Incoming["headers"],
+  kept: KeptHeaders,
+  parse: ReceiverSettings["parse"],
+): Recognition | ProblemCode {
   if (body.byteLength > unsignedBodyBytes) return "body_too_large";
   if (!isPlainJson(headers)) return "unsupported_media_type";
   const object = toObject(body);
   if (object === null) return "invalid_json";
   // Anyone can send a body that parse fails on; once released, the handle stage reports the error.
-  const claims = tryGet(() => recognize(object, notification.headers, parse)) ?? unrecognized;
-  return { ...notification, claims };
+  return tryGet(() => recognize(object, kept, parse)) ?? unrecognized;
 }
 
 function signatureIn(
