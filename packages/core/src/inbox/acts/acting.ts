@@ -120,14 +120,13 @@ function whyNot(act: Act, { state, body }: Pick<EntryDetails, "state" | "body">)
       ? "is rejected: name its state or its reason in a selection to have it asked about again"
       : "is not waiting for a retry: only waiting deliveries can be retried";
   }
-  if (isParked(state)) {
-    return act === "release" && body === null
-      ? "was erased: nothing is left to run. Discard it"
-      : "has changed in this moment: look at it again";
+  if (act === "discard" && !isParked(state)) {
+    return `is ${state}: only held and dead ones can be discarded`;
   }
-  if (act === "discard") return `is ${state}: only held and dead ones can be discarded`;
-  if (state !== "handled") return `is ${state}: only held, dead and handled ones can be released`;
-  return body === null
-    ? "has no body any more: it was erased"
+  if (!isParked(state) && state !== "handled") {
+    return `is ${state}: only held, dead and handled ones can be released`;
+  }
+  return act === "release" && body === null
+    ? "was erased: nothing is left to run"
     : "has changed in this moment: look at it again";
 }
