@@ -28,14 +28,9 @@ export class Runner {
   #keepAlive: unknown;
 
   constructor(settings: ReceiverSettings, work: Work, connections: Connections) {
-    const { oncePerMinute, time } = settings;
     this.#settings = settings;
     this.#work = work;
     this.#connections = connections;
-    time.clock.onStep = (ms) => {
-      oncePerMinute.warn({ ms }, messages.clockSet);
-      void time.keep();
-    };
   }
 
   /** Whether what is stored now is worked on here. */

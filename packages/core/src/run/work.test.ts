@@ -28,7 +28,7 @@ function make(
     },
   });
   const logger = { warn: vi.fn(), error: vi.fn() };
-  const time = { isYoung: false, retentionNow: 5 };
+  const time = { clock: {}, isYoung: false, retentionNow: 5 };
   const redact = (text: string): string => text.replaceAll("canary", "[api key]");
   const reporter = { tell: vi.fn() };
   const client = { authorize: async () => "valid" as const };

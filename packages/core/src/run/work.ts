@@ -44,7 +44,12 @@ export class Work {
     this.#sweep = sweep;
     this.#presence = presence;
     this.lastAttempts = new LastAttempts(settings);
-    settings.time.onError = this.#failed;
+    const { oncePerMinute, time } = settings;
+    time.onError = this.#failed;
+    time.clock.onStep = (ms) => {
+      oncePerMinute.warn({ ms }, messages.clockSet);
+      void time.keep();
+    };
   }
 
   /** Whether the inbox is open, or about to be. */
