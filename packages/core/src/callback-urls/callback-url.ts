@@ -100,15 +100,7 @@ export const noToken =
 
 /** Whether a delivery lacks the token that is required; one that was stored before it was has none at all. */
 export function lacksToken(
-  {
-    context,
-    requestId,
-    released,
-  }: {
-    readonly context: string | null;
-    readonly requestId: string | null;
-    readonly released: boolean;
-  },
+  { context, requestId, released }: Pick<Called, "context" | "requestId"> & { released: boolean },
   callback: CallbackSettings | undefined,
 ): boolean {
   const isMissing = context === withoutToken || (context === null && requestId === null);
