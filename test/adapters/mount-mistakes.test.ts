@@ -1,4 +1,5 @@
 import { createServer, type RequestListener } from "node:http";
+import { getRequestListener } from "@hono/node-server";
 import Router from "@koa/router";
 import { createClient, createReceiver, memoryInbox } from "@reporthook/core";
 import { nodeHandler } from "@reporthook/core/node";
@@ -45,115 +46,88 @@ describe.each(mounts)("%s", (_name, mount, line) => {
 });
 
 const path = "/webhooks/reports";
-const itself: Record<string, (fail: (error: unknown) => void) => RequestListener> = {
-  "Express 5": (fail) => onExpress(express5, fail),
-  "Express 4": (fail) => onExpress(express4, fail),
-  "Koa 3, a router": (fail) => onKoaRouter(Koa3, fail),
-  "Koa 2, a router": (fail) => onKoaRouter(Koa2, fail),
-};
+type Make = (fail: (error: unknown) => void) => RequestListener;
+const theLine = /reporthook\(receiver\)\)/;
+const another = /another framework|web standard Request.*of the adapter/;
+const wrong: readonly (readonly [app: string, make: Make, told: RegExp])[] = [
+  ["Express 5 with the adapter itself", inExpress(express5, () => toExpress), theLine],
+  ["Express 4 with the adapter itself", inExpress(express4, () => toExpress), theLine],
+  ["Koa 3 with the adapter itself", inKoa(Koa3, () => toKoa), theLine],
+  ["Koa 2 with the adapter itself", inKoa(Koa2, () => toKoa), theLine],
+  ["Hono with the adapter itself", inHono(() => toHono), theLine],
+  [
+    "Express 5 with a dashboard itself",
+    inExpress(express5, page),
+    /onNode\(dashboard\(receiver\)\)/,
+  ],
+  [
+    "Express 4 with a dashboard itself",
+    inExpress(express4, page),
+    /onNode\(dashboard\(receiver\)\)/,
+  ],
+  ["Koa 3 with a dashboard itself", inKoa(Koa3, page), /onKoa\(dashboard\(receiver\)\)/],
+  ["Express with the adapter for Koa", inExpress(express5, mounted(toKoa)), another],
+  ["Express with the adapter for Hono", inExpress(express5, mounted(toHono)), another],
+  ["Koa with the adapter for Express", inKoa(Koa3, mounted(toExpress)), another],
+  ["Koa with the adapter for Hono", inKoa(Koa3, mounted(toHono)), another],
+  ["Hono with the adapter for Express", inHono(mounted(toExpress)), another],
+];
 
-/** The errors that an app reports of a POST, which it answers 500. */
-async function reportedBy(
-  make: (fail: (error: unknown) => void) => RequestListener,
-): Promise<string[]> {
-  const errors: unknown[] = [];
-  const served = await listen(make((error) => errors.push(error)));
-  const { status } = await fetch(new URL(path, served.url), { method: "POST", body: "{}" });
-  await served.close();
-  expect(status).toBe(500);
-  return errors.map(String);
-}
-
-test.each(Object.entries(itself))(
-  "an app of %s reports the line to write when the adapter itself is the handler",
-  async (_name, make) => {
-    expect(await reportedBy(make)).toEqual([expect.stringContaining("reporthook(receiver))")]);
+test.each(wrong)(
+  "an app of %s reports the line to write, or which adapter it needs",
+  async (_app, make, told) => {
+    const errors: unknown[] = [];
+    const served = await listen(make((error) => errors.push(error)));
+    const { status } = await fetch(new URL(path, served.url), { method: "POST", body: "{}" });
+    await served.close();
+    expect(status).toBe(500);
+    expect(errors.map(String)).toEqual([expect.stringMatching(told)]);
   },
 );
-
-const bare: Record<string, readonly [(fail: (error: unknown) => void) => RequestListener, string]> =
-  {
-    "Express 5": [(fail) => onExpress(express5, fail, page()), "onNode(dashboard(receiver))"],
-    "Express 4": [(fail) => onExpress(express4, fail, page()), "onNode(dashboard(receiver))"],
-    "Koa 3": [(fail) => onKoaRouter(Koa3, fail, page()), "onKoa(dashboard(receiver))"],
-  };
-
-test.each(Object.entries(bare))(
-  "an app of %s reports the line to write when a dashboard itself is the handler",
-  async (_name, [make, line]) => {
-    expect(await reportedBy(make)).toEqual([expect.stringContaining(line)]);
-  },
-);
-
-const mounted = (adapter: (receiver: never) => unknown): unknown => {
-  const receiver = createReceiver({ client, inbox: memoryInbox(), logger: false });
-  onTestFinished(() => receiver.close());
-  return adapter(receiver as never);
-};
-const foreign: Record<string, (fail: (error: unknown) => void) => RequestListener> = {
-  "Express with the adapter for Koa": (fail) => onExpress(express5, fail, mounted(toKoa)),
-  "Express with the adapter for Hono": (fail) => onExpress(express5, fail, mounted(toHono)),
-  "Koa with the adapter for Express": (fail) => onKoaRouter(Koa3, fail, mounted(toExpress)),
-  "Koa with the adapter for Hono": (fail) => onKoaRouter(Koa3, fail, mounted(toHono)),
-};
-
-test.each(Object.entries(foreign))(
-  "an app of %s reports that it needs another one",
-  async (_name, make) => {
-    expect(await reportedBy(make)).toEqual([
-      expect.stringMatching(/another framework|web standard Request.*of the adapter/),
-    ]);
-  },
-);
-
-test("an app of Hono with the adapter for Express reports that it needs another one", async () => {
-  const errors: unknown[] = [];
-  const app = new Hono().post(path, mounted(toExpress) as never);
-  app.onError((error, c) => {
-    errors.push(error);
-    return c.text("", 500);
-  });
-  expect((await app.request(path, { method: "POST", body: "{}" })).status).toBe(500);
-  expect(errors.map(String)).toEqual([expect.stringContaining("another framework")]);
-});
-
-test("an app of Hono reports the line to write when the adapter itself is the handler", async () => {
-  const errors: unknown[] = [];
-  const app = new Hono().post(path, toHono as never);
-  app.onError((error, c) => {
-    errors.push(error);
-    return c.text("", 500);
-  });
-  expect((await app.request(path, { method: "POST", body: "{}" })).status).toBe(500);
-  expect(errors.map(String)).toEqual([expect.stringContaining("reporthook(receiver))")]);
-});
 
 test("a node:http server reports the line to write when the adapter itself is the listener", async () => {
   const server = createServer(nodeHandler as never);
   expect(String(caught(() => server.emit("request", {}, {})))).toContain("nodeHandler(receiver)");
 });
 
-const page = (): unknown => dashboard(ofInbox(memoryInbox()));
-
-function onExpress(
-  express: typeof express5,
-  fail: (error: unknown) => void,
-  handler: unknown = toExpress,
-): RequestListener {
-  const app = express().post(path, handler as never);
-  return app.use(((error, _req, res, _next) => {
-    fail(error);
-    res.status(500).end();
-  }) as express5.ErrorRequestHandler);
+function page(): unknown {
+  return dashboard(ofInbox(memoryInbox()));
 }
 
-function onKoaRouter(
-  Koa: typeof Koa3,
-  fail: (error: unknown) => void,
-  handler: unknown = toKoa,
-): RequestListener {
-  const app = new Koa().on("error", fail);
-  return app.use(new Router().post(path, handler as never).routes()).callback();
+function mounted(adapter: (receiver: never) => unknown): () => unknown {
+  return () => {
+    const receiver = createReceiver({ client, inbox: memoryInbox(), logger: false });
+    onTestFinished(() => receiver.close());
+    return adapter(receiver as never);
+  };
+}
+
+function inExpress(express: typeof express5, handler: () => unknown): Make {
+  return (fail) => {
+    const app = express().post(path, handler() as never);
+    return app.use(((error, _req, res, _next) => {
+      fail(error);
+      res.status(500).end();
+    }) as express5.ErrorRequestHandler);
+  };
+}
+
+function inKoa(Koa: typeof Koa3, handler: () => unknown): Make {
+  return (fail) => {
+    const app = new Koa().on("error", fail);
+    return app.use(new Router().post(path, handler() as never).routes()).callback();
+  };
+}
+
+function inHono(handler: () => unknown): Make {
+  return (fail) => {
+    const app = new Hono().post(path, handler() as never);
+    app.onError((error, c) => {
+      fail(error);
+      return c.text("", 500);
+    });
+    return getRequestListener(app.fetch);
+  };
 }
 
 function caught(run: () => unknown): unknown {

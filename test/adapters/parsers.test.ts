@@ -205,20 +205,6 @@ describe.concurrent.each(parserHosts.map((host) => [host.name, host] as const))(
       }),
     );
 
-    test("a receiver takes a genuine notification, a duplicate and a forged one behind the parser", () =>
-      behind(host, async ({ emulator, receiver, url, entries }) => {
-        const genuine = emulator.notification("report.complete");
-        const forged = emulator.notification("report.complete", { signature: "invalid" });
-        const answers: string[] = [];
-        for (const { headers, body, method } of [genuine, genuine, forged]) {
-          const response = await fetch(url, { method, headers, body });
-          answers.push(nameOf(response.status, await response.text()));
-        }
-        expect(answers).toEqual(["200 accepted", "200 duplicate", "200 accepted"]);
-        expect((await entries()).map(({ state }) => state)).toEqual(["handled", "rejected"]);
-        expect((await receiver.health()).ready).toBe(true);
-      }));
-
     test("a receiver keeps the bytes, or the value that a parser made of them", () =>
       behind(host, async ({ post, entries, receiver }) => {
         await post();

@@ -73,14 +73,9 @@ test("setTimeout() waits for longer than the runtime's own timers can", () => {
   expect(fired).toBe(1);
 });
 
-test("setTimeout() fires in real time when nothing is advanced", async () => {
-  const { clock } = createClock();
-  await new Promise<void>((resolve) => clock.setTimeout(resolve, 1).unref().ref());
-});
-
 test("setTimeout() fires earlier in real time once some of it was advanced", async () => {
   const { clock } = createClock();
-  const fired = new Promise<void>((resolve) => clock.setTimeout(resolve, HOUR));
+  const fired = new Promise<void>((resolve) => clock.setTimeout(resolve, HOUR).unref().ref());
   clock.advance(HOUR - 20);
   await fired;
 });
