@@ -97,6 +97,11 @@ test("testWebhook() answers 400 when the body is not UTF-8", async () => {
   expect(response.status).toBe(400);
 });
 
+test("testWebhook() answers 413 when the body has more than 1 MiB", async () => {
+  const response = await ask(createEmulator({ deliver: never }), " ".repeat(1_048_577));
+  expect(response.status).toBe(413);
+});
+
 test("testWebhook() answers 401 when the key is wrong or missing", async () => {
   const emulator = createEmulator({ deliver: never });
   expect((await ask(emulator, undefined, "wrong")).status).toBe(401);
