@@ -120,11 +120,6 @@ describe("limits", () => {
     }
   });
 
-  it("a receiver answers overloaded when the inbox has no room", async () => {
-    const { send } = setUp({ inbox: memoryInbox({ maxBytes: 10 }) });
-    expect(await send("report")).toMatchObject({ status: 503, body: { code: "overloaded" } });
-  });
-
   it("a receiver names the headers of unsigned notifications in the log, once a minute with a count", async () => {
     const { post, emulator, lines, seeAll } = setUp();
     seeAll();

@@ -18,6 +18,7 @@ describe("verification", () => {
       state: "rejected",
       reason: { code: "invalid_signature" },
       type: null,
+      lastError: null,
     });
     expect(observed.map(([name]) => name)).toEqual(["acknowledged", "verified"]);
   });

@@ -90,15 +90,6 @@ describe("erasing", () => {
     expect(bodies).toEqual([null, body("r-2")]);
   });
 
-  it("erase() finds the deliveries of a request by it alone", async () => {
-    const { inbox, put, clock } = fixtureOf(sqliteInbox(newPath()));
-    const ids = [await put({ requestId: "q-7" }), await put({ requestId: "q-8" })];
-    const query = { requestId: "q-7", now: clock.now(), by: null };
-    expect(await inbox.erase?.(query)).toBe(1);
-    const states = await Promise.all(ids.map(async (id) => (await inbox.get(id))?.state));
-    expect(states).toEqual(["dead", "received"]);
-  });
-
   it("erase() of a report finds the other deliveries of its requests, and counts each once", async () => {
     const { inbox, put, work, clock } = fixtureOf(sqliteInbox(newPath()));
     const error = `Error: ${told} has no account`;

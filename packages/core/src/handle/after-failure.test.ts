@@ -5,12 +5,22 @@ import { afterFailure } from "./after-failure.ts";
 
 const { clock, job } = testStages(() => "valid");
 
-function delayMs(attempts: number, minMs: number, maxMs = 3_600_000): unknown {
+function after(attempts: number, failures: unknown[], minMs: number, maxMs = 3_600_000) {
   const retry = { attempts: Number.POSITIVE_INFINITY, minMs, maxMs };
   const options = { redact: String, clock: new LivedClock(clock), retry };
-  const outcome = afterFailure(job({ attempts: attempts - 1 }), ["failed"], options);
+  return afterFailure(job({ attempts: attempts - 1 }), failures, options);
+}
+
+function delayMs(attempts: number, minMs: number, maxMs?: number): unknown {
+  const outcome = after(attempts, ["failed"], minMs, maxMs);
   return outcome.to === "retry" && outcome.afterMs;
 }
+
+it("afterFailure() joins the failures of several handlers in one AggregateError", () => {
+  const { error, err } = after(1, [new Error("one"), "two"], 0);
+  expect(error).toMatch(/^AggregateError: Several handlers failed: Error: one; two/);
+  expect(err).toBeInstanceOf(AggregateError);
+});
 
 it("afterFailure() doubles the delay from minMs to maxMs, less up to a quarter", () => {
   for (let attempts = 1; attempts < 2_000; attempts++) {

@@ -25,12 +25,6 @@ const notStored = (error: string) => ({
 });
 
 describe("storing", () => {
-  it("a pipeline accepts what the inbox stores in time", async () => {
-    const { lines, store } = make(async ({ id }) => ({ status: "added", id }));
-    expect(await store()).toEqual({ status: 200, code: undefined });
-    expect(lines.filter(({ level }) => level === "error")).toEqual([]);
-  });
-
   it("a pipeline refuses when the inbox rejects or throws", async () => {
     const fail = () => {
       throw new Error("disk full");

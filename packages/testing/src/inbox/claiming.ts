@@ -81,16 +81,18 @@ export const claiming: readonly InboxCase[] = [
     },
   },
   {
-    name: "consume() has the newest verified first while its signature may be valid, then those with an expired one",
+    name: "consume() has the newest verified first while its signature may be valid, then deprioritized ones, then those with an expired one",
     needs: ["order", "clock"],
     async run({ clock, put, work }) {
       const at = (ms: number) => put({ at: clock.now() - ms });
+      const polite = await at(2_000);
+      await work("verify", later(0, { lastTurnAt: 0 }));
       const [late, young, old] = [await at(6 * minuteMs), await at(1_000), await at(4 * minuteMs)];
       const middle = await at(minuteMs);
-      const jobs = await work("verify", valid, valid, valid, valid);
+      const jobs = await work("verify", valid, valid, valid, valid, valid);
       same(
         jobs.map(({ id }) => id),
-        [young, middle, old, late],
+        [young, middle, old, polite, late],
         "The order",
       );
     },

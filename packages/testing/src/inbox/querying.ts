@@ -126,7 +126,9 @@ export const querying: readonly InboxCase[] = [
       await addAt(fixture, begin - 1);
       await addAt(fixture, begin);
       await work("verify", valid, valid);
-      for (const ms of [1, minute - 1, 2 * minute, 3 * minute]) await addAt(fixture, begin + ms);
+      for (const ms of [2 * minute, 1, minute - 1, minute, 3 * minute]) {
+        await addAt(fixture, begin + ms);
+      }
       const span = { from: new Date(begin), until: new Date(begin + 3 * minute) };
       const { minutes } = await inbox.summary({ receiver: "a", ...span });
       const none = { received: 0, verified: 0, handled: 0, held: 0, rejected: 0, dead: 0 };
@@ -134,6 +136,7 @@ export const querying: readonly InboxCase[] = [
         minutes,
         [
           { at: new Date(begin), counts: { ...none, received: 2, verified: 1 } },
+          { at: new Date(begin + minute), counts: { ...none, received: 1 } },
           { at: new Date(begin + 2 * minute), counts: { ...none, received: 1 } },
         ],
         "The minutes",

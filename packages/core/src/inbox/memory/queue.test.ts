@@ -20,38 +20,6 @@ function drain<T>(pop: () => T | undefined): T[] {
 }
 
 describe("order", () => {
-  it("MemoryQueue.pop() gives the newest to verify first while it is young, then deprioritized ones, then those past 5 minutes", () => {
-    const queue = new MemoryQueue("verify");
-    const now = 60 * minuteMs;
-    const late = item(now - 5 * minuteMs);
-    const later = item(now - 6 * minuteMs);
-    const old = item(now - 5 * minuteMs + 1);
-    const young = item(now - 1);
-    const polite = item(now - 2, now - 2, now - 9);
-    for (const value of [young, late, polite, old, later]) queue.push(value, now);
-    expect(drain(() => queue.pop(now))).toEqual([young, old, polite, late, later]);
-  });
-
-  it("MemoryQueue.pop() gives deprioritized ones in turn, whenever they came due", () => {
-    const queue = new MemoryQueue("verify");
-    const [last, first] = [item(1, 10, 5), item(2, 20, 4)];
-    for (const value of [last, first]) queue.push(value, 5);
-    expect(drain(() => queue.pop(20))).toEqual([first, last]);
-  });
-
-  it("MemoryQueue.pop() gives deliveries to handle in the order in which they come due", () => {
-    const queue = new MemoryQueue("handle");
-    const [first, second, third] = [item(9, 10), item(1, 20), item(2, 30)];
-    for (const value of [third, second, first]) queue.push(value, 5);
-    expect(queue.pop(9)).toBeUndefined();
-    expect(queue.pop(25)).toBe(first);
-    expect(queue.pop(25)).toBe(second);
-    expect(queue.pop(25)).toBeUndefined();
-    expect(queue.nextDueAt).toBe(30);
-    expect(queue.pop(30)).toBe(third);
-    expect(queue.nextDueAt).toBeUndefined();
-  });
-
   it("MemoryQueue.pop() gives each once and none before it is due, after any pushes", () => {
     const time = fc.integer({ min: 0, max: 20 * minuteMs });
     const items = fc.array(fc.tuple(time, time, fc.option(time)));

@@ -13,8 +13,8 @@ export const askingAgain: readonly InboxCase[] = [
       const parts = { signature: "s-1", body: '{"b":1}', url: "/hook?a=1", context: '{"c":1}' };
       const id = await put(parts);
       await work("verify", invalid);
-      await put();
-      await work("verify", endedAs("rejected", "expired"));
+      await put({ signature: "s-2" });
+      await work("verify", endedAs("rejected", "expired", { verification: "expired" }));
       await rejects(act("retry", id), "not_releasable");
       same(await act("retry", { from: new Date(0) }), 0, "How many without a state");
       same(await act("retry", { reason: "invalid_signature" }, { by: "ada" }), 1, "By the reason");
@@ -35,7 +35,8 @@ export const askingAgain: readonly InboxCase[] = [
       same(told, ["rejected", ["retry", "ada"], "verified", "handled"], "The history");
       same(await act("retry", { state: "rejected" }), 1, "By the state");
       same((await inbox.counts("a")).rejected, 0, "How many are rejected");
-      await work("verify", invalid);
+      const [other] = await work("verify", invalid);
+      same([other?.signature, other?.verification], ["s-2", null], "The job of the expired one");
     },
   },
   {
