@@ -145,45 +145,6 @@ describe("parked deliveries", () => {
     }
   });
 
-  it("alerts() tells unsigned deliveries that are deleted after a day as deleted", async () => {
-    const { sent, pass, receiver, emulator, send, lines } = watched();
-    await send("report.processing");
-    await send("report.complete", { signature: "none" });
-    await pass(minute);
-    expect(sent).toMatchObject([{ reason: "unsigned", state: "firing" }]);
-    lines.length = 0;
-    emulator.clock.advance(24 * 60 * minute);
-    await pass(2 * minute);
-    expect(await receiver.inbox.list({ state: "parked" })).toEqual([]);
-    expect(sent).toHaveLength(2);
-    expect(sent[1]).toMatchObject({ reason: "unsigned", state: "resolved", count: 1 });
-    expect(sent[1]?.title).toMatch(/^reports: deleted after \d+ h: 1 parked delivery was deleted/);
-    // A stranger could cause a line.
-    expect(lines).toEqual([]);
-  });
-
-  it("alerts() tells deliveries that made room in memory as deleted", async () => {
-    const inbox = memoryInbox({ maxBytes: 2_000 });
-    const { sent, pass, post, send, emulator } = watched({}, { inbox });
-    await send("report.processing");
-    const text = "x".repeat(600);
-    const headers = { "content-type": "application/json" };
-    await post({ body: JSON.stringify({ text }), headers });
-    await pass(minute);
-    expect(sent).toMatchObject([{ reason: "unsigned", state: "firing" }]);
-    const signed = emulator.notification("report.complete");
-    await post({ ...signed, body: JSON.stringify({ status: "complete", text }) });
-    await pass(3 * minute);
-    expect(sent.slice(1).map(({ reason, state }) => `${reason} ${state}`)).toEqual([
-      "do_not_retry firing",
-      "unsigned resolved",
-    ]);
-    expect(sent[2]).toMatchObject({ count: 1 });
-    expect(sent[2]?.title).toMatch(
-      /^reports: deleted after \d+ (s|min): 1 parked delivery was deleted/,
-    );
-  });
-
   it("alerts() tells the end also where an inbox of the app does not count what was deleted", async () => {
     const memory = memoryInbox();
     const facts: Inbox["facts"] = async (name) => {

@@ -3,12 +3,9 @@ import { setUp, turns } from "@reporthook/test-support/receiver-setup";
 import { manualClock } from "@reporthook/testing/internals";
 import { describe, expect, it } from "vitest";
 import { hourMs } from "../../lib/time/units.ts";
-import { hourKey } from "./hours.ts";
 
 const signMs = 5_000;
-const dayMs = 24 * hourMs;
 const genuine = { accepted: 1, "verdict/valid": 1, verified: 1, handled: 1 };
-const name = "reports";
 
 /** Lets time pass, a sign of life at a time. */
 async function pass(
@@ -52,22 +49,5 @@ describe("the numbers of hours", () => {
       [hour + hourMs, genuine],
     ]);
     expect(await second.receiver.inbox.hours(new Date(hour + hourMs))).toHaveLength(1);
-  });
-
-  it("a receiver forgets hours after 30 days, and none in the first hour of a process", async () => {
-    const inbox = memoryInbox();
-    const clock = manualClock();
-    const { receiver } = setUp({ inbox, clock });
-    const now = Math.floor(clock.now() / hourMs);
-    const keyOf = (hour: number): string => `${hourKey}${hour}/other`;
-    const counts = JSON.stringify({ accepted: 1 });
-    const old = [31, 29].map((days) => keyOf(now - (days * dayMs) / hourMs));
-    await inbox.keepNotes(name, Object.fromEntries(old.map((key) => [key, counts])));
-    await receiver.start();
-    const left = async () => Object.keys(await inbox.notes(name, hourKey)).sort();
-    await pass(clock, hourMs - 2 * signMs);
-    expect(await left()).toEqual(old.toSorted());
-    await pass(clock, 4 * signMs);
-    expect(await left()).toEqual(old.slice(1));
   });
 });

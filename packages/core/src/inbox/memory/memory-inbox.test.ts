@@ -61,6 +61,7 @@ describe("bounds", () => {
     const now = new Date(clock.now());
     expect(await inbox.prune(now)).toMatchObject({ deleted: {}, madeRoom: told });
     expect(await inbox.prune(now)).toMatchObject({ madeRoom: {} });
+    expect((await inbox.facts("a")).deleted).toEqual(told);
     await put({ body: "x".repeat(100) });
     await expect(put({ body: "x".repeat(40) })).rejects.toMatchObject({ code: "overloaded" });
     expect((await inbox.counts()).dead).toBe(2);
