@@ -10,7 +10,7 @@ import { createEmulator } from "@reporthook/emulator";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { testWith } from "@reporthook/test-support/needs";
 import { patient } from "@reporthook/test-support/patient";
-import { noRedis, startRedis } from "@reporthook/test-support/servers";
+import { endsWithTest, noRedis, startRedis } from "@reporthook/test-support/servers";
 import { expect } from "vitest";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -18,7 +18,7 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 testWith(noRedis)(
   "the script of docs/scaling.md carries over waiting deliveries of a file, once",
   async () => {
-    const server = await startRedis();
+    const server = await endsWithTest(startRedis());
     const folder = await mkdtemp(join(root, "node_modules", ".scaling-"));
     const page = await readFile(join(root, "docs/scaling.md"), "utf8");
     const code = [...page.matchAll(/^```ts\n(.*?)^```/gms)].map(([, block]) => block ?? "").at(-1);
@@ -77,7 +77,6 @@ testWith(noRedis)(
     await receiver.idle({ timeoutMs: 60_000 });
     expect(handled.length).toBe(3);
     await receiver.close();
-    await server.stop();
     await rm(folder, { recursive: true });
   },
 );

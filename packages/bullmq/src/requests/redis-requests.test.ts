@@ -1,6 +1,6 @@
 import { dayMs } from "@reporthook/core/store";
 import { testWith } from "@reporthook/test-support/needs";
-import { noRedis, startRedis } from "@reporthook/test-support/servers";
+import { endsWithTest, noRedis, startRedis } from "@reporthook/test-support/servers";
 import { storedRequest } from "@reporthook/testing/internals";
 import { expect, onTestFinished } from "vitest";
 import { bullmqInbox } from "../index.ts";
@@ -10,13 +10,10 @@ const told = { dates: { ...storedRequest("0").dates, overdueAt: 1 } };
 testWith(noRedis)(
   "prune() deletes settled requests like parked deliveries, others 30 days after they were due and told",
   async () => {
-    const server = await startRedis();
+    const server = await endsWithTest(startRedis());
     const retention = { handledMs: dayMs, parkedMs: 2 * dayMs };
     const inbox = bullmqInbox({ connection: server.url, logger: false, retention });
-    onTestFinished(async () => {
-      await inbox.close();
-      await server.stop();
-    });
+    onTestFinished(() => inbox.close());
     const { requests } = inbox;
     if (requests === undefined) throw new Error("It keeps none");
     const now = Date.now();
@@ -51,12 +48,9 @@ testWith(noRedis)(
 );
 
 testWith(noRedis)("prune() deletes settled requests, however many there are", async () => {
-  const server = await startRedis();
+  const server = await endsWithTest(startRedis());
   const inbox = bullmqInbox({ connection: server.url, logger: false });
-  onTestFinished(async () => {
-    await inbox.close();
-    await server.stop();
-  });
+  onTestFinished(() => inbox.close());
   const { requests } = inbox;
   const ids = Array.from({ length: 1_001 }, (_, at) => String(at).padStart(4, "0"));
   const settled = { state: "complete", settledAt: 1 } as const;

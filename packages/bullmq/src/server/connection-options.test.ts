@@ -5,7 +5,13 @@ import { join } from "node:path";
 import { LivedClock, systemClock } from "@reporthook/core/internals";
 import { describeWith, testWith } from "@reporthook/test-support/needs";
 import { startCluster, startSentinel } from "@reporthook/test-support/redis-groups";
-import { noPostgres, noRedis, startPostgres, startRedis } from "@reporthook/test-support/servers";
+import {
+  endsWithTest,
+  noPostgres,
+  noRedis,
+  startPostgres,
+  startRedis,
+} from "@reporthook/test-support/servers";
 import { temporaryFolder } from "@reporthook/test-support/temporary";
 import { createInboxFixture, valid } from "@reporthook/testing/internals";
 import { Cluster, Redis } from "ioredis";
@@ -36,7 +42,7 @@ testWith(noPostgres)(
   async () => {
     const folder = temporaryFolder();
     chmodSync(folder, 0o777);
-    const server = await startPostgres(["-c", `unix_socket_directories=${folder}`]);
+    const server = await endsWithTest(startPostgres(["-c", `unix_socket_directories=${folder}`]));
     const { port, password } = new URL(server.url);
     const place = `bullmq:postgres:${folder}/.s.PGSQL.${port}/postgres:reporthook`;
     const who = `postgres://postgres:${password}`;
@@ -44,14 +50,13 @@ testWith(noPostgres)(
     expect(await used(`${who}@${encodeURIComponent(folder)}:${port}/postgres`)).toBe(place);
     const options = { host: folder, port, user: "postgres", password, database: "postgres" };
     expect(await used(options, "postgres")).toBe(place);
-    await server.stop();
   },
 );
 
 testWith(noPostgres)(
   "a role with few connections, or that may make no tables, is told what it needs",
   async () => {
-    const server = await startPostgres();
+    const server = await endsWithTest(startPostgres());
     const { connection } = bullmqSettingsOf({ connection: server.url });
     const owner = postgresConnection(connection);
     await owner.pool.query(
@@ -82,7 +87,6 @@ testWith(noPostgres)(
     await Promise.all(stages.map((stage) => stage.stop()));
     await few.close();
     await owner.close();
-    await server.stop();
   },
 );
 
@@ -90,20 +94,20 @@ describeWith(noRedis)("connection", () => {
   it("the option connection leads to a socket and to another database of Redis", async () => {
     const folder = temporaryFolder();
     const path = join(folder, "redis.sock");
-    const server = await startRedis(["--unixsocket", path]);
+    const server = await endsWithTest(startRedis(["--unixsocket", path]));
     expect(await used({ path })).toBe(`bullmq:redis:${path}:reporthook`);
     expect(await used({ path, db: 2 })).toBe(`bullmq:redis:${path}?db=2:reporthook`);
     const client = new Redis(server.url, { db: 2 });
     expect(await client.dbsize()).toBeGreaterThan(0);
     client.disconnect();
-    await server.stop();
+    await server.kill();
     const away = bullmqInbox({ connection: { path }, logger: false });
     await expect(away.open()).rejects.toThrow(`The inbox at redis:${path}: it can't be reached`);
     await away.close();
   });
 
   it("the option connection leads by Sentinels to their primary", async () => {
-    const server = await startRedis();
+    const server = await endsWithTest(startRedis());
     const sentinel = await startSentinel(server);
     const sentinels = [{ host: "127.0.0.1", port: sentinel.port }];
     const place = `redis+sentinel://127.0.0.1:${sentinel.port}/main`;
@@ -112,7 +116,6 @@ describeWith(noRedis)("connection", () => {
     const away = bullmqInbox({ connection: { sentinels, name: "main" }, logger: false });
     await expect(away.open()).rejects.toThrow(`The inbox at ${place}: it can't be reached`);
     await away.close();
-    await server.stop();
   });
 
   it("a node of a Redis Cluster fails at the start, and the error says what to give", async () => {
@@ -128,7 +131,7 @@ describeWith(noRedis)("connection", () => {
   });
 
   it("a Redis is asked at the start whether it takes writes", async () => {
-    const server = await startRedis();
+    const server = await endsWithTest(startRedis());
     const client = new Redis(server.url);
     await client.call("REPLICAOF", "127.0.0.1", "1");
     const inbox = bullmqInbox({ connection: server.url, logger: false });
@@ -139,11 +142,10 @@ describeWith(noRedis)("connection", () => {
     expect(await inbox.health()).toEqual({ ok: true });
     await inbox.close();
     client.disconnect();
-    await server.stop();
   });
 
   it("a database that the server lacks fails at the start, and no other database is taken", async () => {
-    const server = await startRedis(["--databases", "4"]);
+    const server = await endsWithTest(startRedis(["--databases", "4"]));
     const huge = `${server.url}/99999999999`;
     for (const connection of [`${server.url}/99`, huge, { url: server.url, db: 4 }]) {
       const inbox = bullmqInbox({ connection, logger: false });
@@ -157,11 +159,10 @@ describeWith(noRedis)("connection", () => {
     const client = new Redis(server.url);
     expect(await client.info("keyspace")).not.toMatch(/db\d/);
     client.disconnect();
-    await server.stop();
   });
 
   it("a server that came back without the database has nothing stored in another database", async () => {
-    const server = await startRedis();
+    const server = await endsWithTest(startRedis());
     const inbox = bullmqInbox({ connection: `${server.url}/9`, logger: false });
     const { make, put } = createInboxFixture(inbox, patienceMs);
     await put({ signature: randomUUID() });
@@ -188,11 +189,10 @@ describeWith(noRedis)("connection", () => {
     await inbox.close();
     client.disconnect();
     fewer.kill("SIGKILL");
-    await server.stop();
   });
 
   it("a user that may not use the keys fails at the start, and the error names their pattern", async () => {
-    const server = await startRedis();
+    const server = await endsWithTest(startRedis());
     const client = new Redis(server.url);
     await client.call("ACL", "SETUSER", "app", "on", ">pw", "+@all", "~app:*");
     const connection = server.url.replace("//", "//app:pw@");
@@ -202,11 +202,10 @@ describeWith(noRedis)("connection", () => {
     await inbox.open();
     await inbox.close();
     client.disconnect();
-    await server.stop();
   });
 
   it("a user that may not choose a database fails at the start, and no other database is taken", async () => {
-    const server = await startRedis();
+    const server = await endsWithTest(startRedis());
     const client = new Redis(server.url);
     await client.call("ACL", "SETUSER", "app", "on", ">pw", "+@all", "-select", "~*");
     const connection = `${server.url.replace("//", "//app:pw@")}/1`;
@@ -217,7 +216,6 @@ describeWith(noRedis)("connection", () => {
     expect(await client.info("keyspace")).not.toMatch(/db\d/);
     await inbox.close();
     client.disconnect();
-    await server.stop();
   });
 
   it("a client given as connection is refused", () => {

@@ -1,5 +1,11 @@
 import { testWith } from "@reporthook/test-support/needs";
-import { noPostgres, noRedis, startPostgres, startRedis } from "@reporthook/test-support/servers";
+import {
+  endsWithTest,
+  noPostgres,
+  noRedis,
+  startPostgres,
+  startRedis,
+} from "@reporthook/test-support/servers";
 import { createInboxFixture, handled, valid } from "@reporthook/testing/internals";
 import { Redis } from "ioredis";
 import { expect } from "vitest";
@@ -12,20 +18,16 @@ const patienceMs = 20_000;
 testWith(noPostgres)(
   "a server that ends takes no process with it that has a connection in use",
   async () => {
-    const server = await startPostgres();
+    const server = await endsWithTest(startPostgres());
     const { connection } = bullmqSettingsOf({ connection: server.url, logger: false });
     const { pool } = postgresConnection(connection);
-    try {
-      // As BullMQ has it: taken out of the pool, where nobody listens for an error.
-      const client = await pool.connect();
-      const asked = client.query("SELECT pg_sleep(600)").catch((error: unknown) => String(error));
-      await server.kill();
-      expect(await asked).toMatch(/Error/);
-      client.release();
-      await server.start();
-    } finally {
-      await server.stop();
-    }
+    // As BullMQ has it: taken out of the pool, where nobody listens for an error.
+    const client = await pool.connect();
+    const asked = client.query("SELECT pg_sleep(600)").catch((error: unknown) => String(error));
+    await server.kill();
+    expect(await asked).toMatch(/Error/);
+    client.release();
+    await server.start();
   },
 );
 
@@ -34,7 +36,7 @@ for (const [shown, retryStrategy] of Object.entries(endings)) {
   testWith(noRedis)(
     `an inbox goes on after its Redis was away with the retryStrategy ${shown}, at which ioredis gives up`,
     async () => {
-      const server = await startRedis();
+      const server = await endsWithTest(startRedis());
       const { hostname: host, port } = new URL(server.url);
       const connection = { host, port: Number(port), retryStrategy };
       const inbox = bullmqInbox({ connection, logger: false });
@@ -54,7 +56,6 @@ for (const [shown, retryStrategy] of Object.entries(endings)) {
       await put();
       await until(() => jobs.length === 2, "it works again");
       await end();
-      await server.stop();
     },
   );
 }
@@ -62,7 +63,7 @@ for (const [shown, retryStrategy] of Object.entries(endings)) {
 testWith(noRedis)(
   "an inbox is closed while its Redis takes no more clients, and no error of one ends the process",
   async () => {
-    const server = await startRedis();
+    const server = await endsWithTest(startRedis());
     const inbox = bullmqInbox({ connection: server.url, logger: false });
     const { consume, put, until } = createInboxFixture(inbox, patienceMs);
     const consuming = [consume("verify", valid), consume("handle", handled)];
@@ -77,14 +78,13 @@ testWith(noRedis)(
     await inbox.close();
     // BullMQ connects a client again that is no longer needed. Vitest reports what would end the process.
     await aMoment();
-    await server.stop();
   },
 );
 
 testWith(noRedis)(
   "an inbox that is told to speak TLS to a Redis without it names that as the likely cause, and no other does",
   async () => {
-    const server = await startRedis();
+    const server = await endsWithTest(startRedis());
     const { hostname: host, port } = new URL(server.url);
     const message = async (connection: string | object) => {
       const inbox = bullmqInbox({ connection, logger: false });
@@ -97,26 +97,21 @@ testWith(noRedis)(
     expect(await message({ host, port: Number(port), tls: {} })).toContain(way);
     await server.kill();
     expect(await message(server.url.replace("redis:", "rediss:"))).toContain("can't be reached");
-    await server.stop();
   },
 );
 
 testWith(noPostgres)("the tables may take longer to be made than a connection", async () => {
-  const server = await startPostgres();
+  const server = await endsWithTest(startPostgres());
   const settings = bullmqSettingsOf({ connection: server.url, logger: false });
   const connection = postgresConnection(settings.connection);
   const other = await connection.pool.connect();
-  try {
-    // The lock of BullMQ, which one process holds while it makes the tables and the others wait for.
-    await other.query("SELECT pg_advisory_lock(x'42554c4c'::int, hashtext('bullmq'))");
-    const opening = openConnection(settings);
-    const late = new Promise((resolve) => setTimeout(resolve, openMs + 500, "waits"));
-    expect(await Promise.race([opening, late])).toBe("waits");
-    await other.query("SELECT pg_advisory_unlock_all()");
-    await (await opening).close();
-  } finally {
-    other.release();
-    await connection.close();
-    await server.stop();
-  }
+  // The lock of BullMQ, which one process holds while it makes the tables and the others wait for.
+  await other.query("SELECT pg_advisory_lock(x'42554c4c'::int, hashtext('bullmq'))");
+  const opening = openConnection(settings);
+  const late = new Promise((resolve) => setTimeout(resolve, openMs + 500, "waits"));
+  expect(await Promise.race([opening, late])).toBe("waits");
+  await other.query("SELECT pg_advisory_unlock_all()");
+  await (await opening).close();
+  other.release();
+  await connection.close();
 });

@@ -3,7 +3,13 @@ import { syncBuiltinESMExports } from "node:module";
 import { connect } from "node:net";
 import timers from "node:timers";
 import { testWith } from "@reporthook/test-support/needs";
-import { noPostgres, noRedis, startPostgres, startRedis } from "@reporthook/test-support/servers";
+import {
+  endsWithTest,
+  noPostgres,
+  noRedis,
+  startPostgres,
+  startRedis,
+} from "@reporthook/test-support/servers";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { bullmqInbox } from "../index.ts";
 import { checkDurability } from "./durability-check.ts";
@@ -44,9 +50,8 @@ async function command(url: string, text: string): Promise<void> {
 
 describe("durability", () => {
   testWith(noRedis)("checkDurability() names nothing on a Redis that loses nothing", async () => {
-    const server = await startRedis();
+    const server = await endsWithTest(startRedis());
     expect(await named(server.url)).toEqual([]);
-    await server.stop();
   });
 
   testWith(noRedis)("checkDurability() asks again every 3 minutes", async () => {
@@ -56,7 +61,7 @@ describe("durability", () => {
       every.mockRestore();
       syncBuiltinESMExports();
     });
-    const server = await startRedis();
+    const server = await endsWithTest(startRedis());
     const { inbox, lines } = await opened(server.url);
     const checks = every.mock.calls.filter(([, ms]) => ms === 180_000);
     expect(checks).toHaveLength(1);
@@ -66,12 +71,11 @@ describe("durability", () => {
     await vi.waitUntil(() => lines.length > 0, { timeout: 60_000 });
     expect(lines).toMatchObject([{ "maxmemory-policy": "allkeys-lru" }]);
     await inbox.close();
-    await server.stop();
   });
 
   testWith(noRedis)("checkDurability() asks again when the server has started again", async () => {
     const settings: string[] = [];
-    const server = await startRedis(settings);
+    const server = await endsWithTest(startRedis(settings));
     const { inbox, lines } = await opened(server.url);
     await server.kill();
     settings.push("--appendonly", "no");
@@ -79,11 +83,10 @@ describe("durability", () => {
     await vi.waitUntil(() => lines.length > 0, { timeout: 60_000 });
     expect(lines).toMatchObject([{ appendonly: "no" }]);
     await inbox.close();
-    await server.stop();
   });
 
   testWith(noRedis)("checkDurability() asks again after a reconnection", async () => {
-    const server = await startRedis();
+    const server = await endsWithTest(startRedis());
     const { inbox, lines } = await opened(server.url);
     const reconnect = (policy: string): Promise<void> =>
       command(server.url, `CONFIG SET maxmemory-policy ${policy}\r\nCLIENT KILL TYPE normal`);
@@ -97,13 +100,12 @@ describe("durability", () => {
       { "maxmemory-policy": "allkeys-lfu" },
     ]);
     await inbox.close();
-    await server.stop();
   });
 
   testWith(noRedis)("checkDurability() warns once, without a password", async () => {
     const auth = ["--requirepass", "open-sesame"];
     const lax = ["--appendfsync", "everysec", "--maxmemory-policy", "allkeys-lru"];
-    const server = await startRedis([...lax, ...auth]);
+    const server = await endsWithTest(startRedis([...lax, ...auth]));
     const url = server.url.replace("redis://", "redis://:open-sesame@");
     const lines = await named(url);
     expect(lines).toMatchObject([
@@ -111,22 +113,21 @@ describe("durability", () => {
       { "maxmemory-policy": "allkeys-lru", message: expect.stringMatching(/noeviction/) },
     ]);
     expect(JSON.stringify(lines)).not.toContain("open-sesame");
-    await server.stop();
   });
 
   testWith(noRedis)("checkDurability() names a Redis without a log", async () => {
-    const server = await startRedis(["--appendonly", "no"]);
+    const server = await endsWithTest(startRedis(["--appendonly", "no"]));
     const lines = await named(server.url);
     expect(lines).toMatchObject([{ appendonly: "no" }]);
-    await server.stop();
   });
 
   testWith(noPostgres)("checkDurability() names unsafe settings of PostgreSQL", async () => {
-    const server = await startPostgres(["-c", "synchronous_commit=off", "-c", "fsync=off"]);
+    const server = await endsWithTest(
+      startPostgres(["-c", "synchronous_commit=off", "-c", "fsync=off"]),
+    );
     const lines = await named(server.url);
     expect(lines).toMatchObject([{ fsync: "off" }, { synchronous_commit: "off" }]);
     expect(JSON.stringify(lines)).not.toContain("password");
-    await server.stop();
   });
 
   it("checkDurability() says so when the server does not tell", async () => {

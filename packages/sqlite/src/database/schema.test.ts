@@ -1,13 +1,15 @@
 import { statSync } from "node:fs";
 import { temporaryPath } from "@reporthook/test-support/temporary";
 import { watched } from "@reporthook/test-support/watched-database";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { type Database, loadDriver } from "./driver.ts";
 import { prepareSchema } from "./schema.ts";
 
 function opened(): { readonly database: Database; readonly path: string } {
   const path = temporaryPath();
-  return { database: loadDriver().open(path), path };
+  const database = loadDriver().open(path);
+  onTestFinished(() => database.close());
+  return { database, path };
 }
 
 describe("schema", () => {
@@ -21,7 +23,6 @@ describe("schema", () => {
     await expect(["-- As SQLite tells it.\n", ...text].join("\n")).toMatchFileSnapshot(
       "../../schema.sql",
     );
-    database.close();
   });
 
   it("prepareSchema() makes nothing twice, and nothing of what it could not make whole", () => {
@@ -39,7 +40,6 @@ describe("schema", () => {
     database.exec("INSERT INTO receiver (name) VALUES ('kept')");
     prepareSchema(database, path, true);
     expect(database.prepare("SELECT name FROM receiver").get()?.["name"]).toBe("kept");
-    database.close();
   });
 
   it.each([
@@ -55,7 +55,6 @@ describe("schema", () => {
       expect(() => prepareSchema(database, path, mayMake)).toThrow(why);
     }
     expect(version()).toBe(other);
-    database.close();
   });
 
   it("prepareSchema() refuses an empty file that it may not change, and another application's", () => {
@@ -65,13 +64,11 @@ describe("schema", () => {
     );
     prepareSchema(database, path, true);
     prepareSchema(database, path, false);
-    database.close();
     const other = opened();
     other.database.exec("CREATE TABLE theirs (a)");
     const { size } = statSync(other.path);
     expect(() => prepareSchema(other.database, other.path, true)).toThrow(/another application/);
     expect(statSync(other.path).size).toBe(size);
-    other.database.close();
   });
 
   it("prepareSchema() lets another process be faster, between any two looks at the file", () => {
@@ -89,6 +86,5 @@ describe("schema", () => {
     prepareSchema(slow, path, true);
     expect(database.prepare("SELECT count(*) AS number FROM delivery").get()?.["number"]).toBe(0);
     faster.close();
-    database.close();
   });
 });

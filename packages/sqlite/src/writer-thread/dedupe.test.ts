@@ -2,7 +2,7 @@ import { dayMs } from "@reporthook/core/store";
 import { temporaryPath } from "@reporthook/test-support/temporary";
 import { watched } from "@reporthook/test-support/watched-database";
 import fc from "fast-check";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { type Database, loadDriver, type Value } from "../database/driver.ts";
 import { prepareSchema } from "../database/schema.ts";
 import { DedupeWindow } from "./dedupe.ts";
@@ -12,6 +12,7 @@ function database(): Database {
   const opened = loadDriver().open(path);
   prepareSchema(opened, path, true);
   opened.exec("PRAGMA synchronous = OFF; PRAGMA foreign_keys = OFF");
+  onTestFinished(() => opened.close());
   return opened;
 }
 
@@ -94,7 +95,6 @@ it.each([1, 7, 300])(
       expect(known.find(keyOf(500, 500), 500 + dayMs)).toEqual({});
       expect(known.find(keyOf(0, 0), 500)).toEqual({});
     }
-    file.close();
   },
 );
 
@@ -111,7 +111,6 @@ it("DedupeWindow knows the last ones, of more than it keeps", () => {
     }
     expect(known.find(keyOf(1, 1), 6_000)).toEqual({});
   }
-  file.close();
 });
 
 it.each([
@@ -131,7 +130,6 @@ it.each([
     file.exec(isUndone ? "ROLLBACK" : "COMMIT");
     if (isUndone) store.rollBack();
     expect(store.find(keyOf(1, 1), 1)).toEqual({ duplicateOf: "id 1" });
-    file.close();
   },
 );
 
@@ -141,7 +139,6 @@ it("DedupeWindow names one with the same signature that is within the window", (
   store.add(1, 0, keyOf(1, 1));
   store.add(2, dayMs, keyOf(1, 2));
   expect(store.find(keyOf(1, 3), dayMs + 1)).toEqual({ sameSignatureAs: "id 2" });
-  file.close();
 });
 
 /** The same, all signatures beginning alike. */
@@ -225,7 +222,6 @@ it.each([
         for (const { window } of stores) window.catchUp();
         for (const one of [...stores, storeOn(file)]) expectKnown(one, held, keyOf);
       }
-      file.close();
     });
     fc.assert(run, { numRuns: 100 });
   },
@@ -245,7 +241,6 @@ it("DedupeWindow asks the file hardly anything about a signature whose thousands
   questions = 0;
   expect(store.find(keyOf(1, 7), 0)).toEqual({});
   expect(questions).toBeLessThan(10);
-  file.close();
 });
 
 it("DedupeWindow asks the file nothing about a signature that is new, and reads it once", () => {
@@ -264,5 +259,4 @@ it("DedupeWindow asks the file nothing about a signature that is new, and reads 
   // 50, 100, 200, 400, 800 of them.
   expect(statements.filter((sql) => sql.includes("group_concat"))).toHaveLength(5);
   expect(statements.length).toBeLessThan(20);
-  file.close();
 });

@@ -1,10 +1,11 @@
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { type Database, loadDriver } from "../database/driver.ts";
 import { RowWriter } from "./row-writer.ts";
 
 function table(): Database {
   const database = loadDriver().open(":memory:");
   database.exec("CREATE TABLE made (number INTEGER, bytes BLOB, name TEXT, rest TEXT)");
+  onTestFinished(() => database.close());
   return database;
 }
 
@@ -23,7 +24,6 @@ it.each([0, 1, 2, 3, 15, 16, 17, 100])(
       expect(database.prepare("SELECT * FROM made ORDER BY number").all()).toEqual(rows);
       database.exec("DELETE FROM made");
     }
-    database.close();
   },
 );
 
@@ -34,7 +34,6 @@ it("RowWriter writes a row for each of equal ones", () => {
   writer.write();
   const rows = database.prepare("SELECT number, name FROM made").all();
   expect(rows).toEqual(new Array(3).fill({ number: null, name: "one" }));
-  database.close();
 });
 
 it("RowWriter.clear() drops the rows that were not written", () => {
@@ -46,7 +45,6 @@ it("RowWriter.clear() drops the rows that were not written", () => {
   writer.add({ number: 2 });
   writer.write();
   expect(database.prepare("SELECT number FROM made").all()).toEqual([{ number: 2 }]);
-  database.close();
 });
 
 it("RowWriter prepares a statement for each number of rows and for what they share, whatever comes", () => {
@@ -67,5 +65,4 @@ it("RowWriter prepares a statement for each number of rows and for what they sha
     writer.write();
   }
   expect(prepared.length).toBeLessThanOrEqual(10);
-  database.close();
 });

@@ -4,8 +4,8 @@ import type { NewDelivery } from "@reporthook/core";
 import { applyOutcome, newStoredDelivery, type StoredDelivery } from "@reporthook/core/store";
 import { temporaryPath } from "@reporthook/test-support/temporary";
 import { watched } from "@reporthook/test-support/watched-database";
-import { describe, expect, it } from "vitest";
-import { type Database, loadDriver } from "../database/driver.ts";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { loadDriver } from "../database/driver.ts";
 import { FileGuard } from "../database/file-guard.ts";
 import { prepareSchema } from "../database/schema.ts";
 import { countsByState, kindOf } from "../protocol/counts.ts";
@@ -29,7 +29,8 @@ interface Time {
 
 interface Opened {
   readonly writer: Writer;
-  readonly database: Database;
+  /** Ends it before the test does. */
+  close(): void;
   commit(message?: Partial<Message>): Reply;
 }
 
@@ -52,10 +53,16 @@ function open(
     { path, retention, migrate: true, pulse: pulseOf, descriptor: null },
     () => time.ms,
   );
+  let isOpen = true;
+  const close = (): void => {
+    if (isOpen) writer.close();
+    isOpen = false;
+  };
+  onTestFinished(close);
   const nothing = new MessageBuilder().encode([]);
   return {
     writer,
-    database,
+    close,
     commit: (message) => writer.commitBatch([{ ...nothing, ...message }]),
   };
 }
@@ -124,7 +131,7 @@ const idsOf = (reply: Pick<Reply, "claimed">): unknown[] =>
 
 describe("batches", () => {
   it("commitBatch() claims a part of a backlog, the oldest first, and tells that more is due", () => {
-    const { writer, commit } = open(temporaryPath());
+    const { commit } = open(temporaryPath());
     const ids = Array.from({ length: 40 }, (_, index) => `${index}`);
     commit(adds(...ids));
     const first = commit({ consumers: [consumer(100)] });
@@ -134,11 +141,10 @@ describe("batches", () => {
     // The delivery that has just come is the newest, and still in memory.
     expect(idsOf(second)).toEqual([undefined, ...ids.slice(32)]);
     expect(second.due).toEqual([{ consumer: 1, at: Infinity }]);
-    writer.close();
   });
 
   it("commitBatch() claims some of a backlog beside all that comes, or it would stay", () => {
-    const { writer, commit } = open(temporaryPath());
+    const { commit } = open(temporaryPath());
     const many = (of: string): string[] => Array.from({ length: 50 }, (_, n) => `${of}${n}`);
     commit(adds(...many("a"), ...many("b")));
     commit({ consumers: [consumer(200)] });
@@ -146,11 +152,10 @@ describe("batches", () => {
     expect(idsOf({ claimed }).filter((id) => id === undefined)).toHaveLength(50);
     expect(claimed).toHaveLength(82);
     expect(due).toEqual([{ consumer: 1, at: -Infinity }]);
-    writer.close();
   });
 
   it("commitBatch() has a large body cost more credit, read or just stored", () => {
-    const { writer, commit } = open(temporaryPath());
+    const { commit } = open(temporaryPath());
     const large = (id: string) => addsOf([id], { body: new Uint8Array(200 * 1_024) });
     for (const id of ["1", "2", "3"]) commit(large(id));
     const read = commit({ consumers: [consumer(5)] });
@@ -160,7 +165,6 @@ describe("batches", () => {
     expect(commit({ ...large("4"), consumers: [consumer(5)] }).claimed).toMatchObject([
       { cost: 4 },
     ]);
-    writer.close();
   });
 
   it("commitBatch() rescues the leases of a worker whose heartbeat stands still, and nothing before", () => {
@@ -191,8 +195,6 @@ describe("batches", () => {
     const late = one.commit({ completions: [verified(first, workerId)] });
     expect(late.completions).toEqual([false]);
     expect(late.counts.get("a")?.[0]).toBe(1);
-    other.writer.close();
-    one.writer.close();
   });
 
   it.each([true, false])(
@@ -224,8 +226,6 @@ describe("batches", () => {
       expect(one.writer.commitBatch([]).lost).toBe(isTaken);
       const { completions } = one.commit({ completions: [verified(first, workerId)] });
       expect(completions).toEqual([!isTaken]);
-      other.writer.close();
-      one.writer.close();
     },
   );
 
@@ -245,8 +245,6 @@ describe("batches", () => {
     }
     expect(taken).toEqual(["1"]);
     expect(time.ms).toBeLessThanOrEqual(15_000);
-    other.writer.close();
-    one.writer.close();
   });
 
   it("commitBatch() tells a worker that stood still that its leases are lost", () => {
@@ -260,8 +258,6 @@ describe("batches", () => {
     mine.ms = theirs.ms;
     expect(one.writer.commitBatch([]).lost).toBe(true);
     expect(one.writer.commitBatch([]).lost).toBe(false);
-    one.writer.close();
-    other.writer.close();
   });
 
   it("commitBatch() tells of no lost leases where none was held", () => {
@@ -278,8 +274,6 @@ describe("batches", () => {
     const next = one.commit({ ...adds("2"), consumers: [consumer(1)] });
     expect(next.claimed).toHaveLength(1);
     expect(next.workerId).not.toBe(workerId);
-    one.writer.close();
-    other.writer.close();
   });
 
   it("commitBatch() parks as poison a delivery that was begun five times and never recorded", () => {
@@ -320,8 +314,6 @@ describe("batches", () => {
       claimed.push(...rescued, ...next.commit({ consumers: [told] }).claimed);
     }
     expect(idsOf({ claimed })).toEqual(["1"]);
-    next.writer.close();
-    writer.close();
   });
 
   it.each(["SELECT receiver, counts", "SELECT max(seq)", "PRAGMA data_version"])(
@@ -343,15 +335,13 @@ describe("batches", () => {
       expect(found).toMatchObject({ value: { id: "1" } });
       expect(commit(addsOf(["copy"], { key })).adds).toEqual([{ duplicateOf: "1" }]);
       expect(commit(adds("2")).adds).toEqual([2]);
-      writer.close();
-      other.writer.close();
     },
   );
 
   it("commitBatch() tells that its leases are lost when the file is gone right after a commit", () => {
     const path = temporaryPath();
     let isMoved = (): boolean => false;
-    const { writer, commit } = open(path, { ms: 0 }, undefined, (file) => {
+    const { commit } = open(path, { ms: 0 }, undefined, (file) => {
       if (file === path && isMoved()) return undefined;
       return lstatSync(file, { throwIfNoEntry: false });
     });
@@ -364,7 +354,6 @@ describe("batches", () => {
     const next = commit({ ...adds("3"), consumers: [consumer(1)] });
     expect(next.lost).toBe(false);
     expect(next.workerId).not.toBe(workerId);
-    writer.close();
   });
 
   it("close() gives leases back, as if work on them had not begun", () => {
@@ -372,11 +361,10 @@ describe("batches", () => {
     const one = open(path);
     one.commit(adds("1"));
     one.commit({ consumers: [consumer(1)] });
-    one.writer.close();
+    one.close();
     const other = open(path);
     const [claimed] = other.commit({ consumers: [consumer(1)] }).claimed;
     expect(claimed).toMatchObject({ stored: { id: "1", attempts: 0 }, isFirstStart: true });
-    other.writer.close();
   });
 
   it("commitBatch() strands nothing when not even its transaction can begin", () => {
@@ -391,7 +379,6 @@ describe("batches", () => {
     expect(error?.failed).toContain("out of order");
     expect(stored).toEqual([1]);
     expect([...claimed, ...writer.commitBatch([]).claimed].length).toBe(1);
-    writer.close();
   });
 
   it("commitBatch() drops the result of a lost lease, although this process has the delivery again", () => {
@@ -412,8 +399,6 @@ describe("batches", () => {
     expect(one.commit({ completions: [verified(second, again.workerId)] }).completions).toEqual([
       true,
     ]);
-    one.writer.close();
-    other.writer.close();
   });
 
   it("commitBatch() leaves another worker its leases, if it was itself that stood still", () => {
@@ -430,8 +415,6 @@ describe("batches", () => {
     time.ms += 2 * leaseLostAfterMs;
     expect(idsOf(other.writer.commitBatch([]))).toEqual([]);
     expect(one.writer.commitBatch([]).lost).toBe(false);
-    one.writer.close();
-    other.writer.close();
   });
 
   it("commitBatch() knows nothing that was rolled back, even if the file could not be read then", () => {
@@ -442,13 +425,13 @@ describe("batches", () => {
       if (isNext) failing = failing.slice(1);
       return isNext;
     };
-    const { writer, commit } = open(path, { ms: 0 }, fails);
+    const { commit, close } = open(path, { ms: 0 }, fails);
     commit(adds("1"));
     failing = ["COMMIT", "SELECT receiver, counts"];
     expect(commit(addsOf(["2"], { receiver: "b" })).adds).toEqual([2]);
     expect(failing).toEqual([]);
     expect(commit(addsOf(["3"], { receiver: "c" })).adds).toEqual([3]);
-    writer.close();
+    close();
     const again = open(path);
     const counts = again.writer.takeCounts();
     const list = (receiver: string): unknown =>
@@ -461,7 +444,6 @@ describe("batches", () => {
       expect(list(receiver)).toMatchObject({ value: { entries: [{ id }] } });
       expect(counts.get(receiver)?.[0]).toBe(1);
     }
-    again.writer.close();
   });
 });
 
@@ -469,7 +451,7 @@ describe("commitBatch() for many receivers", () => {
   /** The number of statements for 64 deliveries of so many receivers, and of consumers that are told their due time. */
   function costOf(receivers: number): { readonly statements: number; readonly told: number } {
     let statements = 0;
-    const { writer, commit } = open(temporaryPath(), { ms: 0 }, () => ++statements < 0);
+    const { commit } = open(temporaryPath(), { ms: 0 }, () => ++statements < 0);
     const names = Array.from({ length: receivers }, (_, at) => `${at}`);
     commit({
       consumers: names.map((receiver, at) => ({ ...consumer(64), consumer: at, receiver })),
@@ -486,9 +468,7 @@ describe("commitBatch() for many receivers", () => {
     });
     const reply = commit({ completions });
     expect(reply.completions).toEqual(new Array(64).fill(true));
-    const cost = { statements, told: due.length + reply.due.length };
-    writer.close();
-    return cost;
+    return { statements, told: due.length + reply.due.length };
   }
 
   it("a writer inserts and counts the deliveries of many receivers together, and tells no consumer what it knows", () => {
