@@ -24,6 +24,17 @@ const bytes = (type: string, body: Buffer): Promise<string> =>
 
 describe("pages", () => {
   it.each<[string, string, Buffer | string]>([
+    ["text with a link, called HTML", "text/html", "Please <a href=/login>sign in</a>"],
+    [
+      "text with a tag that is none, called text and HTML",
+      "text/plain, text/html",
+      "Please <sign in",
+    ],
+    ["no UTF-8, called HTML", "text/html", "\ufeff\ufffd\ufffd"],
+    ["a head without a type", "", "<head><title>Sign in"],
+    ["a script without a type", "", "<script>location='/login'</script>"],
+    ["XHTML without a type", "", '<?xml version="1.0"?>\n<!DOCTYPE html><html>'],
+    ["a comment without a type or an end", "", "<!-- proxy"],
     ["a part of a page, called text", "text/plain", login],
     ["a link, called bytes", "application/octet-stream", '<p><a href="/login">Log in</a>'],
     ["a link after text", "text/plain", 'Please <a href="/login">log in</a>'],
@@ -62,6 +73,9 @@ describe("pages", () => {
   });
 
   it.each<[string, string, string]>([
+    ["nothing, called HTML", "text/html", ""],
+    ["a word, called HTML", "text/html", "OK"],
+    ["JSON, called HTML", "text/html", '{"ok":true}'],
     ["OK", "text/plain", "OK"],
     ["an empty object", "application/json", "{}"],
     ["nothing", "application/octet-stream", ""],

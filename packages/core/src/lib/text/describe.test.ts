@@ -2,6 +2,12 @@ import { runInNewContext } from "node:vm";
 import { expect, describe as group, it } from "vitest";
 import { describe, joinedIn } from "./describe.ts";
 
+function revoked(): object {
+  const { proxy, revoke } = Proxy.revocable({}, {});
+  revoke();
+  return proxy;
+}
+
 const throwing = {
   get message(): string {
     throw new Error("unreadable");
@@ -32,6 +38,26 @@ group("lines of errors", () => {
     ],
     ["a getter that throws", throwing, "Thrown value of type object with the keys message"],
     ["a name that is no text", { name: 5, message: "m" }, "m"],
+    ["a revoked proxy", revoked(), "Thrown value of type object"],
+    [
+      "an error that joins one",
+      new AggregateError([revoked()], "a"),
+      "AggregateError: a: Thrown value of type object",
+    ],
+    [
+      "an error whose message can't be read",
+      Object.defineProperty(
+        new Error("x"),
+        "message",
+        Object.getOwnPropertyDescriptor(throwing, "message") ?? {},
+      ),
+      "Error",
+    ],
+    [
+      "an error whose message is no text",
+      Object.assign(new Error("x"), { message: Object.create(null), name: 7 }),
+      "Thrown value of type object with the keys name",
+    ],
   ])("describe() has the line of %s", (_, thrown, line) => {
     expect(describe(thrown)).toBe(line);
   });
@@ -48,6 +74,17 @@ group("lines of errors", () => {
     expect(describe("x".repeat(501))).toBe(`${"x".repeat(499)}…`);
     const redact = (text: string) => text.replaceAll("canary", "[key]");
     expect(describe(`${"x".repeat(497)}canary`, redact)).toBe(`${"x".repeat(497)}[k…`);
+  });
+
+  it("describe() ends at errors that join themselves, or whose list is none", () => {
+    const cyclic = new AggregateError([], "around");
+    cyclic.errors.push(cyclic, ...Array.from({ length: 1_000 }, () => cyclic));
+    const around = "AggregateError: around";
+    expect(describe(cyclic)).toBe(`${around}: ${Array(5).fill(around).join("; ")}`);
+    for (const errors of [null, "none", { length: 3 }]) {
+      const odd = Object.assign(new AggregateError([], "odd"), { errors });
+      expect(describe(odd)).toBe("AggregateError: odd");
+    }
   });
 
   it("describe() lists the first five errors that an error joins", () => {
