@@ -150,7 +150,7 @@ describe("releasing", () => {
     }),
   );
 
-  testInBrowser("a release is not offered to a person who may only view", () =>
+  testInBrowser("an act is not offered to a person who may only view", () =>
     onStage(
       { handlers: failingHandlers, authorize: () => ({ name: "Bob", may: "view" }) },
       async (page, stage) => {
@@ -158,11 +158,11 @@ describe("releasing", () => {
         await page.goto(stage.url);
         await page.getByText("Bob (view only)").waitFor();
         await page.getByRole("link", { name: "All parked deliveries" }).waitFor();
-        expect(await page.getByRole("button", { name: /release|retry/i }).count()).toBe(0);
+        expect(await page.getByRole("button", { name: /release|retry|discard/i }).count()).toBe(0);
         await page.getByRole("link", { name: "All parked deliveries" }).click();
         await page.locator(".list a").first().click();
         await page.getByRole("heading", { name: "History" }).waitFor();
-        expect(await page.getByRole("button", { name: /release|retry/i }).count()).toBe(0);
+        expect(await page.getByRole("button", { name: /release|retry|discard/i }).count()).toBe(0);
       },
     ),
   );

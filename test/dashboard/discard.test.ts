@@ -137,21 +137,6 @@ describe("the page", () => {
     }),
   );
 
-  testInBrowser("a discard is not offered to a person who may only view", () =>
-    onStage(
-      { handlers: failingHandlers, authorize: () => ({ name: "Bob", may: "view" }) },
-      async (page, stage) => {
-        await play(stage);
-        const [dead] = await stage.receiver.inbox.list({ state: "dead" });
-        for (const query of ["", `?delivery=${dead?.id}`]) {
-          await page.goto(stage.url + query);
-          await page.getByText("A handler gave up").first().waitFor();
-          expect(await page.getByRole("button", { name: "Discard" }).count()).toBe(0);
-        }
-      },
-    ),
-  );
-
   testInBrowser("each action has the same on the command line beside it, to be copied", () =>
     onStage({ handlers: failingHandlers, receiver: { name: "billing" } }, async (page, stage) => {
       await play(stage);

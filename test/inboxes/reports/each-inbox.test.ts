@@ -5,7 +5,6 @@ import {
   type Inbox,
   type ReportRequest,
   type ServiceAnswer,
-  ServiceError,
 } from "@reporthook/core";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { testWith } from "@reporthook/test-support/needs";
@@ -104,20 +103,6 @@ describe.each(Object.entries(stores))("%s", (kind, open) => {
     expect(await told.reports.counts()).toEqual({ ...none, complete: 1 });
   });
 
-  test("report.overdue is told once by two processes, and a later status is handled", async () => {
-    const { asking, told, seen, idle, notify } = await receiversOn(await open());
-    const { id } = await asking.reports.request(report, { context, overdueMs: 1 });
-    const { dueAt } = (await asking.reports.get(id)) ?? {};
-    await turnUntil(() => Date.now() > Number(dueAt));
-    await idle();
-    await idle();
-    expect(seen).toMatchObject([{ type: "report.overdue", requestId: id, context }]);
-    expect(await told.reports.list({ state: "overdue" })).toMatchObject([{ id }]);
-    await notify(told, "internal_error");
-    expect(seen.slice(1)).toMatchObject([{ type: "report.internal_error", requestId: id }]);
-    expect(await asking.reports.counts()).toMatchObject({ internal_error: 1, overdue: 0 });
-  });
-
   test("reports.settle() in one of two processes answers reports.wait() in the other", async () => {
     const inboxes = await open();
     const { requests } = inboxes[0] ?? {};
@@ -144,31 +129,6 @@ describe.each(Object.entries(stores))("%s", (kind, open) => {
       { type: "report.complete", requestId: id, verification: "settled", body, context },
     ]);
     expect(await asking.reports.settle(id, "complete")).toBe(false);
-  });
-
-  test("an idempotencyKey that another process asks with is not sent again, and is free once it is refused", async () => {
-    let refuse = (_: Error): void => {};
-    const answers = [new Promise<ServiceAnswer>((_, reject) => (refuse = reject))];
-    const inboxes = await open();
-    const { asking, told, sent } = await receiversOn(inboxes, async () => answers.pop() ?? ok);
-    const options = { context, idempotencyKey: "k" };
-    const asked = asking.reports.request(report, options).catch((error: unknown) => error);
-    await turnUntil(() => sent.length === 1);
-    const other = await told.reports.request(report, options);
-    expect(other).toEqual({ id: expect.any(String), answer: null });
-    expect(await told.reports.get(other.id)).toMatchObject({ state: "unconfirmed" });
-    const refusal = new ServiceError("service_failed", "no", {
-      serviceStatus: 400,
-      retryable: false,
-    });
-    refuse(refusal);
-    expect(await asked).toBe(refusal);
-    expect(await told.reports.get(other.id)).toBeNull();
-    expect(sent).toHaveLength(1);
-    const { id, answer } = await told.reports.request(report, options);
-    expect({ id, answer }).toEqual({ id: expect.any(String), answer: ok });
-    expect(id).not.toBe(other.id);
-    expect(sent).toHaveLength(2);
   });
 });
 
