@@ -1,11 +1,5 @@
-import { context, SpanStatusCode } from "@opentelemetry/api";
-import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
-import {
-  BasicTracerProvider,
-  InMemorySpanExporter,
-  type ReadableSpan,
-  SimpleSpanProcessor,
-} from "@opentelemetry/sdk-trace-base";
+import { SpanStatusCode } from "@opentelemetry/api";
+import type { ReadableSpan } from "@opentelemetry/sdk-trace-base";
 import { createClient, createReceiver, memoryInbox, type ReceiverOptions } from "@reporthook/core";
 import { createEmulator, type NotificationOptions } from "@reporthook/emulator";
 import { telemetry } from "@reporthook/opentelemetry";
@@ -13,26 +7,25 @@ import { patient } from "@reporthook/test-support/patient";
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
 import { served } from "../adapters/hosts/mount.ts";
 import { mounts, post } from "../security/secrets/receivers.ts";
+import { startTracing, type Tracing } from "./tracing.ts";
 
 const sender = { traceId: "0af7651916cd43dd8448eb211c80319c", spanId: "b7ad6b7169203331" };
 const traceparent = `00-${sender.traceId}-${sender.spanId}-01`;
 
-const exporter = new InMemorySpanExporter();
-const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
 const apiKey = "a-key-that-nobody-may-see";
 const emulator = createEmulator({ apiKey });
 let serviceUrl = "";
+let tracing: Tracing;
 
 beforeAll(async () => {
-  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+  tracing = startTracing();
   serviceUrl = (await emulator.listen()).url;
 });
 afterAll(async () => {
-  context.disable();
-  await provider.shutdown();
+  await tracing.stop();
   await emulator.close();
 });
-beforeEach(() => exporter.reset());
+beforeEach(() => tracing.reset());
 
 /** A receiver with telemetry behind a port, and what a notification is answered there. */
 async function scene(mount: string, options: Partial<ReceiverOptions> = {}) {
@@ -44,7 +37,7 @@ async function scene(mount: string, options: Partial<ReceiverOptions> = {}) {
     retry: { attempts: 1 },
     ...patient,
     ...options,
-    ...telemetry({ tracer: provider.getTracer("test") }),
+    ...telemetry({ tracer: tracing.tracer("test") }),
   });
   const serve = mounts[mount];
   if (serve === undefined) throw new Error(`There is no ${mount}`);
@@ -62,7 +55,7 @@ async function scene(mount: string, options: Partial<ReceiverOptions> = {}) {
 }
 
 function named(name: string): ReadableSpan[] {
-  return exporter.getFinishedSpans().filter((span) => span.name === `${name} mounted`);
+  return tracing.named(`${name} mounted`);
 }
 
 /** The relation of each span to the sender's: a child, or linked; and whether it failed. */
@@ -95,12 +88,12 @@ test("before-ack verifies within the request, and once, and the request tells wh
   const [verify] = named("verify");
   expect(verify?.attributes["reporthook.verdict"]).toBe("valid");
   // Their order of export shows which ended first: their clocks differ by up to a millisecond.
-  const ended = exporter.getFinishedSpans();
+  const ended = tracing.spans;
   expect(ended.indexOf(verify as ReadableSpan)).toBeLessThan(
     ended.indexOf(receive as ReadableSpan),
   );
 
-  exporter.reset();
+  tracing.reset();
   expect(await send({ signature: "invalid" })).toBe(401);
   expect(told()).toEqual({ receive: ["child, failed"], verify: ["linked"], process: [] });
   expect(named("receive")[0]?.attributes["error.type"]).toBe("invalid_signature");
@@ -130,7 +123,7 @@ test('ack: "handled" has the three spans before the answer, and a failure in two
   expect(await send()).toBe(200);
   expect(told()).toEqual({ receive: ["child"], verify: ["linked"], process: ["linked"] });
 
-  exporter.reset();
+  tracing.reset();
   fail = true;
   expect(await send()).toBe(503);
   expect(told()).toEqual({

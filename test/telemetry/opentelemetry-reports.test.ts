@@ -1,12 +1,5 @@
-import { context, SpanKind, SpanStatusCode } from "@opentelemetry/api";
-import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
-import { UndiciInstrumentation } from "@opentelemetry/instrumentation-undici";
-import {
-  BasicTracerProvider,
-  InMemorySpanExporter,
-  type ReadableSpan,
-  SimpleSpanProcessor,
-} from "@opentelemetry/sdk-trace-base";
+import { SpanKind, SpanStatusCode } from "@opentelemetry/api";
+import type { ReadableSpan } from "@opentelemetry/sdk-trace-base";
 import {
   createClient,
   createReceiver,
@@ -20,35 +13,30 @@ import { sqliteInbox } from "@reporthook/sqlite";
 import { patient } from "@reporthook/test-support/patient";
 import { temporaryPath } from "@reporthook/test-support/temporary";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { startTracing, type Tracing } from "./tracing.ts";
 
 const apiKey = "a-key-that-nobody-may-see";
 const report = { domains: ["example.com"] };
-const exporter = new InMemorySpanExporter();
-const tracing = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
-const undici = new UndiciInstrumentation();
+let tracing: Tracing;
 let receiver: Receiver;
 const emulator = createEmulator({ apiKey, deliver: (request) => receiver.fetch(request) });
 let baseUrl = "";
 
 beforeAll(async () => {
-  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
-  undici.setTracerProvider(tracing);
-  undici.enable();
+  tracing = startTracing();
   baseUrl = (await emulator.listen()).url;
 });
 afterAll(async () => {
-  undici.disable();
-  context.disable();
-  await tracing.shutdown();
+  await tracing.stop();
   await emulator.close();
 });
 beforeEach(() => {
-  exporter.reset();
+  tracing.reset();
   emulator.reset();
 });
 afterEach(() => receiver.close());
 
-const observed = () => telemetry({ tracer: tracing.getTracer("test") });
+const observed = () => telemetry({ tracer: tracing.tracer("test") });
 
 function open(options: Partial<ReceiverOptions>): void {
   receiver = createReceiver({
@@ -66,14 +54,10 @@ function open(options: Partial<ReceiverOptions>): void {
 /** Asks for a report as an app does that traces its own work. */
 const ask = (options: { idempotencyKey?: string; overdueMs?: number } = {}) =>
   tracing
-    .getTracer("app")
+    .tracer("app")
     .startActiveSpan("order", (span) =>
       receiver.reports.request(report, options).finally(() => span.end()),
     );
-
-function named(name: string): ReadableSpan[] {
-  return exporter.getFinishedSpans().filter((span) => span.name === name);
-}
 
 function idOf(span: ReadableSpan | undefined): string | undefined {
   return span?.spanContext().spanId;
@@ -90,7 +74,11 @@ test("a request for a report is a span within the caller's, and the handler is l
   await receiver.reports.wait(id);
   await receiver.idle({ timeoutMs: 60_000 });
 
-  const [order, request, sent] = [named("order"), named("request asking"), named("POST")].flat();
+  const [order, request, sent] = [
+    tracing.named("order"),
+    tracing.named("request asking"),
+    tracing.named("POST"),
+  ].flat();
   expect(request?.kind).toBe(SpanKind.CLIENT);
   expect(request?.parentSpanContext?.spanId).toBe(idOf(order));
   expect(sent?.parentSpanContext?.spanId).toBe(idOf(request));
@@ -99,11 +87,11 @@ test("a request for a report is a span within the caller's, and the handler is l
     "messaging.operation.name": "request",
     "messaging.message.conversation_id": id,
   });
-  const [handled] = named("process asking");
+  const [handled] = tracing.named("process asking");
   const { "messaging.message.id": delivery } = handled?.attributes ?? {};
-  const [receive] = named("receive asking").filter(
-    ({ attributes }) => attributes["messaging.message.id"] === delivery,
-  );
+  const [receive] = tracing
+    .named("receive asking")
+    .filter(({ attributes }) => attributes["messaging.message.id"] === delivery);
   expect(handled?.links.map((link) => link.context.spanId)).toEqual([idOf(receive), idOf(request)]);
   expect(handled?.links[1]?.context.traceId).toBe(order?.spanContext().traceId);
   expect(handled?.attributes["messaging.message.conversation_id"]).toBe(id);
@@ -116,11 +104,11 @@ test("a request that is repeated sends nothing, and the handler of its end is li
   expect((await ask({ idempotencyKey: "k" })).id).toBe(id);
   await receiver.start();
   await receiver.idle({ timeoutMs: 60_000 });
-  const requests = named("request asking");
+  const requests = tracing.named("request asking");
   const ids = requests.map(({ attributes }) => attributes["messaging.message.conversation_id"]);
   expect(ids).toEqual([id, id]);
-  expect(named("POST")).toHaveLength(1);
-  const [overdue] = named("process asking");
+  expect(tracing.named("POST")).toHaveLength(1);
+  const [overdue] = tracing.named("process asking");
   expect(overdue?.links.map((link) => link.context.spanId)).toEqual([idOf(requests[0])]);
 });
 
@@ -130,7 +118,7 @@ test("a request that fails says so with its id, and without the token of its cal
   };
   open({ ...observed(), client: { authorize: async () => "valid", requestReport } });
   const error = await ask().catch((thrown: { readonly requestId: string }) => thrown);
-  const [request] = named("request asking");
+  const [request] = tracing.named("request asking");
   expect(request?.status.code).toBe(SpanStatusCode.ERROR);
   expect(request?.status.message).toMatch(/^TypeError: no way to .*callback_token=\[removed\]$/);
   expect(request?.attributes).toMatchObject({

@@ -1,18 +1,11 @@
-import { context, diag, type Link, SpanStatusCode, trace } from "@opentelemetry/api";
-import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
-import { UndiciInstrumentation } from "@opentelemetry/instrumentation-undici";
+import { diag, type Link, SpanStatusCode, trace } from "@opentelemetry/api";
 import {
   AggregationTemporality,
   InMemoryMetricExporter,
   MeterProvider,
   PeriodicExportingMetricReader,
 } from "@opentelemetry/sdk-metrics";
-import {
-  BasicTracerProvider,
-  InMemorySpanExporter,
-  type ReadableSpan,
-  SimpleSpanProcessor,
-} from "@opentelemetry/sdk-trace-base";
+import { BasicTracerProvider, type ReadableSpan } from "@opentelemetry/sdk-trace-base";
 import {
   type Client,
   createClient,
@@ -30,14 +23,13 @@ import { temporaryPath } from "@reporthook/test-support/temporary";
 import { manualClock } from "@reporthook/testing/internals";
 import { Headers } from "node-fetch";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
+import { startTracing, type Tracing } from "./tracing.ts";
 
 const apiKey = "a-key-that-nobody-may-see";
 const traceId = "0af7651916cd43dd8448eb211c80319c";
 const sender = { traceId, spanId: "b7ad6b7169203331" };
 const traceparent = `00-${sender.traceId}-${sender.spanId}-01`;
 
-const spans = new InMemorySpanExporter();
-const tracing = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(spans)] });
 const exported = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
 const reader = new PeriodicExportingMetricReader({
   exporter: exported,
@@ -45,33 +37,27 @@ const reader = new PeriodicExportingMetricReader({
   exportTimeoutMillis: 60_000,
 });
 const measuring = new MeterProvider({ readers: [reader] });
-const undici = new UndiciInstrumentation();
 const emulator = createEmulator({ apiKey });
 let client: Client;
 let serviceUrl = "";
+let tracing: Tracing;
 
 beforeAll(async () => {
-  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
-  undici.setTracerProvider(tracing);
-  undici.enable();
+  tracing = startTracing();
   serviceUrl = (await emulator.listen()).url;
   client = createClient({ baseUrl: serviceUrl, apiKey });
 });
 afterAll(async () => {
-  undici.disable();
-  context.disable();
   await measuring.shutdown();
-  await tracing.shutdown();
+  await tracing.stop();
   await emulator.close();
 });
 let receiver: Receiver;
-beforeEach(() => {
-  spans.reset();
-});
+beforeEach(() => tracing.reset());
 afterEach(() => receiver?.close());
 
 const telemetryHere = () =>
-  telemetry({ tracer: tracing.getTracer("test"), meter: measuring.getMeter("test") });
+  telemetry({ tracer: tracing.tracer("test"), meter: measuring.getMeter("test") });
 
 async function send(headers: Record<string, string> = {}, of = receiver): Promise<string> {
   const { body, ...notification } = emulator.notification("report.complete");
@@ -82,10 +68,6 @@ async function send(headers: Record<string, string> = {}, of = receiver): Promis
   });
   const { id } = (await (await of.fetch(request)).json()) as { readonly id: string };
   return id;
-}
-
-function named(name: string): ReadableSpan[] {
-  return spans.getFinishedSpans().filter((span) => span.name === name);
 }
 
 function linked({ links }: ReadableSpan): object[] {
@@ -108,9 +90,9 @@ test("a delivery is a span to receive, one to verify and one for each attempt to
   const id = await send({ traceparent });
   await receiver.idle({ timeoutMs: 60_000 });
 
-  const [receive] = named("receive spans");
-  const [verify] = named("verify spans");
-  const processed = named("process spans");
+  const [receive] = tracing.named("receive spans");
+  const [verify] = tracing.named("verify spans");
+  const processed = tracing.named("process spans");
   expect(receive?.parentSpanContext).toMatchObject(sender);
   expect(receive?.attributes).toMatchObject({
     "messaging.system": "reporthook",
@@ -154,8 +136,8 @@ test("a request whose headers are of another realm is received, and linked", asy
   const answer = await receiver.mount()({ ...incomingFromRequest(request), headers: foreign });
   expect(answer.status).toBe(200);
   await receiver.idle({ timeoutMs: 60_000 });
-  const [receive] = named("receive realm");
-  const [verify] = named("verify realm");
+  const [receive] = tracing.named("receive realm");
+  const [verify] = tracing.named("verify realm");
   expect(verify && linked(verify)).toMatchObject([{ spanId: receive?.spanContext().spanId }]);
 });
 
@@ -176,10 +158,10 @@ test("the link outlives the process that acknowledged, also when the sender bega
   await receiver.start();
   await receiver.idle({ timeoutMs: 60_000 });
 
-  const [receive] = named("receive later");
+  const [receive] = tracing.named("receive later");
   const { traceId, spanId } = receive?.spanContext() ?? {};
   for (const name of ["verify later", "process later"]) {
-    expect(named(name).map(linked)).toEqual([[{ traceId, spanId }]]);
+    expect(tracing.named(name).map(linked)).toEqual([[{ traceId, spanId }]]);
   }
   await receiver.close();
 });
@@ -196,7 +178,7 @@ test("a span shows the error of the option signature without the key", async () 
     new Request("https://app.example/hook", emulator.notification("report")),
   );
   expect(answer.status).toBe(503);
-  const [receive] = named("receive function");
+  const [receive] = tracing.named("receive function");
   expect(receive?.status.message).toMatch(/option signature failed: .*\?api_key=\[api key\]$/);
 });
 
@@ -206,17 +188,17 @@ test("the authorize call shows up without its key, though fetch itself is instru
   await receiver.idle({ timeoutMs: 60_000 });
   emulator.fault("authorize", { status: 500, times: 1 });
   await send();
-  await expect.poll(() => named("verify key").length).toBeGreaterThan(1);
-  const seen = JSON.stringify(spans.getFinishedSpans().map(plain));
+  await expect.poll(() => tracing.named("verify key").length).toBeGreaterThan(1);
+  const seen = tracing.text();
   expect(seen).not.toContain(apiKey);
   expect(seen).not.toContain("callback_token");
-  expect(named("POST")).toEqual([]);
+  expect(tracing.named("POST")).toEqual([]);
 
   // Nor without the telemetry of ours; any other call with a key in its address would.
   await client.authorize("a signature");
-  expect(JSON.stringify(spans.getFinishedSpans().map(plain))).not.toContain(apiKey);
+  expect(tracing.text()).not.toContain(apiKey);
   await fetch(`${serviceUrl}/elsewhere?api_key=${apiKey}`);
-  expect(JSON.stringify(spans.getFinishedSpans().map(plain))).toContain(apiKey);
+  expect(tracing.text()).toContain(apiKey);
   emulator.reset();
   await receiver.idle({ timeoutMs: 60_000 });
 });
@@ -234,11 +216,11 @@ test("a span says why there is no verdict, and not the signature", async () => {
   const signature = "a-signature-of-some-length";
   await receiver.start();
   await send({ "X-svc-authorization": signature });
-  await expect.poll(() => named("verify own").length).toBe(1);
-  const [verify] = named("verify own");
+  await expect.poll(() => tracing.named("verify own").length).toBe(1);
+  const [verify] = tracing.named("verify own");
   expect(verify?.attributes).toMatchObject({ "error.type": "Error", "reporthook.verdict": "none" });
   expect(verify?.status.message).toContain("no connection for");
-  expect(JSON.stringify(spans.getFinishedSpans().map(plain))).not.toContain(signature);
+  expect(tracing.text()).not.toContain(signature);
 });
 
 test("the metrics say what was acknowledged, judged, handled, and what waits", async () => {
@@ -347,7 +329,7 @@ test.each([
   await send({ traceparent: zeros });
   await receiver.idle({ timeoutMs: 60_000 });
 
-  const [[receive], [verify]] = [named("receive zeros"), named("verify zeros")];
+  const [[receive], [verify]] = [tracing.named("receive zeros"), tracing.named("verify zeros")];
   expect(receive?.parentSpanContext).toBeUndefined();
   expect(verify && linked(verify)).toMatchObject([{ spanId: receive?.spanContext().spanId }]);
 });
@@ -369,10 +351,6 @@ async function points(name: string, of = "metrics"): Promise<Record<string, numb
     found[key.join(",")] = typeof value === "number" ? value : value.count;
   }
   return found;
-}
-
-function plain({ name, attributes, events, status, links }: ReadableSpan): object {
-  return { name, attributes, events, status, links };
 }
 
 test("a delivery is parked as always when a handler throws something odd", async () => {
@@ -404,7 +382,7 @@ test("a delivery is parked as always when a handler throws something odd", async
   for (const _ of thrown) await send({});
   await receiver.idle({ timeoutMs: 60_000 });
   expect((await receiver.inbox.counts()).dead).toBe(thrown.length);
-  const shown = named("process spans").map(({ events, status }) => [events, status]);
+  const shown = tracing.named("process spans").map(({ events, status }) => [events, status]);
   expect(shown.length).toBe(thrown.length);
   expect(JSON.stringify(shown)).not.toContain(apiKey);
 });
