@@ -62,9 +62,14 @@ export function useProgram(file: string): void {
 }
 
 /** Starts the command line. */
-export function startCli(args: readonly string[], { cwd, env = {} }: Setting = {}): Running {
+export function startCli(args: readonly string[], setting: Setting = {}): Running {
+  return startNode([program, ...args], setting);
+}
+
+/** Starts Node with these arguments. */
+export function startNode(args: readonly string[], { cwd, env = {} }: Setting = {}): Running {
   const { PATH = "", HOME = "" } = process.env;
-  const child = spawn(process.execPath, [program, ...args], {
+  const child = spawn(process.execPath, args, {
     ...(cwd !== undefined && { cwd }),
     env: { PATH, HOME, ...env },
   });

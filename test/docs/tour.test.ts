@@ -1,5 +1,4 @@
-import { type ChildProcess, spawn, spawnSync } from "node:child_process";
-import { once } from "node:events";
+import { spawnSync } from "node:child_process";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { createClient, createReceiver } from "@reporthook/core";
@@ -10,46 +9,19 @@ import { missingProgram, testWith } from "@reporthook/test-support/needs";
 import { patient } from "@reporthook/test-support/patient";
 import { temporaryFolder } from "@reporthook/test-support/temporary";
 import { afterAll, describe, expect, it } from "vitest";
-import { widest } from "../cli/process.ts";
+import { endAll, type Running, startNode, widest } from "../cli/process.ts";
 
 const folder = temporaryFolder();
-const started: ChildProcess[] = [];
-afterAll(() => {
-  for (const child of started) child.kill("SIGKILL");
-});
-
-interface Tour {
-  readonly child: ChildProcess;
-  text(): string;
-  /** Resolves once it was printed. */
-  printed(text: string): Promise<void>;
-  /** Its exit code. */
-  ended(): Promise<number | null>;
-}
+afterAll(endAll);
 
 const source = ["--conditions=@reporthook/source", "--import", "tsx", "scripts/tour/main.ts"];
 
-function startTour(...given: string[]): Tour {
-  const child = spawn(process.execPath, [...source, "--port", "0", ...given]);
-  started.push(child);
-  const exit = once(child, "exit");
-  let text = "";
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding("utf8").on("data", (part: string) => {
-      text += part;
-    });
-  }
-  return {
-    child,
-    text: () => text,
-    async printed(expected) {
-      await expect.poll(() => text).toContain(expected);
-    },
-    async ended() {
-      const [code] = (await exit) as [number | null];
-      return code;
-    },
-  };
+const startTour = (...given: string[]): Running => startNode([...source, "--port", "0", ...given]);
+
+/** The tour to its end: its exit code, and all that it printed. */
+async function ended(tour: Running): Promise<readonly [code: number | null, text: string]> {
+  const { code, out, progress, err } = await tour.ended();
+  return [code, out + progress + err];
 }
 
 describe("pnpm start", () => {
@@ -63,17 +35,17 @@ describe("pnpm start", () => {
     expect((await receiver.fetch(request)).status).toBe(200);
     await receiver.close();
 
-    const first = startTour("--exit", "--db", file);
-    expect([await first.ended(), first.text()]).toEqual([0, expect.any(String)]);
-    expect(first.text()).toContain("deliveries of the last time: 1 received");
-    expect(first.text()).toContain("1 finished now");
-    expect(first.text().match(/The service is up/g)).toHaveLength(1);
-    expect(first.text()).not.toContain("\u001b");
+    const [code, first] = await ended(startTour("--exit", "--db", file));
+    expect([code, first]).toEqual([0, expect.any(String)]);
+    expect(first).toContain("deliveries of the last time: 1 received");
+    expect(first).toContain("1 finished now");
+    expect(first.match(/The service is up/g)).toHaveLength(1);
+    expect(first).not.toContain("\u001b");
 
-    const second = startTour("--exit", "--db", file);
-    expect(await second.ended()).toBe(0);
-    expect(second.text()).toContain("deliveries of the last time: 4 handled, 1 rejected");
-    expect(second.text()).toContain("nothing was left to do");
+    const [codeOfSecond, second] = await ended(startTour("--exit", "--db", file));
+    expect(codeOfSecond).toBe(0);
+    expect(second).toContain("deliveries of the last time: 4 handled, 1 rejected");
+    expect(second).toContain("nothing was left to do");
   });
 
   it("the tour stays up until Ctrl-C, also when it was killed before", async () => {
@@ -85,42 +57,40 @@ describe("pnpm start", () => {
 
     const again = startTour("--db", file);
     await again.printed("The app stays up");
-    expect(again.text()).toContain("The inbox holds deliveries of the last time");
+    expect(again.out()).toContain("The inbox holds deliveries of the last time");
     await again.printed("Command failed");
-    const [, closing = ""] = again.text().split("The app stays up");
+    const [, closing = ""] = again.out().split("The app stays up");
     expect(widest(closing)).toBeLessThanOrEqual(80);
     again.child.kill("SIGINT");
-    expect([await again.ended(), again.text()]).toEqual([0, expect.stringContaining("Closing")]);
+    expect(await ended(again)).toEqual([0, expect.stringContaining("Closing")]);
   });
 
   it("the tour says in one sentence which of its options can't be", async () => {
     const server = createServer();
     const { port } = new URL(await listenLocally(server));
     const file = join(folder, "options.db");
-    const taken = startTour("--exit", "--db", file, "--port", String(port));
-    expect(await taken.ended()).toBe(1);
-    expect(taken.text()).toMatch(
-      new RegExp(`\nPort ${port} is taken: give another one, or leave --port out\n$`),
-    );
+    const said = `\nPort ${port} is taken: give another one, or leave --port out\n`;
+    expect(await ended(startTour("--exit", "--db", file, "--port", String(port)))).toEqual([
+      1,
+      expect.stringMatching(new RegExp(`${said}$`)),
+    ]);
     server.close();
     for (const [given, said] of [
       [["--port", ""], '--port takes a number from 0 to 65535, not ""'],
       [["--port"], "Option '--port <value>' argument missing"],
     ] as const) {
-      const tour = startTour(...given);
-      expect([await tour.ended(), tour.text()]).toEqual([1, expect.stringContaining(said)]);
-      expect(tour.text()).not.toMatch(/^ +at /m);
+      const [code, text] = await ended(startTour(...given));
+      expect([code, text]).toEqual([1, expect.stringContaining(said)]);
+      expect(text).not.toMatch(/^ +at /m);
     }
   });
 
   it("the tour has help in 80 columns, and points to it when an option is unknown", async () => {
-    const help = startTour("--help");
-    expect(await help.ended()).toBe(0);
-    expect(help.text()).toContain("--db FILE");
-    expect(widest(help.text())).toBeLessThanOrEqual(80);
-    const bogus = startTour("--bogus");
-    expect(await bogus.ended()).toBe(1);
-    expect(bogus.text()).toBe("\nUnknown option '--bogus'; --help shows what there is\n");
+    const [code, help] = await ended(startTour("--help"));
+    expect([code, help]).toEqual([0, expect.stringContaining("--db FILE")]);
+    expect(widest(help)).toBeLessThanOrEqual(80);
+    const said = "\nUnknown option '--bogus'; --help shows what there is\n";
+    expect(await ended(startTour("--bogus"))).toEqual([1, said]);
   });
 
   testWith(missingProgram("script", "bsdutils"))(

@@ -8,8 +8,9 @@ import { patient } from "@reporthook/test-support/patient";
 import { programOf } from "@reporthook/test-support/program";
 import { temporaryFolder } from "@reporthook/test-support/temporary";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { endAll } from "../cli/process.ts";
 import { Canaries } from "./secrets/canaries.ts";
-import { type Ended, endAll, type Running, startNode } from "./secrets/programs.ts";
+import { startWatched, type Watched } from "./secrets/programs.ts";
 import { failingServices } from "./secrets/services.ts";
 
 const canaries = new Canaries();
@@ -44,12 +45,8 @@ afterAll(async () => {
 
 const program = await programOf(new URL("../../packages/cli/src/main.ts", import.meta.url));
 
-function cli(args: readonly string[], more: Record<string, string> = {}): Running {
-  return startNode([program, ...args], { ...env, ...more });
-}
-
-function shown({ out, err, title }: Ended): string {
-  return `${out}\n${err}\n${title}`;
+function cli(args: readonly string[], more: Record<string, string> = {}): Watched {
+  return startWatched([program, ...args], { ...env, ...more });
 }
 
 describe("commands", () => {
@@ -68,7 +65,7 @@ describe("commands", () => {
     const runs = commands.flatMap((args) => [cli(args), cli([...args, "--json"])]);
     const ended = await Promise.all(runs.map((run) => run.ended()));
     expect(ended.map(({ code }) => code)).toEqual([1, 1, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0, 2, 2]);
-    for (const one of ended) expect(canaries.foundIn(shown(one)), one.out + one.err).toEqual([]);
+    for (const one of ended) expect(canaries.foundIn(one.shown), one.shown).toEqual([]);
   });
 
   it("the command line prints no secret for any answer of the service", async () => {
@@ -85,7 +82,7 @@ describe("commands", () => {
     });
     for (const one of await Promise.all(runs.map((run) => run.ended()))) {
       expect(one.code).toBe(1);
-      expect(canaries.foundIn(shown(one)), one.out + one.err).toEqual([]);
+      expect(canaries.foundIn(one.shown), one.shown).toEqual([]);
     }
   });
 
@@ -97,7 +94,7 @@ describe("commands", () => {
     await dev.printed(/verified +\w{26} report\.complete/);
     dev.type("q");
     const ended = await dev.ended();
-    expect(canaries.foundIn(shown(ended)), ended.out).toEqual([]);
+    expect(canaries.foundIn(ended.shown), ended.shown).toEqual([]);
   });
 });
 
@@ -105,13 +102,13 @@ it("the tour prints and keeps no secret", async () => {
   const file = join(folder, randomBytes(4).toString("hex"));
   const tour = ["--conditions=@reporthook/source", "--import", "tsx", "scripts/tour/main.ts"];
   const args = [...tour, "--exit", "--port", "0", "--db", file];
-  const { code, ...rest } = await startNode(args, {}).ended();
+  const { code, shown } = await startWatched(args, {}).ended();
   const kept = readdirSync(folder)
     .filter((name) => file.endsWith(name.replace(/-(wal|shm)$/, "")))
     .map((name) => readFileSync(join(folder, name), "latin1"));
   expect([code, kept.length > 0]).toEqual([0, true]);
   // The key that the emulator has for all, the shape of its signatures, and of a token's end.
   const secrets = /test-api-key|v1\.\d{13}\.[\w-]{22}\.|callback_token|\bforged"?,/;
-  expect(shown({ code, ...rest })).not.toMatch(secrets);
+  expect(shown).not.toMatch(secrets);
   for (const bytes of kept) expect(bytes.match(secrets)?.[0]).toBeUndefined();
 });

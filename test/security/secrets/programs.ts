@@ -1,58 +1,37 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
+import type { ChildProcess } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { expect } from "vitest";
-
-/** A program that has ended. */
-export interface Ended {
-  readonly code: number | null;
-  readonly out: string;
-  readonly err: string;
-  /** The text that other processes saw in place of its arguments. */
-  readonly title: string;
-}
+import { startNode } from "../../cli/process.ts";
 
 /** A program that runs. */
-export interface Running {
+export interface Watched {
   type(line: string): void;
-  printed(text: string | RegExp): Promise<void>;
-  ended(): Promise<Ended>;
+  printed(text: string | RegExp): Promise<string>;
+  ended(): Promise<{
+    readonly code: number | null;
+    /** All that it printed, and the text that other processes saw in place of its arguments. */
+    readonly shown: string;
+  }>;
 }
 
-const started = new Set<ChildProcess>();
-
 /** Starts Node with these arguments. */
-export function startNode(args: readonly string[], env: Readonly<Record<string, string>>): Running {
-  const { PATH = "", HOME = "" } = process.env;
-  const child = spawn(process.execPath, args, { env: { PATH, HOME, ...env } });
-  started.add(child);
-  const text = { out: "", err: "" };
+export function startWatched(
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+): Watched {
+  const { child, type, printed, ended } = startNode(args, { env });
   const titles = new Set<string>();
   const look = (): void => {
     for (const part of titleOf(child)) if (!args.includes(part)) titles.add(part);
   };
-  for (const [stream, name] of [[child.stdout, "out"] as const, [child.stderr, "err"] as const]) {
-    stream.setEncoding("utf8").on("data", (part: string) => {
-      text[name] += part;
-      look();
-    });
-  }
-  const closed = once(child, "close");
+  for (const stream of [child.stdout, child.stderr]) stream?.on("data", look);
   return {
-    type: (line) => void child.stdin.write(`${line}\n`),
-    async printed(expected) {
-      await expect.poll(() => text.out).toMatch(expected);
-    },
+    type,
+    printed,
     async ended() {
-      const [code] = (await closed) as [number | null];
-      return { code, ...text, title: [...titles].join("\n") };
+      const { code, out, err, progress } = await ended();
+      return { code, shown: [out, progress, err, ...titles].join("\n") };
     },
   };
-}
-
-/** Ends what still runs. */
-export function endAll(): void {
-  for (const child of started) child.kill("SIGKILL");
 }
 
 /** As everyone on the machine sees it; nothing where there is no /proc. */
