@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import { rmSync } from "node:fs";
 import { createClient, createReceiver } from "@reporthook/core";
 import { createEmulator } from "@reporthook/emulator";
+import { reporthook } from "@reporthook/hono";
 import { sqliteInbox } from "@reporthook/sqlite";
+import { Hono } from "hono";
 
 async function main() {
   const emulator = createEmulator();
@@ -13,8 +15,8 @@ async function main() {
   const ready = [];
   receiver.on("report.complete", (event) => void ready.push(event.reportId));
   const sent = emulator.notification("report.complete", { reportId: "r-1" });
-  const answer = await receiver.fetch(new Request("https://app.example/hook", sent));
-  assert.equal(answer.status, 200);
+  const app = new Hono().post("/hook", reporthook(receiver));
+  assert.equal((await app.request("/hook", sent)).status, 200);
   await receiver.idle();
   assert.deepEqual(ready, ["r-1"]);
   await receiver.close();

@@ -1,5 +1,4 @@
-// Bundles an app as ESM and as CommonJS and runs it; then what of core ends up in a bundle, and what an import loads.
-import { execFileSync } from "node:child_process";
+// Bundles core: of what a bundler warns, how much of it ends up in a bundle, and what an import loads.
 import { cpSync, readFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import * as esbuild from "esbuild";
@@ -11,19 +10,6 @@ async function build(options) {
   const result = await esbuild.build({ bundle: true, logLevel: "silent", ...options });
   failures.push(...(await esbuild.formatMessages(result.warnings, { kind: "warning" })));
   return result;
-}
-
-for (const [format, outfile] of [
-  ["esm", "dist/app.mjs"],
-  ["cjs", "dist/app.cjs"],
-]) {
-  await build({
-    entryPoints: ["app.js"],
-    outfile,
-    format,
-    platform: "node",
-  });
-  execFileSync("node", [outfile], { stdio: "inherit" });
 }
 
 // In node_modules much is not warned of; a linked package is elsewhere.
@@ -67,20 +53,5 @@ for (const [entry, most] of Object.entries(budgets.loaded)) {
   within(`import "${entry}" loads files`, files.length, most.files);
   within(`import "${entry}" loads bytes`, bytes, most.bytes);
 }
-
-// Only said: it depends on the machine.
-const median = (times) => times.sort((a, b) => a - b)[times.length >> 1];
-const timed = (code) => {
-  const begin = performance.now();
-  execFileSync("node", ["--input-type=module", "--eval", code]);
-  return performance.now() - begin;
-};
-const [bare, loaded] = [[], []];
-for (let round = 0; round < 9; round++) {
-  bare.push(timed(""));
-  loaded.push(timed('import "@reporthook/core";'));
-}
-const more = median(loaded) - median(bare);
-console.log(`import "@reporthook/core" takes ${more.toFixed(1)} ms more than bare Node here`);
 
 if (failures.length > 0) throw new Error(failures.join("\n"));
