@@ -4,8 +4,6 @@ import type { Authorizer } from "./client/authorizer.ts";
 import type { Verdict } from "./client/client.ts";
 import { ServiceError } from "./errors.ts";
 
-const minute = 60_000;
-
 describe("verification", () => {
   it("a receiver rejects a forged notification and runs no handler", async () => {
     const { receiver, send, seen, seeAll, observed } = setUp();
@@ -80,38 +78,6 @@ describe("verification", () => {
         { outcome: "handled" },
       ],
     });
-  });
-
-  it("a receiver waits 1 s doubling to 10 s, then up to 5 minutes, and holds the delivery after an hour", async () => {
-    const asked: number[] = [];
-    const client: Authorizer = {
-      async authorize() {
-        asked.push(emulator.clock.now());
-        throw new Error("away");
-      },
-    };
-    const { emulator, send, receiver, advanceUntil, observed } = setUp({ client });
-    const { body } = await send("report.complete");
-    await advanceUntil(() => observed.some(([name]) => name === "parked"), 500);
-    const parkedAt = emulator.clock.now();
-    expect(await receiver.inbox.get(body.id)).toMatchObject({
-      state: "held",
-      reason: { code: "not_verified" },
-      lastError: "Error: away",
-    });
-    const waits = asked.slice(1).map((at, index) => at - (asked[index] ?? 0));
-    const [first = 0, second = 0, third = 0] = waits;
-    expect(first).toBeLessThanOrEqual(1_600);
-    expect(second).toBeGreaterThan(first);
-    expect(third).toBeGreaterThan(second);
-    const start = asked[0] ?? 0;
-    const young = waits.filter((_, index) => (asked[index] ?? 0) - start < 5 * minute);
-    expect(Math.max(...young)).toBeLessThanOrEqual(10_600);
-    expect(Math.max(...waits)).toBeLessThanOrEqual(5 * minute + 600);
-    // At the end the gate may be closed: then it is held for the calls that it had.
-    expect((asked.at(-1) ?? 0) - start).toBeGreaterThan(54 * minute);
-    expect(parkedAt - start).toBeGreaterThanOrEqual(60 * minute);
-    expect(parkedAt - start).toBeLessThan(66 * minute);
   });
 
   it("a receiver pauses all verification at 401, with one line a minute and no attempts, and recovers", async () => {

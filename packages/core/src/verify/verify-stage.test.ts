@@ -1,7 +1,6 @@
 import { testStages } from "@reporthook/test-support/jobs";
 import { describe, expect, it, vi } from "vitest";
 import { ServiceError } from "../errors.ts";
-import type { Job } from "../inbox/delivery.ts";
 import { messages } from "../log-messages.ts";
 
 const lease = new AbortController();
@@ -55,31 +54,6 @@ describe("verdicts", () => {
     expect(await handle.verify.run(handle.job(), lease)).toMatchObject({ to: "held" });
   });
 
-  it("VerifyStage.run() remembers an outage when a later prompt call goes unanswered, and forgets none", async () => {
-    let status = 400;
-    const { verify, job, clock } = testStages(() => fail(status)());
-    const stateAfter = async (given: Partial<Job>): Promise<unknown> => {
-      const outcome = await verify.run(job(given), lease);
-      return JSON.parse((outcome.to === "retry" && outcome.retryState) || "null");
-    };
-    expect(await stateAfter({})).toEqual({ wasUnanswered: false, ownFaults: 1 });
-    status = 500;
-    const retryState = '{"wasUnanswered":false,"ownFaults":1}';
-    expect(await stateAfter({ retryState, attempts: 1 })).toEqual({
-      wasUnanswered: true,
-      ownFaults: 1,
-    });
-    const late = { arrivedAt: clock.now() - 61_000 };
-    expect(await stateAfter({ retryState, ...late })).toEqual({
-      wasUnanswered: false,
-      ownFaults: 1,
-    });
-    expect(await stateAfter({ retryState: '{"wasUnanswered":true}', ...late })).toEqual({
-      wasUnanswered: true,
-      ownFaults: 0,
-    });
-  });
-
   it("VerifyStage.run() asks for the last time when the hour is over, and holds it then", async () => {
     const { verify, job, clock } = testStages(fail(500));
     const arrivedAt = clock.now();
@@ -92,23 +66,6 @@ describe("verdicts", () => {
       afterMs: expect.closeTo(10_000, -3),
     });
     expect(await after(3_600_000)).toMatchObject({ to: "held", reason: { code: "not_verified" } });
-  });
-
-  it("VerifyStage.run() deprioritizes a delivery when the answer concerns its signature alone, or when it has failed before", async () => {
-    let answer: () => unknown = fail(500);
-    const { verify, job } = testStages(() => answer());
-    const givesWay = async (given: Partial<Job> = {}): Promise<unknown> => {
-      const outcome = await verify.run(job(given), lease);
-      return outcome.to === "retry" && outcome.lastTurnAt !== undefined;
-    };
-    expect(await givesWay()).toBe(false);
-    expect(await givesWay({ attempts: 1 })).toBe(true);
-    answer = fail(422);
-    expect(await givesWay()).toBe(true);
-    answer = () => "valid";
-    await verify.run(job(), lease);
-    answer = fail(500);
-    expect(await givesWay()).toBe(true);
   });
 
   it("VerifyStage.run() does not say how the service is after a signature that no header can carry", async () => {
@@ -143,8 +100,10 @@ describe("verdicts", () => {
       countsAsAttempt: false,
     });
     expect(refused.service()).toBe("refused");
+    // It is not asked, and comes again with the next probe.
     expect(await refused.verify.run(refused.job(), lease)).toMatchObject({
       to: "retry",
+      afterMs: expect.closeTo(1_000, -3),
       countsAsAttempt: false,
     });
     const stopped = testStages(() => "valid");
