@@ -181,24 +181,3 @@ describe("receiver", () => {
     expect(setUp({}).receiver.name).toBe("reports");
   });
 });
-
-describe("health", () => {
-  it("health() is ready while the service is away, and tells how it is doing", async () => {
-    const { receiver, send, emulator } = setUp();
-    expect(await receiver.health()).toMatchObject({
-      ready: true,
-      service: "unknown",
-      inbox: { ok: true },
-      oldestWaitingMs: null,
-    });
-    emulator.fault("authorize", { drop: true });
-    await send("report");
-    await turns();
-    emulator.clock.advance(500);
-    const health = await receiver.health();
-    expect(health).toMatchObject({ ready: true, service: "unreachable", counts: { received: 1 } });
-    expect(health.oldestWaitingMs).toBeGreaterThanOrEqual(500);
-    await receiver.close();
-    expect(await receiver.health()).toMatchObject({ ready: false });
-  });
-});

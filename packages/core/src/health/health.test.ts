@@ -10,6 +10,8 @@ import type { ReceiverOptions } from "../options/receiver-options.ts";
 import { inside, type Lookout } from "./health.ts";
 
 const never = (): Promise<never> => new Promise(() => {});
+const secrets = ["0123456789abcdef0123456789abcdef"];
+const callback = { secrets, url: "https://app.example/hook", overdueMs: 60_000 };
 
 describe("health", () => {
   it("health() tells how long the oldest has waited, though the clock was set meanwhile", async () => {
@@ -90,7 +92,6 @@ describe("health", () => {
   });
 
   it("health() tells all_rejected as critical if one came with a token that carries no context", async () => {
-    const callback = { secrets: ["0123456789abcdef0123456789abcdef"] };
     const { receiver, emulator, send } = setUp({ verify: "before-ack", callback });
     await send("report");
     const url = await receiver.callbackUrl("https://app.example/hook");
@@ -103,8 +104,6 @@ describe("health", () => {
   });
 
   it("health() tells no event of the receiver's own as the newest notification", async () => {
-    const secrets = ["0123456789abcdef0123456789abcdef"];
-    const callback = { secrets, url: "https://app.example/hook", overdueMs: 60_000 };
     const clock = manualClock();
     const { receiver, send, seeAll } = setUp({ callback, clock });
     seeAll();
@@ -120,8 +119,6 @@ describe("health", () => {
   });
 
   it("health() tells since when handlers fail and requests are overdue, not when somebody looked", async () => {
-    const secrets = ["0123456789abcdef0123456789abcdef"];
-    const callback = { secrets, url: "https://app.example/hook", overdueMs: 60_000 };
     const clock = manualClock();
     const { receiver, send } = setUp({ callback, clock });
     receiver.on("report", () => {
@@ -245,8 +242,6 @@ describe("health", () => {
   );
 
   it("a request that is settled ends overdue", async () => {
-    const secrets = ["0123456789abcdef0123456789abcdef"];
-    const callback = { secrets, url: "https://app.example/hook", overdueMs: 60_000 };
     const clock = manualClock();
     const { receiver } = setUp({ callback, clock });
     receiver.on(["report.overdue", "report.complete"], () => {});

@@ -59,14 +59,14 @@ describe("tools", () => {
       "that of the one that spoke last",
       [
         { at: 2 * second, service: "ok" },
-        { at: second, service: "failing" },
+        { at: second, service: "unreachable" },
         { at: 3 * second, service: "ok" },
       ],
-      "failing",
+      "unreachable",
     ],
-  ])("health() of a tool tells the service: %s", async (_, given, service) => {
+  ])("health() of a tool tells the service, and is ready: %s", async (_, given, service) => {
     const { lookout } = await watched("reports", ...given);
-    expect((await lookout.health()).service).toBe(service);
+    expect(await lookout.health()).toMatchObject({ ready: true, service });
   });
 
   it.each([
