@@ -152,19 +152,6 @@ test("fault() delays by the emulator's clock, and the signature grows old meanwh
   expect((await answer).status).toBe(424);
 });
 
-test("fault() makes the test operation fail when it drops the delivery", async () => {
-  const emulator = createEmulator({ deliver: async () => new Response() });
-  emulator.fault("delivery", { drop: true, times: 1 });
-  const test = () =>
-    emulator.fetch("http://emulator.invalid/v3/batch/webhooks/test", {
-      method: "POST",
-      headers: { "api-key": "test-api-key" },
-      body: '{"webhook_url":"https://app.example/"}',
-    });
-  expect((await test()).status).toBe(400);
-  expect((await test()).status).toBe(200);
-});
-
 test("reset() goes back to the start", async () => {
   const emulator = createEmulator({ deliver: async () => new Response() });
   const { deliveries } = emulator;
