@@ -30,8 +30,8 @@ import { expect, onTestFinished, test } from "vitest";
 const path = "/webhooks/reports";
 const shop = { origin: "https://shop.example", credentials: true };
 
-// Apps as they may have stood for years: the route of the webhook is all that is new. What its other routes answer is shown by
-// test/docs/moving-over.test.ts, and by parsers.test.ts what a parser ahead refuses.
+// Apps as they may have stood for years: the route of the webhook is all that is new. Their other routes are answered in
+// test/docs/moving-over.test.ts, and parsers.test.ts shows the refusals of a parser ahead.
 const apps: Readonly<Record<string, (receiver: Receiver) => Server>> = {
   Express(receiver) {
     const app = express();
