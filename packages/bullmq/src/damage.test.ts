@@ -8,7 +8,8 @@ import { describe, expect, it, test } from "vitest";
 import { bullmqInbox } from "./index.ts";
 import type { JobData } from "./queues/job-state.ts";
 import { ReceiverQueues } from "./queues/queues.ts";
-import { openConnection, postgresConnection } from "./server/connection.ts";
+import { openConnection } from "./server/connection.ts";
+import { postgresConnection } from "./server/postgres.ts";
 import { bullmqSettingsOf } from "./server/settings.ts";
 
 const patienceMs = 60_000;

@@ -10,7 +10,8 @@ import {
 } from "@reporthook/core/store";
 import type { Worker } from "bullmq";
 import { type DeliveryJob, type ReceiverQueues, takenFrom } from "../queues/queues.ts";
-import { type Connection, openMs, untilReady } from "../server/connection.ts";
+import { type Connection, untilReady } from "../server/connection.ts";
+import { openMs } from "../server/driver.ts";
 import type { BacklogMeter } from "./backlog.ts";
 import { Delays, delaySet, missedDelay } from "./delays.ts";
 import { Fetcher } from "./fetcher.ts";

@@ -1,7 +1,7 @@
 import type { RequestCounts, RequestQuery, RequestStore, StoredRequest } from "@reporthook/core";
 import { type Retention, requestStates, unsettledKeptMs } from "@reporthook/core/store";
 import type { OpenSession, Session } from "../queues/session.ts";
-import type { RedisCommands } from "../server/redis-commands.ts";
+import type { RedisCommands } from "../server/driver.ts";
 import { addScript, pruneScript, replaceScript } from "./scripts.ts";
 
 const most = 1_000;
@@ -75,7 +75,7 @@ export class RedisRequests implements RequestStore {
     now: number,
   ): Promise<void> {
     const kept = { settled: Math.max(handledMs, parkedMs), told: unsettledKeptMs };
-    const redis = await redisOf(connection);
+    const redis = await connection.redis();
     for (const name of await receivers.names()) {
       for (const [set, keptMs] of Object.entries(kept)) {
         const before = Number.isFinite(keptMs) ? String(now - keptMs) : "-inf";
@@ -89,7 +89,7 @@ export class RedisRequests implements RequestStore {
   ): Promise<T> {
     try {
       return await this.#session.ask(async ({ connection, receivers }) =>
-        question(await redisOf(connection), receivers),
+        question(await connection.redis(), receivers),
       );
     } catch (error) {
       throw await this.#session.explained(error);
@@ -126,13 +126,9 @@ export class RedisRequests implements RequestStore {
   }
 
   #key(receiver: string): string {
-    return `${this.#prefix}-requests:${receiver}`;
+    // As BullMQ's keys begin: an ACL has one pattern for all.
+    return `bull:${this.#prefix}-requests:${receiver}`;
   }
-}
-
-async function redisOf({ redis }: OpenSession["connection"]): Promise<RedisCommands> {
-  if (redis === null) throw new TypeError("PostgreSQL keeps no requests");
-  return redis();
 }
 
 /** The name of a receiver, or those of all. */

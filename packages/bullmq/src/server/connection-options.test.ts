@@ -13,11 +13,11 @@ import {
   startRedis,
 } from "@reporthook/test-support/servers";
 import { temporaryFolder } from "@reporthook/test-support/temporary";
-import { createInboxFixture, valid } from "@reporthook/testing/internals";
+import { createInboxFixture, storedRequest, valid } from "@reporthook/testing/internals";
 import { Cluster, Redis } from "ioredis";
 import { expect, it, vi } from "vitest";
 import { type BullmqInboxOptions, bullmqInbox } from "../index.ts";
-import { postgresConnection } from "./connection.ts";
+import { postgresConnection } from "./postgres.ts";
 import { bullmqSettingsOf } from "./settings.ts";
 
 const patienceMs = 60_000;
@@ -191,7 +191,7 @@ describeWith(noRedis)("connection", () => {
     fewer.kill("SIGKILL");
   });
 
-  it("a user that may not use the keys fails at the start, and the error names their pattern", async () => {
+  it("a user that may not use the keys fails at the start, and the error names their pattern, which covers all", async () => {
     const server = await endsWithTest(startRedis());
     const client = new Redis(server.url);
     await client.call("ACL", "SETUSER", "app", "on", ">pw", "+@all", "~app:*");
@@ -200,6 +200,9 @@ describeWith(noRedis)("connection", () => {
     await expect(inbox.open()).rejects.toThrow(/ACL does not permit the keys: add ~bull:app-\*/);
     await client.call("ACL", "SETUSER", "app", "~bull:app-*");
     await inbox.open();
+    expect(await inbox.requests?.add(storedRequest("1"))).toBeNull();
+    expect((await inbox.requests?.get("1"))?.id).toBe("1");
+    await inbox.prune(new Date());
     await inbox.close();
     client.disconnect();
   });

@@ -10,7 +10,9 @@ import { createInboxFixture, handled, valid } from "@reporthook/testing/internal
 import { Redis } from "ioredis";
 import { expect } from "vitest";
 import { bullmqInbox } from "../index.ts";
-import { openConnection, openMs, postgresConnection } from "./connection.ts";
+import { openConnection } from "./connection.ts";
+import { openMs } from "./driver.ts";
+import { postgresConnection } from "./postgres.ts";
 import { bullmqSettingsOf } from "./settings.ts";
 
 const patienceMs = 20_000;
