@@ -1,5 +1,5 @@
 import type { Act } from "@reporthook/core";
-import { dayMs, PruneCount, selectorOf } from "@reporthook/core/store";
+import { dayMs, PruneCount } from "@reporthook/core/store";
 import { openQueues } from "@reporthook/test-support/queues";
 import { onEachServer } from "@reporthook/test-support/servers";
 import { endedAs, handled, later, unsigned, valid } from "@reporthook/testing/internals";
@@ -9,8 +9,7 @@ import { expect, it } from "vitest";
 import { BacklogMeter } from "../process/backlog.ts";
 import { nextHop, removeFromQueue } from "../process/settle.ts";
 import type { DeliveryJob, Found, ReceiverQueues } from "../queues/queues.ts";
-import { actOnOne } from "./act.ts";
-import { actOnFound } from "./admin.ts";
+import { actOnOne } from "./act-on-one.ts";
 import { prune } from "./prune.ts";
 
 const dead = endedAs("dead", "do_not_retry");
@@ -30,7 +29,7 @@ async function acts(
 async function openOn(address: string) {
   const options = { connection: address, prefix: `shelf_${++prefixes}`, logger: false } as const;
   const opened = await openQueues(options);
-  return { ...opened, meter: new BacklogMeter(async () => opened.queues) };
+  return { ...opened, options, meter: new BacklogMeter(async () => opened.queues) };
 }
 type Opened = Awaited<ReturnType<typeof openOn>>;
 
@@ -212,10 +211,59 @@ onEachServer((server, { kind }) => {
         return remove(name);
       };
       answers.push(await acts("release", opened, id));
-      answers.push((await queues.find(id))?.state);
+      answers.push((await queues.find(id))?.jobState.stored.state);
     }
     expect(answers).toEqual([false, true, "verified", false, true, "received"]);
   });
+
+  it("discard() by several at the same moment counts each delivery once, and loses none", async () => {
+    const opened = await open();
+    const { inbox, put, work } = opened;
+    const ids: string[] = [];
+    for (let count = 0; count < 20; count++) ids.push(await put());
+    await work("verify", ...ids.map(() => endedAs("held", "not_verified")));
+    const others = await openQueues(opened.options);
+    const meter = new BacklogMeter(async () => others.queues);
+    const done = await Promise.all(
+      ids.flatMap((id) => [acts("discard", opened, id), acts("discard", { ...others, meter }, id)]),
+    );
+    expect(done.filter(Boolean).length).toBe(20);
+    expect((await inbox.facts("a")).deleted).toEqual({ not_verified: 20 });
+  });
+
+  it("discard() has counted a delivery by the moment at which it is gone", async () => {
+    const opened = await open();
+    const { inbox, queues } = opened;
+    const id = await parked(opened);
+    const shelf = queues.of("dead");
+    const remove = shelf.remove.bind(shelf);
+    const seen: unknown[] = [];
+    shelf.remove = async (name) => {
+      const removed = await remove(name);
+      const { parked, deleted } = await inbox.facts("a");
+      seen.push([parked, deleted]);
+      return removed;
+    };
+    await acts("discard", opened, id);
+    expect(seen).toEqual([[[], { do_not_retry: 1 }]]);
+  });
+
+  it.runIf(kind === "redis")(
+    "discard() counts those of a step that are done, although the server fails at another",
+    async () => {
+      const { inbox, act, put, work, queues } = await open();
+      const ids = [await put(), await put(), await put()];
+      await work("verify", ...ids.map(() => endedAs("held", "not_verified")));
+      const client = new Redis(server().url);
+      const key = queues.of("held").toKey(ids[1] ?? "");
+      await client.multi().del(key).set(key, "of another type").exec();
+      client.disconnect();
+      await expect(act("discard", { state: "held" })).rejects.toThrow(
+        "Before that 2 were discarded",
+      );
+      expect((await inbox.acts())[0]?.count).toBe(2);
+    },
+  );
 
   it("a job that a crash in release() left behind is cleared away before it is worked on", async () => {
     const opened = await open();
@@ -253,7 +301,7 @@ onEachServer((server, { kind }) => {
     expect(await acts("retry", opened, id)).toBe(false);
     queue.getJob = getJob;
     const found = await queues.find(id);
-    expect([found?.state, found?.jobState.stored.history.at(-1)]).toEqual([
+    expect([found?.jobState.stored.state, found?.jobState.stored.history.at(-1)]).toEqual([
       "rejected",
       expect.objectContaining({ outcome: "rejected" }),
     ]);
@@ -347,14 +395,14 @@ async function foundBy(queues: ReceiverQueues, id: string): Promise<Found> {
 }
 
 /** Discards a delivery as it was found, also when it has changed since. */
-function discards({ queues, meter }: Opened, found: Found): Promise<boolean> {
-  const query = {
-    act: "discard",
-    id: found.jobState.stored.id,
-    now: Date.now(),
-    by: null,
-  } as const;
-  return actOnFound({ queues, meter, found, isSelected: selectorOf(query) }, query);
+function discards(opened: Opened, found: Found): Promise<boolean> {
+  const { queues } = opened;
+  const { find } = queues;
+  queues.find = async () => {
+    queues.find = find;
+    return found;
+  };
+  return acts("discard", opened, found.jobState.stored.id);
 }
 
 /** A copy, as if it were found again: a release changes the object that was found. */

@@ -33,7 +33,7 @@ export async function queueFacts(
     failingOf(queues),
   ]);
   // After those that are parked: of one that is neither there nor counted nobody knows that it was deleted.
-  const deleted = await receivers.deleted(receiver);
+  const deleted = await queues.deleted();
   const waiting = Math.min(unverified, verified);
   const { count, first } = announced;
   return {

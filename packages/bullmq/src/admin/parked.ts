@@ -1,24 +1,6 @@
 import type { ReasonCode } from "@reporthook/core";
 import { parkedPriorities } from "../queues/priority.ts";
-import type { Found, Place, ReceiverQueues } from "../queues/queues.ts";
-
-/** Deletes a delivery. First the key: a crash in between would otherwise drop its copy. */
-export async function forget(
-  queues: ReceiverQueues,
-  { jobState, job, place }: Found,
-): Promise<void> {
-  const { key, stored, hop } = jobState;
-  const verify = queues.of("verify");
-  if (key !== null && (await verify.getDeduplicationJobId(key)) === stored.id) {
-    await verify.removeDeduplicationKey(key);
-  }
-  // It may be left by a crash, or released meanwhile.
-  for (const stage of ["verify", "handle"] as const) {
-    const left = await queues.findIn(stage, stored.id);
-    if (left !== null && left.jobState.hop <= hop) await queues.of(stage).remove(stored.id);
-  }
-  await queues.of(place).remove(job.id as string);
-}
+import type { Place, ReceiverQueues } from "../queues/queues.ts";
 
 /** The ids of deliveries parked for a reason, the oldest first: at most so many, from an index on. */
 export async function idsFor(

@@ -22,12 +22,8 @@ export async function pruneAll(
   if (!dryRun) await receivers.registerAgain();
   for (const receiver of await receivers.names()) {
     const queues = receivers.queuesOf(receiver);
-    const ofOne = new PruneCount(retention);
     if (!dryRun) await connection.forget(queues.of("verify").name, now);
-    await (dryRun ? foresee : prune)(queues, { retention, now, pruned: ofOne, tellLost });
-    pruned.addStep(ofOne);
-    if (dryRun) continue;
-    for (const one of [ofOne.parked, ofOne.unsigned]) await receivers.countDeleted(receiver, one);
+    await (dryRun ? foresee : prune)(queues, { retention, now, pruned, tellLost });
   }
   if (!dryRun) await requests?.prune(open, retention, now);
   return pruned;

@@ -18,7 +18,7 @@ import {
   parkedQueues,
   type ReceiverQueues,
 } from "../queues/queues.ts";
-import { forget, idsFor } from "./parked.ts";
+import { idsFor } from "./parked.ts";
 
 const atOnce = 100;
 
@@ -61,8 +61,9 @@ async function pruneEnded(
       job !== undefined && foundIn(place, job).jobState.stored.changedAt >= before;
     const kept = jobs.findIndex(isKept);
     const over = kept < 0 ? ids : ids.slice(0, kept);
-    await Promise.all(over.map((id) => queue.remove(id)));
-    pruned += over.length;
+    const removed = await Promise.all(over.map((id) => queue.remove(id)));
+    // Another process may prune at the same moment.
+    pruned += removed.filter((number) => number > 0).length;
     if (over.length < atOnce) return pruned;
   }
 }
@@ -187,8 +188,7 @@ async function step(
   const next = job.priority === priority ? retentionStep(stored, retention, now) : "keep";
   if (next === "keep") return isUnannounced(stored) ? "new" : "announced";
   if (next === "delete") {
-    await forget(queues, found);
-    pruned.delete(stored, stored.announcedAt !== null);
+    if (await queues.delete(found)) pruned.delete(stored, stored.announcedAt !== null);
     return "gone";
   }
   stored.announcedAt = now;

@@ -131,7 +131,7 @@ export async function list(
       if (one === null || one === undefined) continue;
       const { stored } = one.jobState;
       const fits =
-        asked.includes(one.state) &&
+        asked.includes(stored.state) &&
         (type === undefined || type === stored.type) &&
         (reportId === undefined || reportId === stored.reportId) &&
         (requestId === undefined || requestId === stored.requestId) &&

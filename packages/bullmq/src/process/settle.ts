@@ -104,8 +104,9 @@ async function bound(queues: ReceiverQueues, outcome: Outcome["to"]): Promise<vo
   const [beyond] = await queue.getRanges([type], maxUnsigned, maxUnsigned, false);
   if (beyond === undefined) return;
   // Ids begin with the time of receipt.
-  const ids = (await queue.getRanges([type], 0, -1)).sort();
-  await Promise.all(ids.slice(0, -maxUnsigned).map((id) => queue.remove(id)));
+  const ids = (await queue.getRanges([type], 0, -1)).sort().slice(0, -maxUnsigned);
+  const found = await Promise.all(ids.map((id) => queues.findIn("unsigned", id)));
+  await Promise.all(found.map((one) => one && queues.delete(one)));
 }
 
 /** Drops the content of the newest rejected deliveries beyond the maximum. */

@@ -1,5 +1,5 @@
 import type { ActQuery, ActStep, ActsQuery, LoggedAct } from "@reporthook/core";
-import { type ActCount, loggedActOf, maxActs, selectionFrom } from "@reporthook/core/store";
+import { ActCount, loggedActOf, maxActs, selectionFrom } from "@reporthook/core/store";
 import type { Job, Queue } from "bullmq";
 
 interface StoredAct extends Omit<LoggedAct, "at" | "selection"> {
@@ -7,13 +7,6 @@ interface StoredAct extends Omit<LoggedAct, "at" | "selection"> {
   readonly at: number;
   /** JSON text. */
   readonly selection: string;
-}
-
-/** An act that is carried out, with its place in the log. */
-export interface ActInSteps {
-  readonly query: ActQuery;
-  readonly done: ActCount;
-  job: Job<StoredAct> | null;
 }
 
 /** The log of the acts of people: a job for each, in a queue without a consumer. */
@@ -25,14 +18,21 @@ export class ActQueue {
     queue.on("error", () => {});
   }
 
-  /** Logs a step of an act: before it, so that the act is known if that is its end, and after it how many it changed. */
-  async log(act: ActInSteps, step: () => Promise<ActStep>): Promise<void> {
-    act.job ??= await this.#add(act.query);
-    act.done.addStep(await step());
-    const { total: count } = act.done;
-    if (count > 0) return act.job.updateData({ ...act.job.data, count });
-    await act.job.remove();
-    act.job = null;
+  /**
+   * Begins an act: what is returned takes each step, and logs the act before it, so that it is known if that is its end, and after
+   * it how many were changed.
+   */
+  begin(query: ActQuery): (take: () => Promise<ActStep>) => Promise<void> {
+    const done = new ActCount();
+    let job: Job<StoredAct> | null = null;
+    return async (take) => {
+      job ??= await this.#add(query);
+      done.addStep(await take());
+      const { total: count } = done;
+      if (count > 0) return job.updateData({ ...job.data, count });
+      await job.remove();
+      job = null;
+    };
   }
 
   /** The last acts, newest first: those on this receiver, or on all. */

@@ -1,5 +1,11 @@
-import type { ReasonCode, State } from "@reporthook/core";
-import { dayMs, isUnsigned, type StoredDelivery } from "@reporthook/core/store";
+import type { ReasonCode, ReasonCounts, State } from "@reporthook/core";
+import {
+  addCounts,
+  dayMs,
+  isParked,
+  isUnsigned,
+  type StoredDelivery,
+} from "@reporthook/core/store";
 import type { Job, Queue } from "bullmq";
 import type { Connection } from "../server/connection.ts";
 import { Batcher } from "./batcher.ts";
@@ -24,7 +30,6 @@ export interface Found {
   readonly place: Place;
   readonly job: DeliveryJob;
   readonly jobState: JobState;
-  readonly state: State;
   /** Why the record can't be used: it was lost, or belongs to another delivery. */
   readonly damage: string | null;
 }
@@ -49,10 +54,12 @@ export function queueNames(receiver: string, prefix = "reporthook"): readonly st
 
 /** The queues of one receiver. */
 export class ReceiverQueues {
+  readonly #connection: Connection;
   readonly #queues: Readonly<Record<Place, Queue<JobData>>>;
   readonly #batchers = new Map<Place, Batcher>();
 
   constructor(connection: Connection, prefix: string, receiver: string) {
+    this.#connection = connection;
     const queues = queueNames(receiver, prefix).map((name, index) => {
       const queue = connection.queue(name) as Queue<JobData>;
       queue.on("error", () => {});
@@ -109,6 +116,46 @@ export class ReceiverQueues {
     return job === undefined ? null : foundIn(place, job);
   }
 
+  /**
+   * Deletes a delivery, and counts it if it is parked. Resolves to false if it is gone by another process, which may have released
+   * it. First the key: a crash in between would otherwise drop its copy.
+   */
+  async delete({ jobState, job, place }: Found): Promise<boolean> {
+    const { key, stored, hop } = jobState;
+    const verify = this.of("verify");
+    if (key !== null && (await verify.getDeduplicationJobId(key)) === stored.id) {
+      await verify.removeDeduplicationKey(key);
+    }
+    // It may be left by a crash, or released meanwhile.
+    let isReleased = false;
+    for (const stage of ["verify", "handle"] as const) {
+      const left = await this.findIn(stage, stored.id);
+      if (left === null) continue;
+      if (left.jobState.hop > hop) isReleased = true;
+      else await this.of(stage).remove(stored.id);
+    }
+    const queue = this.of(place);
+    const id = job.id as string;
+    const isCounted = isParked(stored.state) && !isReleased;
+    const field = deletedField(stored.reason?.code);
+    const isOurs = isCounted && (await this.#connection.removeAndCount(queue.name, id, field));
+    // Of one that was counted, what the server has beside its record.
+    const isThere = (await queue.remove(id)) > 0;
+    return isCounted ? isOurs : isThere && !isReleased;
+  }
+
+  /** How many parked ones were ever deleted, by reason. */
+  async deleted(): Promise<ReasonCounts> {
+    const reasons = [...parkedPriorities.keys()];
+    const deleted: ReasonCounts = {};
+    for (const place of parkedQueues) {
+      const counts = await this.of(place).backend.getQueueMetaFields(reasons.map(deletedField));
+      const known = reasons.map((reason, index) => [reason, Number(counts[index])] as const);
+      addCounts(deleted, Object.fromEntries(known.filter(([, count]) => count > 0)));
+    }
+    return deleted;
+  }
+
   #put(place: Place, jobState: JobState, opts: Record<string, unknown>): Promise<string> {
     const { stored } = jobState;
     const job = {
@@ -118,6 +165,11 @@ export class ReceiverQueues {
     };
     return (this.#batchers.get(place) as Batcher).add(job);
   }
+}
+
+/** The field of a queue's metadata that counts the deleted ones of a reason. */
+function deletedField(reason: ReasonCode | undefined): string {
+  return `deleted:${reason}`;
 }
 
 /** The ids of verified deliveries that are still in the queue `verify`, because they are handled right after their verdict. */
@@ -155,9 +207,8 @@ export function takenFrom(place: Place, job: DeliveryJob): Found {
           receiver: receiverOf(job.queueName, place),
         });
   const { stored } = jobState;
-  const state = ended ? (rejected ? "rejected" : "handled") : stored.state;
-  stored.state = state;
-  return { place, job, jobState, state, damage };
+  if (ended) stored.state = rejected ? "rejected" : "handled";
+  return { place, job, jobState, damage };
 }
 
 /** The receiver of a queue: no prefix has a hyphen. */

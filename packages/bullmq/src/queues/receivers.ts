@@ -1,5 +1,5 @@
-import type { ReasonCounts, TimeMark } from "@reporthook/core";
-import { addCounts, laterMark, noMark, type Retention, sumOf } from "@reporthook/core/store";
+import type { TimeMark } from "@reporthook/core";
+import { laterMark, noMark, type Retention } from "@reporthook/core/store";
 import type { Queue } from "bullmq";
 import type { Connection } from "../server/connection.ts";
 import { QueuedNotes } from "./notes.ts";
@@ -36,20 +36,6 @@ export class Receivers {
   async keepNotes(receiver: string, notes: Readonly<Record<string, string | null>>): Promise<void> {
     await this.of(receiver);
     await this.notes.keep(receiver, notes);
-  }
-
-  /** How many parked ones of a receiver were deleted, by reason. */
-  async deleted(receiver: string): Promise<ReasonCounts> {
-    const { [deletedKey]: text = "{}" } = await this.notes.find(receiver, deletedKey);
-    return JSON.parse(text) as ReasonCounts;
-  }
-
-  /** Counts parked ones that were deleted: of two processes at the same moment, one may count in vain. */
-  async countDeleted(receiver: string, counts: ReasonCounts): Promise<void> {
-    if (sumOf(counts) === 0) return;
-    const sum = { ...(await this.deleted(receiver)) };
-    addCounts(sum, counts);
-    await this.notes.keep(receiver, { [deletedKey]: JSON.stringify(sum) });
   }
 
   /**
@@ -139,7 +125,6 @@ export class Receivers {
 }
 
 const timeId = "lived";
-const deletedKey = "deleted";
 
 /** The mark in a job; none in anything else. */
 function markOf(data: unknown): TimeMark {

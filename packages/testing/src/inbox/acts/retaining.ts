@@ -174,6 +174,7 @@ export const retaining: readonly InboxCase[] = [
       const none = { received: 0, verified: 0, rejected: 0 };
       same(await inbox.counts(), { ...none, ...counts }, "How many are kept");
       for (const id of first) same(await inbox.get(id), null, "One of the first");
+      same((await inbox.facts("a")).deleted, { do_not_retry: 2 }, "The parked ones that made room");
       const found = await Promise.all([...signed, held, ...last].map((id) => inbox.get(id)));
       const states = ["handled", "dead", "held", "handled", "dead"];
       same(
