@@ -54,7 +54,7 @@ export async function* actInSteps(
         const one = await actOnOne(queues, meterOf, id, query);
         if (one !== null) step.add(one);
       });
-      // Those that are done are counted, although another fails.
+      // One that fails must not keep the others from being counted.
       await Promise.all(acting.map((one) => one.catch((error) => failures.push(error))));
       return step;
     };

@@ -8,10 +8,9 @@ import {
   timeOf,
 } from "@reporthook/core/store";
 import { countDeliveries } from "../process/backlog.ts";
-import { parkedPriorities } from "../queues/priority.ts";
-import { foundIn, parkedQueues, type ReceiverQueues } from "../queues/queues.ts";
+import { foundIn, type ReceiverQueues } from "../queues/queues.ts";
 import type { Receivers } from "../queues/receivers.ts";
-import { idsFor } from "./parked.ts";
+import { parkedAt, parkedGroups } from "./parked.ts";
 import { indexIn, isUnannounced, shelvesOf } from "./prune.ts";
 import { newestOf, oldestOf } from "./query.ts";
 
@@ -56,17 +55,13 @@ async function arrivalOf(queues: ReceiverQueues, state: "received" | "verified")
 
 async function parkedFacts(queues: ReceiverQueues): Promise<ParkedFact[]> {
   const facts = new Map<ParkedFact["reason"], ParkedFact>();
-  for (const place of parkedQueues) {
-    const counts = await queues.of(place).getCountsPerPriority([...parkedPriorities.values()]);
-    for (const [reason, priority] of parkedPriorities) {
-      const number = counts[priority] ?? 0;
-      const [first] = number === 0 ? [] : await idsFor(queues, place, reason, 0, 1);
-      const found = first === undefined ? null : await queues.findIn(place, first);
-      if (found === null) continue;
-      const { changedAt } = found.jobState.stored;
-      const { count = 0, since = changedAt } = facts.get(reason) ?? {};
-      facts.set(reason, { reason, count: count + number, since: Math.min(since, changedAt) });
-    }
+  for (const group of await parkedGroups(queues)) {
+    const { reason } = group;
+    const oldest = await parkedAt(queues, group, 0);
+    if (oldest === null) continue;
+    const { changedAt } = oldest.jobState.stored;
+    const { count = 0, since = changedAt } = facts.get(reason) ?? {};
+    facts.set(reason, { reason, count: count + group.count, since: Math.min(since, changedAt) });
   }
   return [...facts.values()];
 }

@@ -1,8 +1,7 @@
 import type { ReasonCode, State, Summary, SummaryQuery } from "@reporthook/core";
-import { idRange, minuteMs, states, timeOf, zeroCounts } from "@reporthook/core/store";
-import { parkedPriorities } from "../queues/priority.ts";
-import { parkedQueues, type ReceiverQueues } from "../queues/queues.ts";
-import { idsFor } from "./parked.ts";
+import { addCounts, idRange, minuteMs, states, timeOf, zeroCounts } from "@reporthook/core/store";
+import type { ReceiverQueues } from "../queues/queues.ts";
+import { parkedAt, parkedGroups } from "./parked.ts";
 import { eachId, oldestOf } from "./query.ts";
 
 /** Summarizes queues. */
@@ -19,7 +18,12 @@ export async function summary(
   const minutes = new Map<number, Record<State, number>>();
   const { first, below } = idRange({ from: query.from, until: query.until });
   for (const queues of all) {
-    newest.push(...(await addParked(queues, parked)));
+    for (const group of await parkedGroups(queues)) {
+      const { reason, count } = group;
+      addCounts(parked, { [reason]: count });
+      const last = await parkedAt(queues, group, count - 1);
+      if (last !== null) newest.push(last.jobState.stored.changedAt);
+    }
     for (const state of states) {
       const id = await oldestOf(queues, state);
       const date = id === null ? null : new Date(timeOf(id));
@@ -39,25 +43,4 @@ export async function summary(
   const shown = inOrder.map(([at, counts]) => ({ at: new Date(at), counts }));
   const parkedChangedAt = newest.length === 0 ? null : new Date(Math.max(...newest));
   return { parked, parkedChangedAt, oldest, minutes: shown };
-}
-
-/** Counts the parked ones; resolves to when the newest for each reason changed. */
-async function addParked(
-  queues: ReceiverQueues,
-  parked: Partial<Record<ReasonCode, number>>,
-): Promise<number[]> {
-  const priorities = [...parkedPriorities.values()];
-  const newest: number[] = [];
-  for (const place of parkedQueues) {
-    const counts = await queues.of(place).getCountsPerPriority(priorities);
-    for (const [code, priority] of parkedPriorities) {
-      const count = counts[priority] ?? 0;
-      if (count === 0) continue;
-      parked[code] = (parked[code] ?? 0) + count;
-      const [last] = await idsFor(queues, place, code, count - 1, 1);
-      const found = last === undefined ? null : await queues.findIn(place, last);
-      if (found !== null) newest.push(found.jobState.stored.changedAt);
-    }
-  }
-  return newest;
 }

@@ -17,7 +17,7 @@ import { Delays, delaySet, missedDelay } from "./delays.ts";
 import { Fetcher } from "./fetcher.ts";
 import { againMs, JobRun, type JobRunHost } from "./job-run.ts";
 import { Locks } from "./locks.ts";
-import { putOff, requeueJob } from "./settle.ts";
+import { putOff } from "./settle.ts";
 import { Sleep } from "./sleep.ts";
 import { Takeovers } from "./takeovers.ts";
 
@@ -180,7 +180,7 @@ export class QueueConsumer implements Consumer {
   ): Promise<DeliveryJob | undefined> {
     const place = this.#stage;
     if (this.#stopped) {
-      await requeueJob(queues, place, job, token);
+      await queues.of(place).backend.moveJobFromActiveToWait(job.id as string, token);
       return undefined;
     }
     const { jobState, damage } = takenFrom(place, job);

@@ -137,13 +137,3 @@ export function removeFromQueue(
 export function nextHop(jobState: JobState): JobState {
   return { ...jobState, hop: jobState.hop + 1, stalls: 0, nonce: undefined };
 }
-
-/** Requeues a job that was just fetched. */
-export async function requeueJob(
-  queues: ReceiverQueues,
-  stage: LockedJob["place"],
-  job: DeliveryJob,
-  token: string,
-): Promise<void> {
-  await queues.of(stage).backend.moveJobFromActiveToWait(job.id as string, token);
-}

@@ -15,7 +15,6 @@ export class ActQueue {
 
   constructor(queue: Queue) {
     this.#queue = queue;
-    queue.on("error", () => {});
   }
 
   /**

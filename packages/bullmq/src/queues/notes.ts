@@ -7,7 +7,6 @@ export class QueuedNotes {
 
   constructor(queue: Queue) {
     this.#queue = queue;
-    queue.on("error", () => {});
   }
 
   async find(receiver: string, prefix: string): Promise<Notes> {

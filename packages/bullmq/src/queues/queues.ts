@@ -8,7 +8,7 @@ import {
 } from "@reporthook/core/store";
 import type { Job, Queue } from "bullmq";
 import type { Connection } from "../server/connection.ts";
-import { Batcher } from "./batcher.ts";
+import { Batcher, type JobToAdd } from "./batcher.ts";
 import { dataOf, type JobData, type JobState, jobStateOf } from "./job-state.ts";
 import { isId, remainsOf } from "./lost-jobs.ts";
 import { handlePriority, parkedPriorities, verifyPriority } from "./priority.ts";
@@ -56,21 +56,16 @@ export function queueNames(receiver: string, prefix = "reporthook"): readonly st
 export class ReceiverQueues {
   readonly #connection: Connection;
   readonly #queues: Readonly<Record<Place, Queue<JobData>>>;
-  readonly #batchers = new Map<Place, Batcher>();
+  readonly #batchers: ReadonlyMap<Place, Batcher>;
 
   constructor(connection: Connection, prefix: string, receiver: string) {
     this.#connection = connection;
-    const queues = queueNames(receiver, prefix).map((name, index) => {
-      const queue = connection.queue(name) as Queue<JobData>;
-      queue.on("error", () => {});
-      const sending = new Batcher(async (jobs) => {
-        const added = await queue.addBulk([...jobs] as Parameters<typeof queue.addBulk>[0]);
-        return added.map(({ id }) => id as string);
-      });
-      this.#batchers.set(places[index] as Place, sending);
-      return [places[index], queue];
-    });
-    this.#queues = Object.fromEntries(queues) as Record<Place, Queue<JobData>>;
+    const queues = queueNames(receiver, prefix).map((name) => connection.queue(name));
+    const named = places.map((place, index) => [place, queues[index]]);
+    this.#queues = Object.fromEntries(named) as Record<Place, Queue<JobData>>;
+    this.#batchers = new Map(
+      places.map((place) => [place, new Batcher((jobs) => this.#addAll(place, jobs))]),
+    );
   }
 
   /** The queue of a place. */
@@ -164,6 +159,12 @@ export class ReceiverQueues {
       opts: { ...opts, jobId: stored.id, priority: priorityIn(place, jobState) },
     };
     return (this.#batchers.get(place) as Batcher).add(job);
+  }
+
+  async #addAll(place: Place, jobs: readonly JobToAdd[]): Promise<string[]> {
+    const queue = this.of(place);
+    const added = await queue.addBulk([...jobs] as Parameters<typeof queue.addBulk>[0]);
+    return added.map(({ id }) => id as string);
   }
 }
 

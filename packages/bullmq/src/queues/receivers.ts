@@ -5,7 +5,7 @@ import type { Connection } from "../server/connection.ts";
 import { QueuedNotes } from "./notes.ts";
 import { type Found, ReceiverQueues } from "./queues.ts";
 
-/** The names of receivers: a queue without a consumer has a job for each. */
+/** The receivers of an inbox: a queue without a consumer has a job for each name, and one for the time and the retention of all. */
 export class Receivers {
   readonly #connection: Connection;
   readonly #prefix: string;
@@ -18,7 +18,6 @@ export class Receivers {
     this.#connection = connection;
     this.#prefix = prefix;
     this.#names = connection.queue(`${prefix}-receivers`);
-    this.#names.on("error", () => {});
     this.notes = new QueuedNotes(connection.queue(`${prefix}-notes`));
   }
 

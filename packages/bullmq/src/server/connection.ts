@@ -31,7 +31,6 @@ export async function openConnection(settings: BullmqSettings): Promise<Connecti
   const { backend, leaseMs, place, prefix } = settings;
   const driver = backend === "redis" ? onRedis(settings) : onPostgres(settings);
   const { backend: base, readyMs, workerOf, ...rest } = driver;
-  // Callers get their errors; these events add nothing.
   let reported: { readonly error: Error; readonly at: number } | undefined;
   base.on("error", (error) => {
     if (!saysNothing.test(String(error))) reported = { error, at: performance.now() };
@@ -47,11 +46,13 @@ export async function openConnection(settings: BullmqSettings): Promise<Connecti
     // A reported error says more than a timeout.
     throw serverErrorOf(reported?.error ?? error, place, prefix);
   }
+  // Callers get their errors; the events of queues add nothing.
   return {
     ...rest,
     queue(name) {
       const options = { connection: {}, skipMetasUpdate: true };
-      return readable(new Queue(name, options, () => base.forQueue(name)) as unknown as Queue);
+      const queue = new Queue(name, options, () => base.forQueue(name)) as unknown as Queue;
+      return readable(queue.on("error", () => {}));
     },
     worker(name) {
       const options = {
