@@ -128,6 +128,20 @@ onEachServer((server, { kind }) => {
     expect((await inbox.prune(new Date(clock.now()))).deleted).toEqual({});
   });
 
+  it("an act finds a parked delivery whose record is damaged by the reason that a list shows", async () => {
+    const { inbox, act, put, work } = fixtureOf(open());
+    const id = await put();
+    await work("verify", endedAs("held", "not_verified"));
+    await behind(server(), async (queues) => {
+      const job = await queues.of("held").getJob(id);
+      await job?.updateData({ status: "complete" } as never);
+    });
+    const shown = await inbox.list({ reason: "not_understood" });
+    expect(shown.map((one) => one.id)).toEqual([id]);
+    expect(await act("discard", { reason: "not_understood" })).toBe(1);
+    expect(await inbox.get(id)).toBeNull();
+  });
+
   it("an inbox goes by what this program wrote about the receivers", async () => {
     const inbox = open();
     const { put } = fixtureOf(inbox);

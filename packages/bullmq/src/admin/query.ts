@@ -10,14 +10,24 @@ import {
 import {
   ErrorGroups,
   entryOf,
+  filterEntries,
   idRange,
   isChosen,
   isNotification,
+  isParked,
+  type StoredDelivery,
   states,
   timeOf,
 } from "@reporthook/core/store";
 import { isId } from "../queues/lost-jobs.ts";
-import { handledAtOnce, type Place, type ReceiverQueues, unfinished } from "../queues/queues.ts";
+import {
+  handledAtOnce,
+  type Place,
+  parkedQueues,
+  type ReceiverQueues,
+  unfinished,
+} from "../queues/queues.ts";
+import { idsFor } from "./parked.ts";
 
 type Type = (typeof unfinished)[number] | "completed" | "failed";
 
@@ -80,7 +90,7 @@ export async function eachId(
 }
 
 /** @throws ReporthookError `not_searchable` for an event, a report, a request or an error among states with many deliveries */
-export function assertSearchable(
+function assertSearchable(
   { type, reportId, requestId, error }: InboxFilters,
   asked: readonly State[],
 ): void {
@@ -92,6 +102,56 @@ export function assertSearchable(
   );
 }
 
+/** A delivery's id, and the queues that have it. */
+type Candidate = readonly [id: string, queues: ReceiverQueues];
+
+/**
+ * The deliveries in these states that a query may find, in the order of their ids; of the newest only so many are needed. All are
+ * collected first: none is met twice.
+ */
+export async function candidatesOf(
+  all: readonly ReceiverQueues[],
+  query: InboxQuery,
+  inStates: readonly State[],
+  needed: number = Number.POSITIVE_INFINITY,
+): Promise<Candidate[]> {
+  const { reason, from } = query;
+  // Only parked and rejected deliveries have a reason.
+  const asked = inStates.filter((state) => reason === undefined || few.includes(state));
+  assertSearchable(query, asked);
+  // A record that is damaged is not understood, and its priority tells of another reason.
+  const isIndexed = reason !== undefined && reason !== "not_understood";
+  const { first, below } = idRange(query);
+  const found = new Map<string, ReceiverQueues>();
+  const since = (): number => {
+    const enough = needed <= found.size ? timeOf([...found.keys()].sort().at(-needed) ?? "") : 0;
+    return Math.max(from?.getTime() ?? 0, enough);
+  };
+  for (const queues of all) {
+    const add = (id: string): void => {
+      if (id >= first && id < below) found.set(id, queues);
+    };
+    if (isIndexed && asked.some(isParked)) {
+      for (const place of parkedQueues) (await idsFor(queues, place, reason)).forEach(add);
+    }
+    for (const state of asked) {
+      if (isIndexed && isParked(state)) continue;
+      if (state === "verified") (await handledAtOnce(queues)).forEach(add);
+      await eachId(queues, state, add, since);
+    }
+  }
+  return [...found].sort(([one], [other]) => (one < other ? -1 : 1));
+}
+
+/** Reads deliveries, some at a time. */
+async function* pagesOf(candidates: readonly Candidate[]): AsyncGenerator<StoredDelivery[]> {
+  for (let from = 0; from < candidates.length; from += pageSize) {
+    const page = candidates.slice(from, from + pageSize);
+    const found = await Promise.all(page.map(([id, queues]) => queues.find(id)));
+    yield found.flatMap((one) => one?.jobState.stored ?? []);
+  }
+}
+
 /** The entries that a query finds, in its order. */
 export async function list(
   all: readonly ReceiverQueues[],
@@ -99,46 +159,14 @@ export async function list(
   wallOffset: number,
 ): Promise<Entry[]> {
   const { type, reportId, requestId, reason, error, newestFirst = false, limit = 100 } = query;
-  const { first, below } = idRange(query);
-  // Only parked and rejected deliveries have a reason.
-  const asked = states.filter(
-    (state) => isChosen(state, query.state) && (reason === undefined || few.includes(state)),
-  );
-  assertSearchable(query, asked);
-  const where = new Map<string, ReceiverQueues>();
-  const sorted = (): string[] => {
-    const ids = [...where.keys()].sort();
-    return newestFirst ? ids.reverse() : ids;
-  };
   const chosenById = (type ?? reportId ?? requestId ?? reason ?? error) === undefined;
-  // With enough newer ones, older ones need not be read.
-  const enough = (): number => (newestFirst && chosenById ? timeOf(sorted()[limit - 1] ?? "") : 0);
-  for (const queues of all) {
-    for (const state of asked) {
-      const found = (id: string): void => {
-        if (id >= first && id < below) where.set(id, queues);
-      };
-      if (state === "verified") (await handledAtOnce(queues)).forEach(found);
-      await eachId(queues, state, found, () => Math.max(query.from?.getTime() ?? 0, enough()));
-    }
-  }
-  const ids = sorted();
+  const needed = newestFirst && chosenById ? limit : Number.POSITIVE_INFINITY;
+  const asked = states.filter((state) => isChosen(state, query.state));
+  const candidates = await candidatesOf(all, query, asked, needed);
   const entries: Entry[] = [];
-  for (let from = 0; from < ids.length && entries.length < limit; from += pageSize) {
-    const page = ids.slice(from, from + pageSize);
-    const found = await Promise.all(page.map((id) => where.get(id)?.find(id)));
-    for (const one of found) {
-      if (one === null || one === undefined) continue;
-      const { stored } = one.jobState;
-      const fits =
-        asked.includes(stored.state) &&
-        (type === undefined || type === stored.type) &&
-        (reportId === undefined || reportId === stored.reportId) &&
-        (requestId === undefined || requestId === stored.requestId) &&
-        (reason === undefined || reason === stored.reason?.code) &&
-        (error === undefined || error === stored.error);
-      if (fits) entries.push(entryOf(stored, wallOffset));
-    }
+  for await (const page of pagesOf(newestFirst ? candidates.reverse() : candidates)) {
+    entries.push(...filterEntries(page, query).map((stored) => entryOf(stored, wallOffset)));
+    if (entries.length >= limit) break;
   }
   return entries.slice(0, limit);
 }
@@ -176,18 +204,9 @@ export async function readErrors(
   query: ErrorsQuery,
 ): Promise<ErrorGroup[]> {
   const asked = states.filter((one) => isChosen(one, query.state ?? "parked"));
-  assertSearchable({ error: "" }, asked);
   const groups = new ErrorGroups();
-  for (const queues of all) {
-    const found = new Set<string>();
-    for (const state of asked) await eachId(queues, state, (id) => found.add(id));
-    const ids = [...found];
-    for (let from = 0; from < ids.length; from += pageSize) {
-      const page = ids.slice(from, from + pageSize).map((id) => queues.find(id));
-      for (const one of await Promise.all(page)) {
-        if (one !== null) groups.addStored(one.jobState.stored, query);
-      }
-    }
+  for await (const page of pagesOf(await candidatesOf(all, { error: "" }, asked))) {
+    for (const stored of page) groups.addStored(stored, query);
   }
   return groups.list();
 }
