@@ -1,7 +1,7 @@
 import type { AppUnderTest } from "./http/app-server.ts";
 import { createFetch } from "./http/in-process.ts";
-import { type Listening, listen } from "./http/listen.ts";
-import { createService, type EmulatedService, type Operation } from "./http/service.ts";
+import { EmulatorServer } from "./http/listen.ts";
+import { createService, type Operation } from "./http/service.ts";
 import { createClock, type VirtualClock } from "./lib/clock.ts";
 import { createFaults, type FaultOptions, type FaultTarget } from "./lib/faults.ts";
 import { checkOptions } from "./lib/options.ts";
@@ -104,7 +104,7 @@ export function createEmulator(options: EmulatorOptions = {}): Emulator {
   const faults = createFaults();
   const asked = createAuthorizeLog();
   const notification = createCompose(signer, (url) => store.idAt(url));
-  const outbox = createSender({ clock, faults, deliver });
+  const outbox = createSender(clock, faults, deliver);
 
   let closing: Promise<void> | undefined;
 
@@ -187,40 +187,6 @@ function operationsOf({
     },
     { path: "/emulator/asked", run: asked.answer },
   ];
-}
-
-/** The server of an emulator, which listens once. */
-class EmulatorServer {
-  readonly #answer: EmulatedService["answer"];
-  #listening: Promise<Listening> | undefined;
-  #isClosed = false;
-
-  constructor(answer: EmulatedService["answer"]) {
-    this.#answer = answer;
-  }
-
-  async listen(port: number, host: string): Promise<string> {
-    if (this.#isClosed) {
-      throw new Error("The emulator is closed: create another one to listen again.");
-    }
-    if (this.#listening !== undefined) {
-      throw new Error("The emulator is already listening: close() it and create another one.");
-    }
-    this.#listening = listen(this.#answer, port, host);
-    try {
-      return (await this.#listening).url;
-    } catch (error) {
-      this.#listening = undefined;
-      throw error;
-    }
-  }
-
-  async close(): Promise<void> {
-    this.#isClosed = true;
-    // A server that failed to start has nothing to close; listen() rejected.
-    const listening = await this.#listening?.catch(() => undefined);
-    await listening?.close();
-  }
 }
 
 // The service's document, section 1: "written without surrounding brackets".

@@ -1,15 +1,14 @@
 import { readUpTo } from "../lib/read-up-to.ts";
 import { bodyText, Dropped, type ServiceReply } from "./answer.ts";
-import { bodyTooLarge, CALL_BYTES, type IncomingCall } from "./call.ts";
+import { bodyTooLarge, CALL_BYTES } from "./call.ts";
+import type { EmulatedService } from "./service.ts";
 
 /**
  * Creates a `fetch` that reaches the service without a network, for any host in the URL. It fails like
  * the global one: with a `TypeError` if the connection breaks, with the signal's reason if it is
  * aborted.
  */
-export function createFetch(
-  answer: (call: IncomingCall) => Promise<ServiceReply>,
-): typeof globalThis.fetch {
+export function createFetch(answer: EmulatedService["answer"]): typeof globalThis.fetch {
   return async (input, init) => {
     const request = new Request(input, init);
     try {

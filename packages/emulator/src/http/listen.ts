@@ -1,24 +1,57 @@
 import { Buffer } from "node:buffer";
+import { once } from "node:events";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { bodyText, Refused, type ServiceReply } from "./answer.ts";
-import { bodyTooLarge, CALL_BYTES, type IncomingCall } from "./call.ts";
+import { bodyText, Refused } from "./answer.ts";
+import { bodyTooLarge, CALL_BYTES } from "./call.ts";
+import type { EmulatedService } from "./service.ts";
 
-/** A listening server; `close` also breaks open connections. */
-export interface Listening {
-  readonly url: string;
-  close(): Promise<void>;
+/** The server of an emulator, which listens once. */
+export class EmulatorServer {
+  readonly #answer: EmulatedService["answer"];
+  #server: Promise<Server> | undefined;
+  #isClosed = false;
+
+  constructor(answer: EmulatedService["answer"]) {
+    this.#answer = answer;
+  }
+
+  /**
+   * Resolves to its URL. Rejects with a TypeError for an invalid port or an empty host, with the system's error if it is
+   * unavailable.
+   */
+  async listen(port: number, host: string): Promise<string> {
+    if (this.#isClosed) {
+      throw new Error("The emulator is closed: create another one to listen again.");
+    }
+    if (this.#server !== undefined) {
+      throw new Error("The emulator is already listening: close() it and create another one.");
+    }
+    const address = addressOf(port, host);
+    this.#server = started(this.#answer, port, address);
+    try {
+      return urlOf(await this.#server, address);
+    } catch (error) {
+      this.#server = undefined;
+      throw error;
+    }
+  }
+
+  /** Also breaks open connections. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    // A server that failed to start has nothing to close; listen() rejected.
+    const server = await this.#server?.catch(() => undefined);
+    if (server === undefined) return;
+    const closed = once(server, "close");
+    server.close();
+    server.closeAllConnections();
+    await closed;
+  }
 }
 
-/**
- * Serves over HTTP. Rejects with a TypeError for an invalid port or an empty host, with the system's error if it is
- * unavailable.
- */
-export async function listen(
-  answer: (call: IncomingCall) => Promise<ServiceReply>,
-  port: number,
-  host: string,
-): Promise<Listening> {
+/** The address to listen at. */
+function addressOf(port: number, host: string): string {
   // Node would use another value as the name of a Unix socket.
   if (!Number.isInteger(port) || port < 0 || port > 65_535) {
     throw new TypeError(`listen: port must be a whole number from 0 to 65535, not ${String(port)}`);
@@ -28,19 +61,24 @@ export async function listen(
   if (address === "") {
     throw new TypeError("listen: host must name an address of this machine, like 127.0.0.1");
   }
+  return address;
+}
+
+async function started(
+  answer: EmulatedService["answer"],
+  port: number,
+  address: string,
+): Promise<Server> {
   const { createServer } = await import("node:http");
   const server = createServer((request, response) => void respond(request, response, answer));
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(port, address, resolve);
-  });
-  return { url: urlOf(server, address), close: () => close(server) };
+  await once(server.listen(port, address), "listening");
+  return server;
 }
 
 async function respond(
   request: IncomingMessage,
   response: ServerResponse,
-  answer: (call: IncomingCall) => Promise<ServiceReply>,
+  answer: EmulatedService["answer"],
 ): Promise<void> {
   const hangUp = new AbortController();
   response.once("close", () => hangUp.abort());
@@ -92,11 +130,4 @@ function urlOf(server: Server, host: string): string {
   const { port } = server.address() as AddressInfo;
   const name = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
   return `http://${name.includes(":") ? `[${name}]` : name}:${port}`;
-}
-
-function close(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    server.close(() => resolve());
-    server.closeAllConnections();
-  });
 }

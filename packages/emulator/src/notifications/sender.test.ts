@@ -19,7 +19,7 @@ const never: Deliver = () => new Promise(() => {});
 function outboxOf(deliver?: Deliver) {
   const { clock } = createClock();
   const faults = createFaults();
-  return { clock, faults, ...createSender({ clock, faults, deliver }) };
+  return { clock, faults, ...createSender(clock, faults, deliver) };
 }
 
 const cleanUps: (() => void)[] = [];

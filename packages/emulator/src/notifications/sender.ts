@@ -21,18 +21,10 @@ export interface Sender {
   clear(): void;
 }
 
-/** The outbox's dependencies. */
-export interface SenderParts {
-  readonly clock: VirtualClock;
-  readonly faults: Faults;
-  /** Default: the global `fetch`, looked up for each delivery. */
-  readonly deliver?: Deliver | undefined;
-}
-
 const ANSWER_TIME_MS = 5_000;
 
-/** Creates an empty outbox (the service's document, section Events). */
-export function createSender({ clock, faults, deliver }: SenderParts): Sender {
+/** Creates an empty outbox (the service's document, section Events); without `deliver` it uses the network. */
+export function createSender(clock: VirtualClock, faults: Faults, deliver?: Deliver): Sender {
   const deliveries: Delivery[] = [];
   const onTheWay = new Set<() => void>();
   const underWay = new Map<Promise<Delivery>, (result: SendResult) => void>();
