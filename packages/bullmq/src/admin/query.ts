@@ -115,10 +115,11 @@ export async function candidatesOf(
   inStates: readonly State[],
   needed: number = Number.POSITIVE_INFINITY,
 ): Promise<Candidate[]> {
-  const { reason, from } = query;
+  const { reason, from, idPrefix } = query;
   // Only parked and rejected deliveries have a reason.
   const asked = inStates.filter((state) => reason === undefined || few.includes(state));
   assertSearchable(query, asked);
+  if (isId(idPrefix)) return all.map((queues) => [idPrefix, queues] as const);
   // A record that is damaged is not understood, and its priority tells of another reason.
   const isIndexed = reason !== undefined && reason !== "not_understood";
   const { first, below } = idRange(query);
