@@ -1,6 +1,6 @@
 // The parts that tests of other packages, and those in test/, reach into. Not published.
 
-export { reasonHint, reasonName, reasons } from "./page/labels.ts";
+export { errorOf, reasonHint, reasonName, reasons } from "./page/labels.ts";
 export { timelineOf } from "./page/views/timeline.ts";
 export {
   maxListLength,

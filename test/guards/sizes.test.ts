@@ -27,8 +27,8 @@ const maxLines = {
   "core/src/inbox/memory": 812,
   "sqlite/src": 6_957,
   "cli/src": 4_341,
-  "dashboard/src": 1_494,
-  "dashboard/page": 2_249,
+  "dashboard/src": 1_466,
+  "dashboard/page": 2_267,
 };
 
 const api = new API({ cwd: root });

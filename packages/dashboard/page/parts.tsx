@@ -1,9 +1,15 @@
 import type { State } from "@reporthook/core";
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useId, useState } from "preact/hooks";
-import { errorOf } from "../src/deliveries/errors.ts";
 import type { WireEntry } from "../src/deliveries/wire.ts";
-import { durationText, type ReportState, reasonName, reportLabels, stateLabels } from "./labels.ts";
+import {
+  durationText,
+  errorOf,
+  type ReportState,
+  reasonName,
+  reportLabels,
+  stateLabels,
+} from "./labels.ts";
 import type { TimelineStep } from "./views/timeline.ts";
 
 /** A state as sign, word and colour. */

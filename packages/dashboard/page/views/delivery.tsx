@@ -1,9 +1,8 @@
 import type { JSX } from "preact";
-import { errorOf } from "../../src/deliveries/errors.ts";
 import type { WireDelivery, WireOne } from "../../src/deliveries/wire.ts";
 import { actionsOn } from "../actions.tsx";
 import { Actions } from "../confirm.tsx";
-import { eventLabel, reasonHint, reasonName, stateLabels } from "../labels.ts";
+import { errorOf, eventLabel, reasonHint, reasonName, stateLabels } from "../labels.ts";
 import {
   Ago,
   Code,

@@ -1,33 +1,34 @@
 import type { Counts, State } from "@reporthook/core";
 import type { JSX } from "preact";
-import type { WireOverview } from "../../src/deliveries/wire.ts";
+import type { WireJudged, WireOverview } from "../../src/deliveries/wire.ts";
 import { count, deliveries, stateLabels, total } from "../labels.ts";
 import { Ago, NoDelivery, Section, StateBadge } from "../parts.tsx";
 import { listAt } from "../route.ts";
 import { Screen } from "../screen.tsx";
 import { Chart } from "./charts.tsx";
-import { LastActs, Problems, Processes } from "./problems.tsx";
+import { LastActs, Processes, problemsSection } from "./problems.tsx";
 
 /** The overview: problems first, then the numbers. */
 export function Overview(): JSX.Element {
   return (
-    <Screen<WireOverview> title="Overview" address="api/overview">
+    <Screen<WireJudged | WireOverview> title="Overview" address="api/overview">
       {shownOf}
     </Screen>
   );
 }
 
-function shownOf(overview: WireOverview): JSX.Element {
-  const { counts, oldest, minutes, hours, inbox, service, problems, processes, acts } = overview;
-  if (!inbox.ok) {
+function shownOf(overview: WireJudged | WireOverview): JSX.Element {
+  const { inbox, service, problems, processes } = overview;
+  if (!("counts" in overview)) {
     return (
       <>
         <h1 class="is-critical">The inbox can’t be read</h1>
         <p class="soft">The inbox fails: {inbox.error ?? "unknown error"}</p>
-        <Problems overview={overview} />
+        {problemsSection(overview)}
       </>
     );
   }
+  const { counts, oldest, minutes, hours, acts } = overview;
   const [worst] = problems;
   return (
     <>
@@ -37,7 +38,7 @@ function shownOf(overview: WireOverview): JSX.Element {
         <h1 class={`is-${worst.severity}`}>{titleOf(worst)}</h1>
       )}
       {service === "ok" && <p class="soft">The service answers.</p>}
-      <Problems overview={overview} />
+      {problemsSection(overview)}
       {problems.length === 0 && total(counts) === 0 && <NoDelivery />}
       <States counts={counts} oldest={oldest} />
       <Chart minutes={minutes} hours={hours} />

@@ -1,6 +1,6 @@
 import type { ReasonCode } from "@reporthook/core";
 import type { JSX } from "preact";
-import type { WireOverview } from "../../src/deliveries/wire.ts";
+import type { WireJudged, WireOverview } from "../../src/deliveries/wire.ts";
 import { actionsOnAll } from "../actions.tsx";
 import { Actions } from "../confirm.tsx";
 import { count, deliveries, reasonHint, reasonName } from "../labels.ts";
@@ -8,13 +8,14 @@ import { Ago, Copy, Moment, Section } from "../parts.tsx";
 import { at, listAt } from "../route.ts";
 
 /** The problems, worst first: each with its command to copy, and parked deliveries with their errors and buttons. */
-export function Problems({ overview }: { readonly overview: WireOverview }): JSX.Element | null {
-  const { problems, counts } = overview;
+export function problemsSection(overview: WireJudged | WireOverview): JSX.Element | null {
+  const { problems } = overview;
+  const whole = "counts" in overview ? overview : null;
   if (problems.length === 0) return null;
   return (
     <Section title="What is wrong">
-      <ul class="problems">{problems.map((problem) => problemOf(problem, overview))}</ul>
-      {counts.held + counts.dead > 0 && (
+      <ul class="problems">{problems.map((problem) => problemOf(problem, whole))}</ul>
+      {whole !== null && whole.counts.held + whole.counts.dead > 0 && (
         <p class="soft">
           <a href={listAt({ state: "parked" })}>All parked deliveries</a>
         </p>
@@ -25,7 +26,7 @@ export function Problems({ overview }: { readonly overview: WireOverview }): JSX
 
 function problemOf(
   { code, reason, severity, since, text, command }: WireOverview["problems"][number],
-  overview: WireOverview,
+  whole: WireOverview | null,
 ): JSX.Element {
   // The command says which deliveries are meant.
   const [, by, value = ""] = / inbox list --(state|reason) (\w+)/.exec(command ?? "") ?? [];
@@ -43,7 +44,7 @@ function problemOf(
           <a href={at({ show: "reports", of: "overdue" })}>See the overdue reports</a>
         )}
       </p>
-      {by === "reason" && parkedFor(value as ReasonCode, overview)}
+      {by === "reason" && whole !== null && parkedFor(value as ReasonCode, whole)}
       {command !== null && (
         <p>
           <code>{command}</code> <Copy text={command}>Copy the command</Copy>

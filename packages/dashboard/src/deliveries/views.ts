@@ -19,13 +19,7 @@ import { readableJson, redactText } from "./json-text.ts";
 import { throttle } from "./shared-views.ts";
 import { redactEntry, shownBody, shownDelivery } from "./shown.ts";
 import { insideOf, type Source } from "./source.ts";
-import {
-  maxListLength,
-  pageLength,
-  type WireDelivery,
-  type WireGroup,
-  type WireOverview,
-} from "./wire.ts";
+import { maxListLength, pageLength, type WireDelivery, type WireGroup } from "./wire.ts";
 
 const weekMs = 604_800_000;
 const mostGroups = 5;
@@ -69,14 +63,15 @@ export function createViews(source: Source): Views {
     async overview() {
       const { ready, inbox: state, service, counts, problems } = await health();
       const processes = (insideOf(source)?.processes ?? []).map(inSteps);
-      const judged = { inbox: state, service, problems, processes };
-      if (!state.ok) return { ...nothing, ...judged };
+      const judged = { ready, inbox: state, service, problems, processes };
+      // An inbox that fails is not asked for its reports either.
+      if (!state.ok) return { ...judged, reports: null };
       const [sum, hours, groups, acts] = await numbersNow();
       const reasons = Object.keys(sum.parked) as ReasonCode[];
       const errors = Object.fromEntries(
         reasons.map((reason) => [reason, groupsOf(groups, { reason })]),
       );
-      return { ready, ...judged, counts, ...sum, hours, errors, acts };
+      return { ...judged, counts, ...sum, hours, errors, acts };
     },
     list(query) {
       const length = lengthOf(query);
@@ -144,20 +139,6 @@ async function totalOf(
   if (state !== undefined) return counts[state];
   return states.reduce((sum, one) => sum + counts[one], 0);
 }
-
-/** Of an inbox that fails. It is not asked for its reports either. */
-const nothing = {
-  ready: false,
-  reports: null,
-  counts: { received: 0, verified: 0, handled: 0, held: 0, rejected: 0, dead: 0 },
-  oldest: { received: null, verified: null, handled: null, held: null, rejected: null, dead: null },
-  parked: {},
-  parkedChangedAt: null,
-  errors: {},
-  minutes: [],
-  hours: [],
-  acts: [],
-} satisfies Partial<WireOverview>;
 
 /** The query in the page's address, without parts that it does not understand. */
 function inboxQuery(query: URLSearchParams): ListQuery {

@@ -103,13 +103,16 @@ export interface WireReportOne extends WireView {
   readonly deliveries: readonly WireEntry[] | null;
 }
 
-/** `api/overview`; of an inbox that fails without what it has. The minutes are those of the last hour. */
-export interface WireOverview
+/** `api/overview` of an inbox that fails. */
+export interface WireJudged
   extends WireView,
-    Wire<Pick<Health, "ready" | "inbox" | "service" | "problems" | "counts">>,
-    Wire<Summary> {
+    Wire<Pick<Health, "ready" | "inbox" | "service" | "problems">> {
   /** Of those on the inbox in the last hour. */
   readonly processes: readonly Wire<InboxProcess>[];
+}
+
+/** `api/overview`: with what the inbox has. The minutes are those of the last hour. */
+export interface WireOverview extends WireJudged, Wire<Summary>, Wire<Pick<Health, "counts">> {
   /** The largest groups of equal errors of each reason. */
   readonly errors: Readonly<Partial<Record<ReasonCode, readonly WireGroup[]>>>;
   /** Of the last 7 days. */

@@ -1,6 +1,6 @@
 import { keyRefused } from "@reporthook/core/internals";
+import { errorOf } from "@reporthook/dashboard/internals";
 import { describe, expect, it } from "vitest";
-import { errorOf } from "./errors.ts";
 
 const message = "2 attempts failed";
 const failed = (id: string, lastError: string | null) => ({
