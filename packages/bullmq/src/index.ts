@@ -1,2 +1,2 @@
 export { type BullmqInboxOptions, bullmqInbox } from "./bullmq-inbox.ts";
-export { queueNames } from "./queues/queues.ts";
+export { queueNames } from "./queues/places.ts";

@@ -4,14 +4,10 @@ import type { ActQuery } from "@reporthook/core";
 import { changeFor, type StoredDelivery, selectorOf } from "@reporthook/core/store";
 import { type BacklogMeter, backlogShareOf, noBacklog } from "../process/backlog.ts";
 import { isLost, nextHop } from "../process/settle.ts";
+import type { DeliveryJob, Found } from "../queues/found.ts";
 import { dataOf, type JobState } from "../queues/job-state.ts";
-import {
-  type DeliveryJob,
-  type Found,
-  type Place,
-  placeOf,
-  type ReceiverQueues,
-} from "../queues/queues.ts";
+import { type Place, placeOf } from "../queues/places.ts";
+import type { ReceiverQueues } from "../queues/queues.ts";
 
 /** Delay before the work on a released delivery; it ends early once the delivery is no longer parked. */
 const releaseMs = 5_000;

@@ -8,7 +8,8 @@ import { Redis } from "ioredis";
 import { expect, it } from "vitest";
 import { BacklogMeter } from "../process/backlog.ts";
 import { nextHop, removeFromQueue } from "../process/settle.ts";
-import type { DeliveryJob, Found, ReceiverQueues } from "../queues/queues.ts";
+import type { DeliveryJob, Found } from "../queues/found.ts";
+import type { ReceiverQueues } from "../queues/queues.ts";
 import { actOnOne } from "./act-on-one.ts";
 import { prune } from "./prune.ts";
 

@@ -8,7 +8,8 @@ import {
   timeOf,
 } from "@reporthook/core/store";
 import { countDeliveries } from "../process/backlog.ts";
-import { foundIn, type ReceiverQueues } from "../queues/queues.ts";
+import { foundIn } from "../queues/found.ts";
+import type { ReceiverQueues } from "../queues/queues.ts";
 import type { Receivers } from "../queues/receivers.ts";
 import { parkedAt, parkedGroups } from "./parked.ts";
 import { indexIn, isUnannounced, shelvesOf } from "./prune.ts";

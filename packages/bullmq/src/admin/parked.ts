@@ -1,6 +1,8 @@
 import type { ReasonCode } from "@reporthook/core";
+import type { Found } from "../queues/found.ts";
+import { type Place, parkedQueues } from "../queues/places.ts";
 import { parkedPriorities } from "../queues/priority.ts";
-import { type Found, type Place, parkedQueues, type ReceiverQueues } from "../queues/queues.ts";
+import type { ReceiverQueues } from "../queues/queues.ts";
 
 /** The deliveries that are parked in a queue for a reason. */
 interface ParkedGroup {

@@ -8,16 +8,11 @@ import {
   type StoredDelivery,
 } from "@reporthook/core/store";
 import { isLost } from "../process/settle.ts";
+import { type DeliveryJob, type Found, foundIn } from "../queues/found.ts";
 import { dataOf } from "../queues/job-state.ts";
+import { type Place, parkedQueues } from "../queues/places.ts";
 import { parkedPriorities } from "../queues/priority.ts";
-import {
-  type DeliveryJob,
-  type Found,
-  foundIn,
-  type Place,
-  parkedQueues,
-  type ReceiverQueues,
-} from "../queues/queues.ts";
+import type { ReceiverQueues } from "../queues/queues.ts";
 import { idsFor } from "./parked.ts";
 
 const atOnce = 100;

@@ -20,13 +20,8 @@ import {
   timeOf,
 } from "@reporthook/core/store";
 import { isId } from "../queues/lost-jobs.ts";
-import {
-  handledAtOnce,
-  type Place,
-  parkedQueues,
-  type ReceiverQueues,
-  unfinished,
-} from "../queues/queues.ts";
+import { type Place, parkedQueues, unfinished } from "../queues/places.ts";
+import { handledAtOnce, type ReceiverQueues } from "../queues/queues.ts";
 import { idsFor } from "./parked.ts";
 
 type Type = (typeof unfinished)[number] | "completed" | "failed";

@@ -6,8 +6,9 @@ import {
   type StoredDelivery,
   zeroCounts,
 } from "@reporthook/core/store";
+import { unfinished } from "../queues/places.ts";
 import { lowestPriority, parkedPriorities, unsignedPriority } from "../queues/priority.ts";
-import { handledAtOnce, type ReceiverQueues, unfinished } from "../queues/queues.ts";
+import { handledAtOnce, type ReceiverQueues } from "../queues/queues.ts";
 
 export { noBacklog } from "@reporthook/core/store";
 

@@ -9,7 +9,8 @@ import {
   systemClock,
 } from "@reporthook/core/store";
 import type { Worker } from "bullmq";
-import { type DeliveryJob, type ReceiverQueues, takenFrom } from "../queues/queues.ts";
+import { type DeliveryJob, takenFrom } from "../queues/found.ts";
+import type { ReceiverQueues } from "../queues/queues.ts";
 import { type Connection, untilReady } from "../server/connection.ts";
 import { openMs } from "../server/driver.ts";
 import type { BacklogMeter } from "./backlog.ts";

@@ -1,7 +1,7 @@
 import type { InboxClock, Stage } from "@reporthook/core";
 import { isAttempt, type StoredDelivery } from "@reporthook/core/store";
 import type { Queue } from "bullmq";
-import { foundIn } from "../queues/queues.ts";
+import { foundIn } from "../queues/found.ts";
 import { isLost } from "./settle.ts";
 
 const atOnce = 100;

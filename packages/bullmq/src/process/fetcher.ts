@@ -1,5 +1,5 @@
 import type { Worker } from "bullmq";
-import type { DeliveryJob } from "../queues/queues.ts";
+import type { DeliveryJob } from "../queues/found.ts";
 
 /**
  * Fetches jobs for all slots. When there are none, one slot waits for the next job and the others sleep; a slot with a job wakes

@@ -1,4 +1,5 @@
-import { parkedQueues, type ReceiverQueues } from "../queues/queues.ts";
+import { parkedQueues } from "../queues/places.ts";
+import type { ReceiverQueues } from "../queues/queues.ts";
 import { type LockedJob, nextHop, removeFromQueue, settle } from "./settle.ts";
 
 /** How often work on the job has ended a process since its last record. */

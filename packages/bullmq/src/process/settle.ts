@@ -1,7 +1,10 @@
 import type { Outcome, ReasonCode } from "@reporthook/core";
 import { dropContent, maxUnsigned, wholeRejected } from "@reporthook/core/store";
+import type { DeliveryJob } from "../queues/found.ts";
 import { dataOf, type JobData, type JobState, resultOf } from "../queues/job-state.ts";
-import { type DeliveryJob, placeOf, priorityIn, type ReceiverQueues } from "../queues/queues.ts";
+import { placeOf } from "../queues/places.ts";
+import { priorityIn } from "../queues/priority.ts";
+import type { ReceiverQueues } from "../queues/queues.ts";
 import { completeJob } from "../server/jobs.ts";
 
 /** A job that this process has locked with the token. */

@@ -1,56 +1,16 @@
-import type { ReasonCode, ReasonCounts, State } from "@reporthook/core";
-import {
-  addCounts,
-  dayMs,
-  isParked,
-  isUnsigned,
-  type StoredDelivery,
-} from "@reporthook/core/store";
-import type { Job, Queue } from "bullmq";
+import type { ReasonCode, ReasonCounts } from "@reporthook/core";
+import { addCounts, dayMs, isParked } from "@reporthook/core/store";
+import type { Queue } from "bullmq";
 import type { Connection } from "../server/connection.ts";
 import { Batcher, type JobToAdd } from "./batcher.ts";
+import { type DeliveryJob, type Found, foundIn } from "./found.ts";
 import { dataOf, type JobData, type JobState, jobStateOf } from "./job-state.ts";
-import { isId, remainsOf } from "./lost-jobs.ts";
-import { handlePriority, parkedPriorities, verifyPriority } from "./priority.ts";
-
-/**
- * The queues of a receiver: one for each stage, one for each parked state, and one for handled and dead unsigned deliveries, of
- * which fewer are kept.
- */
-export type Place = "verify" | "handle" | "held" | "dead" | "unsigned";
-
-/** All queues, in the order of a delivery's way. */
-const places: readonly Place[] = ["verify", "handle", "held", "dead", "unsigned"];
-
-/** A job of BullMQ with a delivery. */
-export type DeliveryJob = Job<JobData>;
-
-/** A delivery and its job. */
-export interface Found {
-  readonly place: Place;
-  readonly job: DeliveryJob;
-  readonly jobState: JobState;
-  /** Why the record can't be used: it was lost, or belongs to another delivery. */
-  readonly damage: string | null;
-}
-
-/** The queues of parked deliveries, which no worker consumes. */
-export const parkedQueues = ["held", "dead", "unsigned"] as const;
-
-/** BullMQ's types of waiting and running jobs. */
-export const unfinished = ["wait", "prioritized", "delayed", "active"] as const;
+import { isId } from "./lost-jobs.ts";
+import { type Place, parkedQueues, placeOf, places, queueNames } from "./places.ts";
+import { parkedPriorities, priorityIn } from "./priority.ts";
 
 /** Milliseconds after which a delivery that did not begin as `received` has reached its queue. */
 const arriveMs = 1_000;
-
-/**
- * The names of a receiver's queues, for BullMQ's own tools: `prefix` is the option of the inbox.
- *
- * @example queueNames("reports").map((name) => new BullMQAdapter(new Queue(name, { connection })));
- */
-export function queueNames(receiver: string, prefix = "reporthook"): readonly string[] {
-  return places.map((place) => `${prefix}-${receiver}-${place}`);
-}
 
 /** The queues of one receiver. */
 export class ReceiverQueues {
@@ -180,63 +140,4 @@ export async function handledAtOnce(queues: ReceiverQueues): Promise<string[]> {
     const state = job && jobStateOf(job.data)?.stored.state;
     return state === "verified" ? [job.id as string] : [];
   });
-}
-
-/** Reads a job. */
-export function foundIn(place: Place, job: DeliveryJob): Found {
-  const found = takenFrom(place, job);
-  const { stored } = found.jobState;
-  // The delay is over, or somebody ended it with BullMQ's tools: it waits no longer.
-  const isDue = job.finishedOn === undefined && job.delay === 0;
-  if (isDue) stored.dueAt = Math.min(stored.dueAt, stored.changedAt);
-  return found;
-}
-
-/** Reads a job that was taken up, with the due time that was planned. */
-export function takenFrom(place: Place, job: DeliveryJob): Found {
-  const ended = job.finishedOn !== undefined;
-  const rejected = ended && job.returnvalue === null;
-  const read = jobStateOf(job.data, ended && !rejected ? job.returnvalue : null);
-  const { jobState, damage } =
-    read?.stored.id === job.id && read !== null
-      ? { jobState: read, damage: null }
-      : remainsOf({
-          id: job.id ?? "",
-          data: job.data,
-          timestamp: job.timestamp,
-          state: stateIn(place, job),
-          receiver: receiverOf(job.queueName, place),
-        });
-  const { stored } = jobState;
-  if (ended) stored.state = rejected ? "rejected" : "handled";
-  return { place, job, jobState, damage };
-}
-
-/** The receiver of a queue: no prefix has a hyphen. */
-function receiverOf(queueName: string, place: Place): string {
-  return queueName.slice(queueName.indexOf("-") + 1, -`-${place}`.length);
-}
-
-/** The state of the deliveries that wait in a queue. */
-function stateIn(place: Place, { priority }: DeliveryJob): State {
-  if (place === "held" || place === "dead") return place;
-  if (place === "unsigned") return priority > 0 ? "dead" : "handled";
-  return place === "verify" ? "received" : "verified";
-}
-
-/** The queue of a delivery. */
-export function placeOf(stored: StoredDelivery): Place {
-  const { state } = stored;
-  if (isUnsigned(stored) && (state === "handled" || state === "dead")) return "unsigned";
-  if (state === "held" || state === "dead") return state;
-  return state === "received" ? "verify" : "handle";
-}
-
-/** The priority that a delivery has in a queue. */
-export function priorityIn(place: Place, { stored }: JobState): number {
-  if (place === "verify") return verifyPriority(stored.arrivedAt, stored.lastTurnAt !== null);
-  if (place === "handle") return handlePriority(stored.released ? null : stored.verification);
-  // Without a priority, they are separate from all that have one.
-  if (stored.state === "handled") return 0;
-  return parkedPriorities.get(stored.reason?.code as ReasonCode) ?? parkedPriorities.size;
 }

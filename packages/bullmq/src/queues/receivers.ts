@@ -2,8 +2,9 @@ import type { TimeMark } from "@reporthook/core";
 import { laterMark, noMark, type Retention } from "@reporthook/core/store";
 import type { Queue } from "bullmq";
 import type { Connection } from "../server/connection.ts";
+import type { Found } from "./found.ts";
 import { QueuedNotes } from "./notes.ts";
-import { type Found, ReceiverQueues } from "./queues.ts";
+import { ReceiverQueues } from "./queues.ts";
 
 /** The receivers of an inbox: a queue without a consumer has a job for each name, and one for the time and the retention of all. */
 export class Receivers {
