@@ -56,9 +56,8 @@ async function pruneEnded(
       job !== undefined && foundIn(place, job).jobState.stored.changedAt >= before;
     const kept = jobs.findIndex(isKept);
     const over = kept < 0 ? ids : ids.slice(0, kept);
-    const removed = await Promise.all(over.map((id) => queue.remove(id)));
-    // Another process may prune at the same moment.
-    pruned += removed.filter((number) => number > 0).length;
+    await Promise.all(over.map((id) => queue.remove(id)));
+    pruned += over.length;
     if (over.length < atOnce) return pruned;
   }
 }

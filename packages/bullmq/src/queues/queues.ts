@@ -72,8 +72,8 @@ export class ReceiverQueues {
   }
 
   /**
-   * Deletes a delivery, and counts it if it is parked. Resolves to false if it is gone by another process, which may have released
-   * it. First the key: a crash in between would otherwise drop its copy.
+   * Deletes a delivery, and counts it if it is parked. Resolves to false if another process has released it, or deleted a parked
+   * one. First the key: a crash in between would otherwise drop its copy.
    */
   async delete({ jobState, job, place }: Found): Promise<boolean> {
     const { key, stored, hop } = jobState;
@@ -93,10 +93,12 @@ export class ReceiverQueues {
     const id = job.id as string;
     const isCounted = isParked(stored.state) && !isReleased;
     const field = deletedField(stored.reason?.code);
-    const isOurs = isCounted && (await this.#connection.removeAndCount(queue.name, id, field));
+    const isOurs = isCounted
+      ? await this.#connection.removeAndCount(queue.name, id, field)
+      : !isReleased;
     // Of one that was counted, what the server has beside its record.
-    const isThere = (await queue.remove(id)) > 0;
-    return isCounted ? isOurs : isThere && !isReleased;
+    await queue.remove(id);
+    return isOurs;
   }
 
   /** How many parked ones were ever deleted, by reason. */

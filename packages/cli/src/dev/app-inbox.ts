@@ -2,14 +2,11 @@ import { existsSync } from "node:fs";
 import type { Inbox } from "@reporthook/core";
 import { ofInbox } from "@reporthook/dashboard";
 import { openInbox } from "../inbox/source.ts";
-import { program } from "../lib/environment.ts";
+import { appFile, program } from "../lib/environment.ts";
 import { exitStatusOf } from "../lib/errors.ts";
 import type { Tell } from "./history.ts";
 import { pageOf } from "./own-receiver.ts";
 import { type Handle, respond } from "./serve.ts";
-
-/** The file that apps use, as in the README. */
-export const appFile = "inbox.db";
 
 /** The inbox of an app that keeps it in this folder. It is opened when somebody wants to look at it, not before. */
 export class AppInbox {

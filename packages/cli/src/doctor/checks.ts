@@ -4,6 +4,7 @@ import { existsSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { isLoopback } from "@reporthook/core/store";
 import { type Advice, adviceFor, mountLine } from "../lib/advice.ts";
+import { appFile } from "../lib/environment.ts";
 import { codeOf, type Exchange, exchange, isDelivered } from "../lib/exchange.ts";
 import { milliseconds } from "../lib/layout.ts";
 
@@ -198,16 +199,15 @@ export function inFramework(check: Check, framework: string | undefined): Check 
   return { ...check, type };
 }
 
-const inboxFile = "inbox.db";
 // Of git check-ignore; it is another one if there is no repository, or no git.
 const notIgnored = 1;
 
 /** Warns if git may take the inbox file of this folder into a commit; else null. */
 export function checkIgnored(folder: string): Check | null {
-  if (!existsSync(`${folder}/${inboxFile}`)) return null;
-  const { status } = spawnSync("git", ["check-ignore", "--quiet", inboxFile], { cwd: folder });
+  if (!existsSync(`${folder}/${appFile}`)) return null;
+  const { status } = spawnSync("git", ["check-ignore", "--quiet", appFile], { cwd: folder });
   if (status !== notIgnored) return null;
-  const says = `git does not ignore ${inboxFile}, which contains notifications`;
+  const says = `git does not ignore ${appFile}, which contains notifications`;
   const fix = "Keep it out of commits.";
-  return { name: "git", result: "warn", says, fix, type: `echo '${inboxFile}*' >> .gitignore` };
+  return { name: "git", result: "warn", says, fix, type: `echo '${appFile}*' >> .gitignore` };
 }

@@ -3,7 +3,7 @@ import type { Inbox } from "@reporthook/core";
 import { sumOf, Timekeeper } from "@reporthook/core/store";
 import { sqliteInbox } from "@reporthook/sqlite";
 import type { Command } from "commander";
-import { playgroundFile, program } from "../lib/environment.ts";
+import { appFile, playgroundFile, program } from "../lib/environment.ts";
 import { CommandFailed, UsageError } from "../lib/errors.ts";
 import { type Column, quoted, table } from "../lib/layout.ts";
 import { type Examples, file, text, usualReceiver, withExamples } from "../lib/options.ts";
@@ -20,7 +20,7 @@ export interface InboxSource {
 }
 
 /** The default files, in this folder. */
-const usualFiles = ["inbox.db", playgroundFile];
+const usualFiles = [appFile, playgroundFile];
 
 /** Adds a command on an inbox to a group. */
 export function addInboxCommand(

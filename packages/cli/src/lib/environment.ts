@@ -13,6 +13,9 @@ export const playgroundUrl: string = `http://127.0.0.1:${playgroundPort}`;
 /** Path of the playground's webhook. */
 export const webhookPath = "/webhooks/reports";
 
+/** The inbox file of an app, in its folder, as in the README. */
+export const appFile = "inbox.db";
+
 /** File of the playground's inbox. */
 export const playgroundFile = ".reporthook/dev.db";
 
