@@ -26,8 +26,8 @@ const maxLines = {
   "core/src": 14_881,
   "core/src/inbox/memory": 812,
   "sqlite/src": 6_957,
-  "cli/src": 4_341,
-  "dashboard/src": 1_466,
+  "cli/src": 4_340,
+  "dashboard/src": 1_461,
   "dashboard/page": 2_267,
 };
 

@@ -9,7 +9,6 @@ import {
 } from "@reporthook/core/store";
 import { throttle } from "./shared-views.ts";
 import { insideOf, type Source } from "./source.ts";
-import { noTime } from "./views.ts";
 
 type Labels = Readonly<Record<string, string>>;
 /** Values with their labels; those of a histogram also with the ends of their names. */
@@ -23,6 +22,8 @@ const counters = {
   "deliveries.deleted": "Parked deliveries deleted at the end of their retention",
   verdicts: "Verdicts of the service",
 };
+/** A time without deliveries: a summary of it counts no minutes. */
+const noTime = { from: new Date(0), until: new Date(0) };
 const noneParked = Object.fromEntries(parkedReasons.map((reason) => [reason, 0]));
 
 /** Creates what measures a source, in the text format of Prometheus. Names and labels are those of @reporthook/opentelemetry. */

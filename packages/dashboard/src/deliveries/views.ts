@@ -5,7 +5,6 @@ import type {
   InboxQuery,
   ReasonCode,
   Summary,
-  SummaryQuery,
 } from "@reporthook/core";
 import {
   eventNames,
@@ -24,8 +23,6 @@ import { maxListLength, pageLength, type WireDelivery, type WireGroup } from "./
 const weekMs = 604_800_000;
 const mostGroups = 5;
 const mostActs = 5;
-/** A time without deliveries, for summaries that count no minutes. */
-export const noTime: Omit<SummaryQuery, "receiver"> = { from: new Date(0), until: new Date(0) };
 
 const types = eventNames.filter((name): name is EventType => name !== "report" && name !== "*");
 
@@ -48,15 +45,12 @@ export function createViews(source: Source): Views {
   const { inbox, health } = source;
   // They change slowly, and there are many.
   const hoursNow = throttle(() => inbox.hours(new Date(Date.now() - weekMs)), minuteMs);
-  const numbersNow = throttle(() => {
+  const numbersNow = throttle(async () => {
     const lastHour = { from: new Date(Date.now() - hourMs), until: new Date() };
-    const acts = inbox.acts({ limit: mostActs });
-    return Promise.all([inbox.summary(lastHour), hoursNow(), inbox.errors(), acts]);
-  });
-  // The moment first: an act on the counted ones leaves later changes alone.
-  const parkedNow = throttle(async () => {
-    const { parked, parkedChangedAt } = await inbox.summary(noTime);
-    return { parked, parkedChangedAt, groups: await inbox.errors() };
+    // With its moment before the groups: an act on one of these leaves later changes alone.
+    const sum = await inbox.summary(lastHour);
+    const groups = await inbox.errors();
+    return { sum, groups, hours: await hoursNow(), acts: await inbox.acts({ limit: mostActs }) };
   });
   const countsNow = throttle(() => inbox.counts());
   return {
@@ -66,7 +60,7 @@ export function createViews(source: Source): Views {
       const judged = { ready, inbox: state, service, problems, processes };
       // An inbox that fails is not asked for its reports either.
       if (!state.ok) return { ...judged, reports: null };
-      const [sum, hours, groups, acts] = await numbersNow();
+      const { sum, groups, hours, acts } = await numbersNow();
       const reasons = Object.keys(sum.parked) as ReasonCode[];
       const errors = Object.fromEntries(
         reasons.map((reason) => [reason, groupsOf(groups, { reason })]),
@@ -78,12 +72,12 @@ export function createViews(source: Source): Views {
       const asked = inboxQuery(query);
       return async () => {
         const found = await inbox.list({ ...asked, newestFirst: true, limit: length + 1 });
-        const counted = asked.state === "parked" ? await parkedNow() : null;
-        const { parked = null, parkedChangedAt = null, groups = [] } = counted ?? {};
+        const counted = asked.state === "parked" ? await numbersNow() : null;
+        const { parked = null, parkedChangedAt = null } = counted?.sum ?? {};
         const total = await totalOf(asked, parked, countsNow);
         const entries = found.slice(0, length).map(redactEntry);
-        const numbers = { total, parkedChangedAt, groups: groupsOf(groups, asked) };
-        return { entries, more: found.length > length, ...numbers };
+        const groups = groupsOf(counted?.groups ?? [], asked);
+        return { entries, more: found.length > length, total, parkedChangedAt, groups };
       };
     },
     one(id) {
