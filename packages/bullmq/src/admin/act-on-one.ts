@@ -4,7 +4,7 @@ import type { ActQuery } from "@reporthook/core";
 import { changeFor, type StoredDelivery, selectorOf } from "@reporthook/core/store";
 import { type BacklogMeter, backlogShareOf, noBacklog } from "../process/backlog.ts";
 import { isLost, nextHop } from "../process/settle.ts";
-import type { DeliveryJob, Found } from "../queues/found.ts";
+import type { Found } from "../queues/found.ts";
 import { dataOf, type JobState } from "../queues/job-state.ts";
 import { type Place, placeOf } from "../queues/places.ts";
 import type { ReceiverQueues } from "../queues/queues.ts";
@@ -47,36 +47,33 @@ function hasActed(acting: Acting, query: ActQuery): Promise<boolean> {
 }
 
 function isReopened({ queues, meter, found }: Acting, query: ActQuery): Promise<boolean> {
-  const { jobState, job, place } = found;
+  const { jobState, place } = found;
   const { stored } = jobState;
+  const was = { state: stored.state, changedAt: stored.changedAt };
   const hasEnded = place === "verify" || place === "handle";
   return meter.change(async (change) => {
     const before = backlogShareOf(stored);
     changeFor(query, stored);
     const isOurs = hasEnded
-      ? await isRetried(queues, place, job, jobState)
+      ? await isRetried(queues, found, was)
       : await isTakenOff(queues, place, jobState);
     if (isOurs) change(before, backlogShareOf(stored));
     return isOurs;
   });
 }
 
-/** BullMQ's names for the states of ended jobs. */
-const endedTypes = { handled: "completed", rejected: "failed" } as const;
-
-/** Checks once more: a delivery that has begun since has recorded that. */
+/** Checks once more that it is as it `was`: a delivery that has begun since has recorded that. */
 async function isRetried(
   queues: ReceiverQueues,
-  place: Place,
-  job: DeliveryJob,
-  jobState: JobState,
+  { place, job, jobState }: Found,
+  was: Pick<StoredDelivery, "state" | "changedAt">,
 ): Promise<boolean> {
-  const state = (await queues.findIn(place, jobState.stored.id))?.jobState.stored.state;
-  if (state !== "handled" && state !== "rejected") return false;
+  const there = (await queues.findIn(place, jobState.stored.id))?.jobState.stored;
+  if (there?.state !== was.state || there.changedAt !== was.changedAt) return false;
   jobState.stalls = job.stalledCounter;
   try {
     await queues.of(place).backend.updateData(job, dataOf(jobState));
-    await job.retry(endedTypes[state]);
+    await job.retry(was.state === "handled" ? "completed" : "failed");
     return true;
   } catch (error) {
     if (isLost(error)) return false;

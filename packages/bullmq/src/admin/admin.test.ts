@@ -7,8 +7,8 @@ import { PostgresConnection } from "bullmq";
 import { Redis } from "ioredis";
 import { expect, it } from "vitest";
 import { BacklogMeter } from "../process/backlog.ts";
-import { nextHop, removeFromQueue } from "../process/settle.ts";
-import type { DeliveryJob, Found } from "../queues/found.ts";
+import { nextHop, removeFromQueue, settle } from "../process/settle.ts";
+import { type DeliveryJob, type Found, takenFrom } from "../queues/found.ts";
 import type { ReceiverQueues } from "../queues/queues.ts";
 import { actOnOne } from "./act-on-one.ts";
 import { prune } from "./prune.ts";
@@ -113,6 +113,21 @@ onEachServer((server, { kind }) => {
       expect(await acts("release", opened, id)).toBe(false);
       queues.find = find;
     }
+  });
+
+  it("release() of a handled delivery that another had handled again meanwhile says so", async () => {
+    const opened = await open();
+    const { inbox, queues, put, work } = opened;
+    const id = await put();
+    await work("verify", valid);
+    await work("handle", handled);
+    const found = copyOf(await queues.find(id));
+    await acts("release", opened, id);
+    await work("handle", handled);
+    const before = await inbox.get(id);
+    queues.find = async () => found;
+    expect(await acts("release", opened, id)).toBe(false);
+    expect(await inbox.get(id)).toEqual(before);
   });
 
   it.each([
@@ -232,6 +247,18 @@ onEachServer((server, { kind }) => {
     expect((await inbox.facts("a")).deleted).toEqual({ not_verified: 20 });
   });
 
+  it("discard() of a delivery that was released and parked again since leaves it alone", async () => {
+    const opened = await open();
+    const { inbox, queues, work } = opened;
+    const id = await parked(opened);
+    const found = await foundBy(queues, id);
+    await acts("release", opened, id);
+    await work("handle", dead);
+    expect(await discards(opened, found)).toBe(false);
+    expect((await inbox.get(id))?.state).toBe("dead");
+    expect((await inbox.facts("a")).deleted).toEqual({});
+  });
+
   it("discard() has counted a delivery by the moment at which it is gone", async () => {
     const opened = await open();
     const { inbox, queues } = opened;
@@ -306,6 +333,31 @@ onEachServer((server, { kind }) => {
       "rejected",
       expect.objectContaining({ outcome: "rejected" }),
     ]);
+  });
+
+  it("a rejected delivery that is retried while its content is dropped keeps it", async () => {
+    const opened = await open();
+    const { inbox, act, connection, queues, put, work } = opened;
+    const id = await put();
+    await work("verify", endedAs("rejected", "invalid_signature"));
+    await put();
+    const verify = queues.of("verify");
+    const worker = connection.worker(verify.name);
+    const job = (await worker.getNextJob("rejects it")) as DeliveryJob;
+    const { jobState } = takenFrom("verify", job);
+    jobState.stored.state = "rejected";
+    // As if it were the first beyond those that keep their content.
+    verify.getRanges = async () => [id];
+    const findIn = queues.findIn.bind(queues);
+    queues.findIn = async (place, asked) => {
+      const found = await findIn(place, asked);
+      expect(await act("retry", { state: "rejected", idPrefix: id })).toBe(1);
+      return found;
+    };
+    await settle(queues, { place: "verify", job, token: "rejects it", jobState }, "rejected");
+    await worker.close(true);
+    const entry = await inbox.get(id);
+    expect([entry?.state, typeof entry?.body]).toEqual(["received", "string"]);
   });
 
   it.runIf(kind === "redis")(

@@ -119,9 +119,7 @@ async function boundRejected(queues: ReceiverQueues, place: LockedJob["place"]):
   const ids = await queue.getRanges(["failed"], max, max + looked - 1, false);
   const found = await Promise.all(ids.map((id) => queues.findIn(place, id)));
   for (const one of found) {
-    if (one === null || one.jobState.stored.body === null) continue;
-    dropContent(one.jobState.stored);
-    await queue.backend.updateData(one.job, dataOf(one.jobState));
+    if (one !== null && one.jobState.stored.body !== null) await queues.dropContent(one);
   }
 }
 

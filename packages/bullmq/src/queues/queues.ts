@@ -1,5 +1,5 @@
 import type { ReasonCode, ReasonCounts } from "@reporthook/core";
-import { addCounts, dayMs, isParked } from "@reporthook/core/store";
+import { addCounts, dayMs, dropContent, isParked } from "@reporthook/core/store";
 import type { Queue } from "bullmq";
 import type { Connection } from "../server/connection.ts";
 import { Batcher, type JobToAdd } from "./batcher.ts";
@@ -91,14 +91,22 @@ export class ReceiverQueues {
     }
     const queue = this.of(place);
     const id = job.id as string;
-    const isCounted = isParked(stored.state) && !isReleased;
-    const field = deletedField(stored.reason?.code);
-    const isOurs = isCounted
-      ? await this.#connection.removeAndCount(queue.name, id, field)
-      : !isReleased;
-    // Of one that was counted, what the server has beside its record.
+    let isOurs = !isReleased;
+    if (isOurs && isParked(stored.state)) {
+      const field = deletedField(stored.reason?.code);
+      isOurs = await this.#connection.removeAndCount(queue.name, id, job.timestamp, field);
+      // Another process has deleted it, or it was parked again since.
+      if (!isOurs) return false;
+    }
     await queue.remove(id);
     return isOurs;
+  }
+
+  /** Drops the content of a rejected delivery, unless it is retried meanwhile. */
+  async dropContent({ place, job, jobState }: Found): Promise<void> {
+    dropContent(jobState.stored);
+    const { name } = this.of(place);
+    await this.#connection.updateFailed(name, job.id as string, dataOf(jobState));
   }
 
   /** How many parked ones were ever deleted, by reason. */

@@ -42,14 +42,22 @@ export function onPostgres({ connection, leaseMs }: BullmqSettings): ServerDrive
       const owners = new Map(rows.map(({ id, owner }) => [id, owner]));
       return ids.map((id) => owners.get(id) ?? null);
     },
-    async removeAndCount(queue, id, field) {
+    async removeAndCount(queue, id, addedAt, field) {
       const { rowCount } = await pool.query(
-        `WITH removed AS (DELETE FROM job WHERE queue = $1 AND id = $2 RETURNING queue)
-        INSERT INTO meta (queue, field, value) SELECT queue, $3, 1 FROM removed
+        `WITH removed AS (
+          DELETE FROM job WHERE queue = $1 AND id = $2 AND added_at_ms = $3 RETURNING queue
+        )
+        INSERT INTO meta (queue, field, value) SELECT queue, $4, 1 FROM removed
         ON CONFLICT (queue, field) DO UPDATE SET value = meta.value::bigint + 1`,
-        [queue, id, field],
+        [queue, id, addedAt, field],
       );
       return rowCount === 1;
+    },
+    async updateFailed(queue, id, data) {
+      await pool.query(
+        "UPDATE job SET data = $3 WHERE queue = $1 AND id = $2 AND state = 'failed'",
+        [queue, id, JSON.stringify(data)],
+      );
     },
     async forget(queue, now) {
       // BullMQ checks a key only when the same key comes again.

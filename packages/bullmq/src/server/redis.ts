@@ -7,12 +7,15 @@ import type { BullmqSettings } from "./settings.ts";
 const silenceMs = 15_000;
 
 const removeScript = `
-  local removed = redis.call('DEL', KEYS[1])
-  if removed == 1 then
-    redis.call('ZREM', KEYS[2], ARGV[1])
-    redis.call('HINCRBY', KEYS[3], ARGV[2], 1)
-  end
-  return removed`;
+  local addedAt = redis.call('HGET', KEYS[1], 'timestamp')
+  if addedAt and addedAt ~= ARGV[2] then return 0 end
+  if redis.call('DEL', KEYS[1]) == 0 then return 0 end
+  redis.call('ZREM', KEYS[2], ARGV[1])
+  redis.call('HINCRBY', KEYS[3], ARGV[3], 1)
+  return 1`;
+
+const updateScript = `
+  if redis.call('ZSCORE', KEYS[1], ARGV[1]) then redis.call('HSET', KEYS[2], 'data', ARGV[2]) end`;
 
 /** Connects to Redis. */
 export function onRedis({ connection, leaseMs }: BullmqSettings): ServerDriver {
@@ -47,9 +50,14 @@ export function onRedis({ connection, leaseMs }: BullmqSettings): ServerDriver {
       const client = await redis();
       return Promise.all(ids.map((id) => client.hget(keyIn(queue, id), "pb")));
     },
-    async removeAndCount(queue, id, field) {
+    async removeAndCount(queue, id, addedAt, field) {
       const keys = [id, "prioritized", "meta"].map((name) => keyIn(queue, name));
-      return (await (await redis()).eval(removeScript, 3, ...keys, id, field)) === 1;
+      const given = [...keys, id, String(addedAt), field];
+      return (await (await redis()).eval(removeScript, 3, ...given)) === 1;
+    },
+    async updateFailed(queue, id, data) {
+      const keys = ["failed", id].map((name) => keyIn(queue, name));
+      await (await redis()).eval(updateScript, 2, ...keys, id, JSON.stringify(data));
     },
     async forget() {},
     redis,
