@@ -91,15 +91,14 @@ export class ReceiverQueues {
     }
     const queue = this.of(place);
     const id = job.id as string;
-    let isOurs = !isReleased;
-    if (isOurs && isParked(stored.state)) {
+    if (isParked(stored.state) && !isReleased) {
+      const { removeAndCount } = this.#connection;
       const field = deletedField(stored.reason?.code);
-      isOurs = await this.#connection.removeAndCount(queue.name, id, job.timestamp, field);
-      // Another process has deleted it, or it was parked again since.
-      if (!isOurs) return false;
+      // Another process may have deleted it, or it was parked again since.
+      if (!(await removeAndCount(queue.name, id, job.timestamp, field))) return false;
     }
     await queue.remove(id);
-    return isOurs;
+    return !isReleased;
   }
 
   /** Drops the content of a rejected delivery, unless it is retried meanwhile. */
