@@ -46,7 +46,6 @@ export function over(
   const { code, reason, since, count } = told;
   // A person may have discarded those that were not announced, too.
   const most = (code === "parked_expiring" ? count : null) ?? Number.POSITIVE_INFINITY;
-  // Where several processes count at a moment, one may count in vain.
   const deleted = Math.max(0, Math.min(ever - before, most));
   const what =
     deleted > 0
