@@ -6,7 +6,7 @@ import { elsewhere, runWithEach } from "../elsewhere.mjs";
 
 const yarn = resolve("node_modules/@yarnpkg/cli-dist/bin/yarn.js");
 const { overrides } = JSON.parse(readFileSync("../pnpm-workspace.yaml", "utf8"));
-const own = ["core", "emulator", "sqlite"].map((name) => `@reporthook/${name}`);
+const own = ["core", "emulator", "hono", "sqlite"].map((name) => `@reporthook/${name}`);
 const dependencies = Object.fromEntries(own.map((name) => [name, overrides[name]]));
 mkdirSync("project");
 cpSync("../bundlers/app.js", "project/app.js");
@@ -18,7 +18,7 @@ writeFileSync(
     name: "project",
     private: true,
     type: "module",
-    dependencies: { ...dependencies, libsql: "0.5.29" },
+    dependencies: { ...dependencies, hono: "4.13.19", libsql: "0.5.29" },
     resolutions: dependencies,
   }),
 );
