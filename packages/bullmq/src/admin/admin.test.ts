@@ -259,18 +259,33 @@ onEachServer((server, { kind }) => {
     expect((await inbox.facts("a")).deleted).toEqual({});
   });
 
+  it("discard() deletes no delivery that is worked on and parked again while it looks for the released one", async () => {
+    const opened = await open();
+    const { inbox, queues, work } = opened;
+    const id = await parked(opened);
+    const found = await foundBy(queues, id);
+    await acts("release", opened, id);
+    const findIn = queues.findIn.bind(queues);
+    queues.findIn = async (place, asked) => {
+      const there = await findIn(place, asked);
+      if (place === "handle") await work("handle", dead);
+      return there;
+    };
+    expect(await discards(opened, found)).toBe(false);
+    expect((await inbox.get(id))?.state).toBe("dead");
+  });
+
   it("discard() has counted a delivery by the moment at which it is gone", async () => {
     const opened = await open();
-    const { inbox, queues } = opened;
+    const { inbox, connection } = opened;
     const id = await parked(opened);
-    const shelf = queues.of("dead");
-    const remove = shelf.remove.bind(shelf);
+    const { removeJob } = connection;
     const seen: unknown[] = [];
-    shelf.remove = async (name) => {
-      const removed = await remove(name);
+    connection.removeJob = async (...given) => {
+      const isRemoved = await removeJob(...given);
       const { parked, deleted } = await inbox.facts("a");
       seen.push([parked, deleted]);
-      return removed;
+      return isRemoved;
     };
     await acts("discard", opened, id);
     expect(seen).toEqual([[[], { do_not_retry: 1 }]]);
@@ -356,6 +371,29 @@ onEachServer((server, { kind }) => {
     };
     await settle(queues, { place: "verify", job, token: "rejects it", jobState }, "rejected");
     await worker.close(true);
+    const entry = await inbox.get(id);
+    expect([entry?.state, typeof entry?.body]).toEqual(["received", "string"]);
+  });
+
+  it("a rejected delivery keeps its content if that is dropped just before it waits again", async () => {
+    const { inbox, meter, queues, put, work } = await open();
+    const id = await put();
+    await work("verify", endedAs("rejected", "invalid_signature"));
+    const found = await foundBy(queues, id);
+    const { backend } = queues.of("verify");
+    const update = backend.updateData.bind(backend);
+    backend.updateData = async (...given) => {
+      await update(...given);
+      await queues.dropContent(found);
+    };
+    const query = {
+      act: "retry",
+      receiver: "a",
+      state: "rejected",
+      now: Date.now(),
+      by: null,
+    } as const;
+    expect(await actOnOne(queues, () => meter, id, query)).not.toBeNull();
     const entry = await inbox.get(id);
     expect([entry?.state, typeof entry?.body]).toEqual(["received", "string"]);
   });

@@ -84,28 +84,25 @@ export class ReceiverQueues {
     // It may be left by a crash, or released meanwhile.
     let isReleased = false;
     for (const stage of ["verify", "handle"] as const) {
-      const left = await this.findIn(stage, stored.id);
+      const left = stage === place ? null : await this.findIn(stage, stored.id);
       if (left === null) continue;
       if (left.jobState.hop > hop) isReleased = true;
       else await this.of(stage).remove(stored.id);
     }
-    const queue = this.of(place);
-    const id = job.id as string;
-    if (isParked(stored.state) && !isReleased) {
-      const { removeAndCount } = this.#connection;
-      const field = deletedField(stored.reason?.code);
-      // Another process may have deleted it, or it was parked again since.
-      if (!(await removeAndCount(queue.name, id, job.timestamp, field))) return false;
-    }
-    await queue.remove(id);
-    return !isReleased;
+    const isCounted = isParked(stored.state) && !isReleased;
+    const counter = isCounted ? deletedField(stored.reason?.code) : null;
+    const { name } = this.of(place);
+    // Another process may have deleted it, or it was parked again since.
+    const { removeJob } = this.#connection;
+    const isRemoved = await removeJob(name, job.id as string, job.timestamp, counter);
+    return isRemoved && !isReleased;
   }
 
   /** Drops the content of a rejected delivery, unless it is retried meanwhile. */
   async dropContent({ place, job, jobState }: Found): Promise<void> {
     dropContent(jobState.stored);
     const { name } = this.of(place);
-    await this.#connection.updateFailed(name, job.id as string, dataOf(jobState));
+    await this.#connection.updateFailed(name, job.id as string, job.data, dataOf(jobState));
   }
 
   /** How many parked ones were ever deleted, by reason. */

@@ -15,12 +15,12 @@ export interface ServerDriver {
   /** The names of the processes that run these jobs of a queue, in their order; null for one that does not run. */
   ownersOf(queue: string, ids: readonly string[]): Promise<readonly (string | null)[]>;
   /**
-   * Removes the record of a job that waits and was added at this time, and counts that in the metadata of its queue, in one step;
-   * resolves to whether it was there.
+   * Removes a job that was added at this time and does not run, and counts that in a field of its queue's metadata if one is given,
+   * in one step; resolves to whether it was there.
    */
-  removeAndCount(queue: string, id: string, addedAt: number, field: string): Promise<boolean>;
-  /** Replaces the data of a job if it is a failed one, in one step. */
-  updateFailed(queue: string, id: string, data: object): Promise<void>;
+  removeJob(queue: string, id: string, addedAt: number, counter: string | null): Promise<boolean>;
+  /** Replaces the data of a job if it is a failed one that still has the data it had, in one step. */
+  updateFailed(queue: string, id: string, was: object, data: object): Promise<void>;
   /** Deletes the expired dedupe keys of a queue, if the server does not. */
   forget(queue: string, now: number): Promise<void>;
   /** The commands of Redis; rejects on PostgreSQL. */

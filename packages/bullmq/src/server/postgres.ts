@@ -42,21 +42,25 @@ export function onPostgres({ connection, leaseMs }: BullmqSettings): ServerDrive
       const owners = new Map(rows.map(({ id, owner }) => [id, owner]));
       return ids.map((id) => owners.get(id) ?? null);
     },
-    async removeAndCount(queue, id, addedAt, field) {
+    async removeJob(queue, id, addedAt, counter) {
       const { rowCount } = await pool.query(
         `WITH removed AS (
-          DELETE FROM job WHERE queue = $1 AND id = $2 AND added_at_ms = $3 RETURNING queue
+          DELETE FROM job WHERE queue = $1 AND id = $2 AND added_at_ms = $3 AND state <> 'active'
+          RETURNING queue
+        ), counted AS (
+          INSERT INTO meta (queue, field, value)
+          SELECT queue, $4::text, 1 FROM removed WHERE $4::text IS NOT NULL
+          ON CONFLICT (queue, field) DO UPDATE SET value = meta.value::bigint + 1
         )
-        INSERT INTO meta (queue, field, value) SELECT queue, $4, 1 FROM removed
-        ON CONFLICT (queue, field) DO UPDATE SET value = meta.value::bigint + 1`,
-        [queue, id, addedAt, field],
+        SELECT queue FROM removed`,
+        [queue, id, addedAt, counter],
       );
       return rowCount === 1;
     },
-    async updateFailed(queue, id, data) {
+    async updateFailed(queue, id, was, data) {
       await pool.query(
-        "UPDATE job SET data = $3 WHERE queue = $1 AND id = $2 AND state = 'failed'",
-        [queue, id, JSON.stringify(data)],
+        "UPDATE job SET data = $4 WHERE queue = $1 AND id = $2 AND data = $3 AND state = 'failed'",
+        [queue, id, JSON.stringify(was), JSON.stringify(data)],
       );
     },
     async forget(queue, now) {

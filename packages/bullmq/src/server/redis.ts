@@ -9,13 +9,18 @@ const silenceMs = 15_000;
 const removeScript = `
   local addedAt = redis.call('HGET', KEYS[1], 'timestamp')
   if addedAt and addedAt ~= ARGV[2] then return 0 end
-  if redis.call('DEL', KEYS[1]) == 0 then return 0 end
-  redis.call('ZREM', KEYS[2], ARGV[1])
-  redis.call('HINCRBY', KEYS[3], ARGV[3], 1)
+  if redis.call('EXISTS', KEYS[2]) == 1 or redis.call('DEL', KEYS[1]) == 0 then return 0 end
+  for index = 4, 5 do redis.call('ZREM', KEYS[index], ARGV[1]) end
+  for index = 6, #KEYS do redis.call('LREM', KEYS[index], 1, ARGV[1]) end
+  if ARGV[3] ~= '' then redis.call('HINCRBY', KEYS[3], ARGV[3], 1) end
   return 1`;
 
+/** Where a job may wait: the sets, then the lists. */
+const waitingKeys = ["prioritized", "delayed", "wait", "paused", "active"];
+
 const updateScript = `
-  if redis.call('ZSCORE', KEYS[1], ARGV[1]) then redis.call('HSET', KEYS[2], 'data', ARGV[2]) end`;
+  if not redis.call('ZSCORE', KEYS[1], ARGV[1]) then return end
+  if redis.call('HGET', KEYS[2], 'data') == ARGV[2] then redis.call('HSET', KEYS[2], 'data', ARGV[3]) end`;
 
 /** Connects to Redis. */
 export function onRedis({ connection, leaseMs }: BullmqSettings): ServerDriver {
@@ -50,14 +55,16 @@ export function onRedis({ connection, leaseMs }: BullmqSettings): ServerDriver {
       const client = await redis();
       return Promise.all(ids.map((id) => client.hget(keyIn(queue, id), "pb")));
     },
-    async removeAndCount(queue, id, addedAt, field) {
-      const keys = [id, "prioritized", "meta"].map((name) => keyIn(queue, name));
-      const given = [...keys, id, String(addedAt), field];
-      return (await (await redis()).eval(removeScript, 3, ...given)) === 1;
+    async removeJob(queue, id, addedAt, counter) {
+      const names = [id, `${id}:lock`, "meta", ...waitingKeys];
+      const keys = names.map((name) => keyIn(queue, name));
+      const given = [...keys, id, String(addedAt), counter ?? ""];
+      return (await (await redis()).eval(removeScript, keys.length, ...given)) === 1;
     },
-    async updateFailed(queue, id, data) {
+    async updateFailed(queue, id, was, data) {
       const keys = ["failed", id].map((name) => keyIn(queue, name));
-      await (await redis()).eval(updateScript, 2, ...keys, id, JSON.stringify(data));
+      const given = [id, JSON.stringify(was), JSON.stringify(data)];
+      await (await redis()).eval(updateScript, 2, ...keys, ...given);
     },
     async forget() {},
     redis,
