@@ -91,6 +91,29 @@ describe("copies of one notification", () => {
     for (const { status } of await Promise.all(answers)) expect(status).toBe(503);
   });
 
+  it('ack: "handled" answers a copy whose body came later than the whole of the next one in its own time', async () => {
+    const clock = manualClock();
+    const client = { authorize: async () => "valid" as const };
+    const { receiver } = setUp({ ack: "handled", clock, client });
+    receiver.on("*", () => new Promise(() => {}));
+    const body = gate();
+    const answered: string[] = [];
+    const send = (name: string, arrival: Promise<void>) =>
+      receiver.fetch(slowRequest(arrival)).then(() => answered.push(name));
+    const answers = [send("slow", body.opened)];
+    clock.advance(1_000);
+    answers.push(send("quick", Promise.resolve()));
+    await turns();
+    body.open();
+    await turns();
+    clock.advance(3_000);
+    await turns();
+    const inTime = [...answered];
+    clock.advance(1_000);
+    await Promise.all(answers);
+    expect([inTime, answered]).toEqual([["slow"], ["slow", "quick"]]);
+  });
+
   it('ack: "handled" runs for each copy that came without a signature', async () => {
     const { emulator, post, seen, seeAll } = setUp({ ack: "handled" });
     seeAll();

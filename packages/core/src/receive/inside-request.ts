@@ -65,9 +65,12 @@ export class InsideRequest {
   ): Promise<ReceiveResult> {
     const { id } = delivery;
     if (admitted.to === "held") return { refused: "missing_signature" };
-    // Its deadline is the earlier one.
     const first = this.#running.get(id);
-    if (first !== undefined) return copyOf(await first);
+    if (first !== undefined) {
+      // It may have come later, if its body was there earlier.
+      const result = await deadline.race(first, deadline.ms);
+      return result === "late" ? { refused: "not_handled", id } : copyOf(result);
+    }
     const handled = this.#bothStages(delivery, admitted, deadline);
     // Unsigned notifications have no copies, and no request of a Worker may wait for another one.
     if (delivery.key === null || isTiedToRequests()) return handled;
