@@ -119,7 +119,7 @@ export const querying: readonly InboxCase[] = [
     },
   },
   {
-    name: "summary() counts the deliveries received in each minute, by state",
+    name: "summary() counts the deliveries received in each minute, by state, and tells the oldest of all times",
     async run(fixture) {
       const { inbox, work } = fixture;
       const begin = 30_000_000 * minute;
@@ -130,7 +130,7 @@ export const querying: readonly InboxCase[] = [
         await addAt(fixture, begin + ms);
       }
       const span = { from: new Date(begin), until: new Date(begin + 3 * minute) };
-      const { minutes } = await inbox.summary({ receiver: "a", ...span });
+      const { minutes, oldest } = await inbox.summary({ receiver: "a", ...span });
       const none = { received: 0, verified: 0, handled: 0, held: 0, rejected: 0, dead: 0 };
       same(
         minutes,
@@ -141,6 +141,7 @@ export const querying: readonly InboxCase[] = [
         ],
         "The minutes",
       );
+      same(oldest.received, new Date(begin + 1), "The oldest received one");
       same((await inbox.summary({ receiver: "b", ...span })).minutes, [], "Those of another");
     },
   },
