@@ -199,6 +199,24 @@ onEachServer((server, { kind }) => {
     }
   });
 
+  it("discard() of a delivery that another has released meanwhile, or that was parked again since, leaves its copies known", async () => {
+    const opened = await open();
+    const { add, make, queues, work } = opened;
+    const delivery = await make();
+    const { id } = delivery;
+    await add(delivery);
+    await work("verify", valid);
+    await work("handle", dead);
+    const found = await foundBy(queues, id);
+    await acts("release", opened, id);
+    for (const again of [async () => {}, () => work("handle", dead)]) {
+      await again();
+      expect(await discards(opened, copyOf(found) as Found)).toBe(false);
+      const copy = { ...delivery, id: (await make()).id };
+      expect(await add(copy)).toMatchObject({ status: "duplicate", id });
+    }
+  });
+
   it("retry() of a delivery that another has had tried, or that has just come due, says so", async () => {
     const opened = await open();
     const { put, queues, work } = opened;
@@ -259,16 +277,18 @@ onEachServer((server, { kind }) => {
     expect((await inbox.facts("a")).deleted).toEqual({});
   });
 
-  it("discard() deletes no delivery that is worked on and parked again while it looks for the released one", async () => {
+  it("discard() deletes no delivery that is released, worked on and parked again while it looks for that", async () => {
     const opened = await open();
     const { inbox, queues, work } = opened;
     const id = await parked(opened);
     const found = await foundBy(queues, id);
-    await acts("release", opened, id);
     const findIn = queues.findIn.bind(queues);
     queues.findIn = async (place, asked) => {
+      if (place !== "handle") return findIn(place, asked);
+      queues.findIn = findIn;
+      await acts("release", opened, id);
       const there = await findIn(place, asked);
-      if (place === "handle") await work("handle", dead);
+      await work("handle", dead);
       return there;
     };
     expect(await discards(opened, found)).toBe(false);

@@ -72,30 +72,42 @@ export class ReceiverQueues {
   }
 
   /**
-   * Deletes a delivery, and counts it if it is parked. Resolves to false if another process has released it, or deleted a parked
-   * one. First the key: a crash in between would otherwise drop its copy.
+   * Deletes a delivery, and counts it if it is parked. Resolves to false if another process has released it or deleted it, or it was
+   * parked again since. First the key: a crash in between would otherwise drop its copy.
    */
-  async delete({ jobState, job, place }: Found): Promise<boolean> {
-    const { key, stored, hop } = jobState;
+  async delete(found: Found): Promise<boolean> {
+    const { jobState, job, place } = found;
+    const { stored } = jobState;
+    const queue = this.of(place);
+    const id = job.id as string;
+    // The key of one that is there again still drops its copies. A damaged one may have no time.
+    if (!Object.is((await queue.getJob(id))?.timestamp, job.timestamp)) return false;
+    const isReleased = await this.#isReleased(found);
+    if (!isReleased) await this.#forgetKey(jobState);
+    const isCounted = isParked(stored.state) && !isReleased;
+    const counter = isCounted ? deletedField(stored.reason?.code) : null;
+    const { removeJob } = this.#connection;
+    return (await removeJob(queue.name, id, job.timestamp, counter)) && !isReleased;
+  }
+
+  /** Whether a delivery that was parked is in a stage again; removes what a crash has left there. */
+  async #isReleased({ jobState, place }: Found): Promise<boolean> {
+    const { id } = jobState.stored;
+    let isReleased = false;
+    for (const stage of ["verify", "handle"] as const) {
+      const left = stage === place ? null : await this.findIn(stage, id);
+      if (left === null) continue;
+      if (left.jobState.hop > jobState.hop) isReleased = true;
+      else await this.of(stage).remove(id);
+    }
+    return isReleased;
+  }
+
+  async #forgetKey({ key, stored }: JobState): Promise<void> {
     const verify = this.of("verify");
     if (key !== null && (await verify.getDeduplicationJobId(key)) === stored.id) {
       await verify.removeDeduplicationKey(key);
     }
-    // It may be left by a crash, or released meanwhile.
-    let isReleased = false;
-    for (const stage of ["verify", "handle"] as const) {
-      const left = stage === place ? null : await this.findIn(stage, stored.id);
-      if (left === null) continue;
-      if (left.jobState.hop > hop) isReleased = true;
-      else await this.of(stage).remove(stored.id);
-    }
-    const isCounted = isParked(stored.state) && !isReleased;
-    const counter = isCounted ? deletedField(stored.reason?.code) : null;
-    const { name } = this.of(place);
-    // Another process may have deleted it, or it was parked again since.
-    const { removeJob } = this.#connection;
-    const isRemoved = await removeJob(name, job.id as string, job.timestamp, counter);
-    return isRemoved && !isReleased;
   }
 
   /** Drops the content of a rejected delivery, unless it is retried meanwhile. */
