@@ -5,8 +5,8 @@ import { changeFor, type StoredDelivery, selectorOf } from "@reporthook/core/sto
 import { type BacklogMeter, backlogShareOf, noBacklog } from "../process/backlog.ts";
 import { isLost, nextHop } from "../process/settle.ts";
 import type { Found } from "../queues/found.ts";
-import { dataOf, type JobState } from "../queues/job-state.ts";
-import { type Place, placeOf } from "../queues/places.ts";
+import { dataOf } from "../queues/job-state.ts";
+import { placeOf } from "../queues/places.ts";
 import type { ReceiverQueues } from "../queues/queues.ts";
 
 /** Delay before the work on a released delivery; it ends early once the delivery is no longer parked. */
@@ -54,9 +54,7 @@ function isReopened({ queues, meter, found }: Acting, query: ActQuery): Promise<
   return meter.change(async (change) => {
     const before = backlogShareOf(stored);
     changeFor(query, stored);
-    const isOurs = hasEnded
-      ? await isRetried(queues, found, was)
-      : await isTakenOff(queues, place, jobState);
+    const isOurs = hasEnded ? await isRetried(queues, found, was) : await isTakenOff(queues, found);
     if (isOurs) change(before, backlogShareOf(stored));
     return isOurs;
   });
@@ -88,13 +86,11 @@ function unlessLost(error: unknown): void {
 
 /**
  * Adds the delivery to its next queue, then removes it from the parked ones, unless another process released it or may have
- * begun: that process removes it. The parked queue may hold it again by now. Resolves to false if another process released it.
+ * begun: that process removes it. The parked queue may hold it again by now. Resolves to false if another process released it, or
+ * deleted it before it was removed.
  */
-async function isTakenOff(
-  queues: ReceiverQueues,
-  shelf: Place,
-  jobState: JobState,
-): Promise<boolean> {
+async function isTakenOff(queues: ReceiverQueues, found: Found): Promise<boolean> {
+  const { jobState, place: shelf } = found;
   const { id } = jobState.stored;
   const next = placeOf(jobState.stored);
   const released = { ...nextHop(jobState), nonce: randomUUID() };
@@ -113,9 +109,14 @@ async function isTakenOff(
   }
   if (added !== null && added.jobState.nonce !== released.nonce) return false;
   if (added === null || performance.now() - began > releaseMs / 2) return true;
-  await queues.of(shelf).remove(id);
-  await queues.of(next).backend.promote(id).catch(unlessLost);
-  return true;
+  if (await queues.remove(found)) {
+    await queues.of(next).backend.promote(id).catch(unlessLost);
+    return true;
+  }
+  // Deleted meanwhile, unless a worker removed it: then that has begun.
+  const isDeleted = await added.job.isDelayed();
+  if (isDeleted) await queues.remove(added);
+  return !isDeleted;
 }
 
 /** Has a delivery that waits for its next try tried at once. */

@@ -49,14 +49,13 @@ onEachServer((server, { kind }) => {
     const { inbox, queues, consume } = opened;
     const id = await parked(opened);
     const { jobs } = consume("handle", dead);
-    const shelf = queues.of("dead");
-    const remove = shelf.remove.bind(shelf);
-    shelf.remove = async (name) => {
+    const remove = queues.remove.bind(queues);
+    queues.remove = async (...given) => {
       // Time enough for others to work on it, if they can.
       const until = performance.now() + 1_500;
       while (jobs.length === 0 && performance.now() < until) await pause(20);
       await pause(300);
-      return remove(name);
+      return remove(...given);
     };
     await acts("release", opened, id);
     await opened.until(() => jobs.length === 1, "it is worked on again");
@@ -235,19 +234,33 @@ onEachServer((server, { kind }) => {
     const ids = [await parked(opened), await put()];
     await work("verify", endedAs("held", "not_verified"));
     const answers: unknown[] = [];
-    for (const [index, id] of ids.entries()) {
-      const shelf = queues.of(index === 0 ? "dead" : "held");
+    for (const id of ids) {
       const found = await foundBy(queues, id);
-      const remove = shelf.remove.bind(shelf);
-      shelf.remove = async (name) => {
-        shelf.remove = remove;
+      const remove = queues.remove.bind(queues);
+      queues.remove = async (...given) => {
+        queues.remove = remove;
         answers.push(await discards(opened, found));
-        return remove(name);
+        return remove(...given);
       };
       answers.push(await acts("release", opened, id));
       answers.push((await queues.find(id))?.jobState.stored.state);
     }
     expect(answers).toEqual([false, true, "verified", false, true, "received"]);
+  });
+
+  it("release() of a delivery that another deletes before it has put it into its next queue says so", async () => {
+    const opened = await open();
+    const { inbox, queues } = opened;
+    const id = await parked(opened);
+    const found = await foundBy(queues, id);
+    const add = queues.add.bind(queues);
+    queues.add = async (...given) => {
+      expect(await discards(opened, found)).toBe(true);
+      return add(...given);
+    };
+    expect(await acts("release", opened, id)).toBe(false);
+    expect(await inbox.get(id)).toBeNull();
+    expect((await inbox.facts("a")).deleted).toEqual({ do_not_retry: 1 });
   });
 
   it("discard() by several at the same moment counts each delivery once, and loses none", async () => {

@@ -182,7 +182,9 @@ async function step(
   const next = job.priority === priority ? retentionStep(stored, retention, now) : "keep";
   if (next === "keep") return isUnannounced(stored) ? "new" : "announced";
   if (next === "delete") {
-    if (await queues.delete(found)) pruned.delete(stored, stored.announcedAt !== null);
+    // One that was just released is there until its work begins.
+    if (!(await queues.delete(found))) return "there";
+    pruned.delete(stored, stored.announcedAt !== null);
     return "gone";
   }
   stored.announcedAt = now;

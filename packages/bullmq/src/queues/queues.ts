@@ -78,29 +78,30 @@ export class ReceiverQueues {
   async delete(found: Found): Promise<boolean> {
     const { jobState, job, place } = found;
     const { stored } = jobState;
-    const queue = this.of(place);
-    const id = job.id as string;
     // The key of one that is there again still drops its copies. A damaged one may have no time.
-    if (!Object.is((await queue.getJob(id))?.timestamp, job.timestamp)) return false;
-    const isReleased = await this.#isReleased(found);
-    if (!isReleased) await this.#forgetKey(jobState);
-    const isCounted = isParked(stored.state) && !isReleased;
-    const counter = isCounted ? deletedField(stored.reason?.code) : null;
+    const there = await this.of(place).getJob(job.id as string);
+    if (!Object.is(there?.timestamp, job.timestamp)) return false;
+    if (await this.#isReleased(found)) return false;
+    await this.#forgetKey(jobState);
+    return this.remove(found, isParked(stored.state) ? deletedField(stored.reason?.code) : null);
+  }
+
+  /** Removes a job as it was found, in one step; resolves to false if it is gone, or another one is there. */
+  remove({ place, job }: Found, counter: string | null = null): Promise<boolean> {
     const { removeJob } = this.#connection;
-    return (await removeJob(queue.name, id, job.timestamp, counter)) && !isReleased;
+    return removeJob(this.of(place).name, job.id as string, job.timestamp, counter);
   }
 
   /** Whether a delivery that was parked is in a stage again; removes what a crash has left there. */
   async #isReleased({ jobState, place }: Found): Promise<boolean> {
     const { id } = jobState.stored;
-    let isReleased = false;
     for (const stage of ["verify", "handle"] as const) {
       const left = stage === place ? null : await this.findIn(stage, id);
       if (left === null) continue;
-      if (left.jobState.hop > jobState.hop) isReleased = true;
-      else await this.of(stage).remove(id);
+      if (left.jobState.hop > jobState.hop) return true;
+      await this.of(stage).remove(id);
     }
-    return isReleased;
+    return false;
   }
 
   async #forgetKey({ key, stored }: JobState): Promise<void> {
