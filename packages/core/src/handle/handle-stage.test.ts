@@ -1,4 +1,5 @@
 import { testStages } from "@reporthook/test-support/jobs";
+import { storedRequest } from "@reporthook/testing/internals";
 import { describe, expect, it, vi } from "vitest";
 import { DoNotRetry } from "../errors.ts";
 import type { Inbox } from "../inbox/inbox.ts";
@@ -167,6 +168,16 @@ describe("decisions", () => {
     const given = { ...verified, type: "report.overdue", requestId: "r", body: bytes("") } as const;
     const error = "no handler ran: its request is not known";
     expect(await handle.run(job(given), lease)).toEqual({ to: "handled", error });
+  });
+
+  it("HandleStage.run() parks an overdue request whose context is no JSON", async () => {
+    const memory = memoryInbox();
+    const damaged = storedRequest("r", { context: "{" });
+    const requests = { ...memory.requests, get: async () => damaged };
+    const { handle, job } = testStages(() => "valid", { inbox: { ...memory, requests } as Inbox });
+    const given = { ...verified, type: "report.overdue", requestId: "r", body: bytes("") } as const;
+    const outcome = await handle.run(job(given), lease);
+    expect(outcome).toMatchObject({ to: "dead", reason: { code: "not_understood" } });
   });
 });
 

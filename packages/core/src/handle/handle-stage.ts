@@ -120,12 +120,12 @@ export class HandleStage {
   }
 
   async #attempt(job: KnownJob, signal: StopSignal): Promise<Outcome> {
-    if (job.type === "report.overdue") {
-      const { request } = job;
-      return request ? this.#unlessRepeated(job, overdueEvent(job, request), signal) : forgotten;
-    }
     let event: EventOf | null;
     try {
+      if (job.type === "report.overdue") {
+        const { request } = job;
+        return request ? this.#unlessRepeated(job, overdueEvent(job, request), signal) : forgotten;
+      }
       const making = toEvent(job, this.#recognizer, this.#settings.schemas);
       event = isPromise(making) ? await this.#inTime(making, signal) : making;
     } catch (error) {
