@@ -85,49 +85,50 @@ export class InsideRequest {
   ): Promise<ReceiveResult> {
     const { id } = delivery;
     let job = jobAt(delivery, admitted);
-    if (job.stage === "verify") {
-      const outcome = await this.#inTime(this.#verify, job, deadline);
-      if (outcome?.to !== "verified") return { refused: this.#unverified(id, outcome), id };
-      job = jobAt(delivery, outcome);
-    }
-    const outcome = await this.#inTime(this.#handle, job, deadline);
-    return outcome?.to === "handled"
-      ? { status: "accepted", id }
-      : { refused: "not_handled", id, isOurs: job.verification === "valid" };
-  }
-
-  #unverified(id: string, outcome: Outcome | null): ProblemCode {
-    const refused = outcome && refusalAfter(outcome);
-    if (refused !== null) return refused;
-    if (outcome?.to !== "held") return "not_handled";
-    if (outcome.reason.code === "no_token") return "not_found";
-    this.#settings.oncePerMinute.warn({ id }, messages.expiredNotHeld);
-    return "expired_signature";
-  }
-
-  /** The outcome of a stage in the time that is left; null if that is used up. */
-  async #inTime(
-    stage: VerifyStage | HandleStage,
-    job: Job,
-    deadline: Deadline,
-  ): Promise<Outcome | null> {
-    const { id } = job;
+    const notHandled = (): ReceiveResult => {
+      const isOurs = job.verification === "valid";
+      return { refused: "not_handled", id, ...(job.stage === "handle" && { isOurs }) };
+    };
     const late = "The time of the request is used up";
+    // One limit for both: the clock may leap between them.
     const bounds = { clock: deadline, ms: deadline.leftMs, late, parent: this.#closing };
     try {
       return await withTimeout(bounds, async ({ signal }) => {
-        // No other process knows of it.
-        const outcome = await stage.run(job, { signal, isHeld: () => true });
-        this.#reporter.tell("settled", job, outcome);
-        return outcome;
+        if (job.stage === "verify") {
+          const outcome = await this.#outcomeOf(this.#verify, job, signal);
+          if (outcome.to !== "verified") return { refused: this.#unverified(id, outcome), id };
+          job = jobAt(delivery, outcome);
+        }
+        const { to } = await this.#outcomeOf(this.#handle, job, signal);
+        return to === "handled" ? { status: "accepted", id } : notHandled();
       });
     } catch (error) {
       const fields = { id, error: describe(error) };
       // Nothing else names a genuine one.
       const each = job.verification === "valid" ? id : null;
       this.#settings.oncePerMinute.warn(fields, messages.notHandledInTime, each);
-      return null;
+      return notHandled();
     }
+  }
+
+  #unverified(id: string, outcome: Outcome): ProblemCode {
+    const refused = refusalAfter(outcome);
+    if (refused !== null) return refused;
+    if (outcome.to !== "held") return "not_handled";
+    if (outcome.reason.code === "no_token") return "not_found";
+    this.#settings.oncePerMinute.warn({ id }, messages.expiredNotHeld);
+    return "expired_signature";
+  }
+
+  async #outcomeOf(
+    stage: VerifyStage | HandleStage,
+    job: Job,
+    signal: AbortSignal,
+  ): Promise<Outcome> {
+    // No other process knows of it.
+    const outcome = await stage.run(job, { signal, isHeld: () => true });
+    this.#reporter.tell("settled", job, outcome);
+    return outcome;
   }
 }
 
