@@ -199,9 +199,10 @@ export class VerifyStage {
   }
 
   #callFor(why: Unjudged, error: string, retryAfterMs: number): CallInVain {
-    const { open, openMs, judgedAt } = this.#breaker;
+    const { open, openMs, judgedAt, keyBlamedAt } = this.#breaker;
     const { clock } = this.#settings;
     const { knownSince } = clock;
-    return { why, error, retryAfterMs, now: clock.now(), knownSince, open, openMs, judgedAt };
+    const service = { open, openMs, judgedAt, keyBlamedAt };
+    return { why, error, retryAfterMs, now: clock.now(), knownSince, ...service };
   }
 }

@@ -25,7 +25,7 @@ interface Given {
 }
 
 function callOf(call: Given["call"] = {}): CallInVain {
-  const service = { now, knownSince: 0, open: null, openMs: 0, judgedAt: never };
+  const service = { now, knownSince: 0, open: null, openMs: 0, judgedAt: never, keyBlamedAt: now };
   return { why: "unavailable", error: "503", retryAfterMs: 0, ...service, ...call };
 }
 
@@ -67,6 +67,14 @@ describe("held deliveries", () => {
       {
         age: 3_600_000,
         call: { why: "not asked", open: "unauthorized", judgedAt: now - 3_600_000 },
+      },
+      "The service gave no verdict for an hour",
+    ],
+    [
+      "after an hour in which one signature alone was refused",
+      {
+        age: 3_600_000,
+        call: { why: "not asked", open: "unauthorized", keyBlamedAt: now - 3_600_000 },
       },
       "The service gave no verdict for an hour",
     ],
