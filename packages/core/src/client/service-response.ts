@@ -15,12 +15,21 @@ export interface ServiceResponse {
   readonly thrown?: unknown;
 }
 
+/** Where an answer shows that a redirect was followed: that of fetch, superagent, got, axios on Node, and undici. */
+const followed: readonly (readonly PropertyKey[])[] = [
+  ["redirected"],
+  ["redirects", 0],
+  ["redirectUrls", 0],
+  ["request", "_redirectable", "_isRedirect"],
+  ["context", "history", 1],
+];
+
 /** The answer that a fetch resolved to: a `Response`, or an object that is like one; undefined for anything else. */
 export function responseOf(...parts: readonly unknown[]): ServiceResponse | undefined {
   const isHidden = parts.some((part) => safeGet(part, "type") === "opaqueredirect");
   const status = isHidden ? 0 : parts.map(statusOf).find((found) => found !== undefined);
   if (status === undefined) return undefined;
-  const isFollowed = parts.some((part) => safeGet(part, "redirected") === true);
+  const isFollowed = parts.some((part) => followed.some((path) => path.reduce(safeGet, part)));
   return {
     status,
     isRedirect: isHidden || isFollowed || (status >= 300 && status < 400),

@@ -2,7 +2,7 @@ import { answering, failures, key, rejection } from "@reporthook/test-support/se
 import axios from "axios";
 import ky from "ky";
 import { ofetch } from "ofetch";
-import { request } from "undici";
+import { Agent, interceptors, request } from "undici";
 import { describe, expect, it } from "vitest";
 import type { Fetch } from "./call-service.ts";
 import { createClient } from "./client.ts";
@@ -99,6 +99,32 @@ const reading = (make: (status: number, text: string, response: Response) => unk
     const answer = await fetch(url, init);
     return make(answer.status, await answer.text(), answer);
   });
+
+/** Follows redirects, and tells it by `members`. */
+const telling =
+  (members: object): Fetch =>
+  async (url, init) => {
+    const { status } = await fetch(url, { ...init, redirect: "follow" });
+    return { status, headers: new Headers(), ...members };
+  };
+const dispatcher = new Agent().compose(interceptors.redirect({ maxRedirections: 1 }));
+const byUndici = as((url: string, { method }: { method: "POST" }) =>
+  request(url, { method, dispatcher }),
+);
+
+it.each<[string, Fetch]>([
+  ["axios", byAxios],
+  ["undici's request()", byUndici],
+  ["superagent", telling({ text: "{}", redirects: ["https://a.example/login"] })],
+  ["got", telling({ body: "{}", redirectUrls: [new URL("https://a.example/login")] })],
+])("a redirect that %s has followed is no answer of the service", async (_, given) => {
+  const location = await answering(200, headers, "{}");
+  const baseUrl = await answering(302, { location });
+  for (const error of await failures({ baseUrl, fetch: given })) {
+    expect(error).toMatchObject({ code: "service_failed", retryable: false });
+    expect(error.message).toContain("redirect");
+  }
+});
 
 describe("a body that the fetch given has read", () => {
   it.each<[string, Fetch]>([
