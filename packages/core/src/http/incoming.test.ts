@@ -39,6 +39,21 @@ describe("bodies", () => {
     expect(text(runInNewContext(source))).toBe(expected);
   });
 
+  it.each<[string, ArrayBufferLike]>([
+    ["an ArrayBuffer", new ArrayBuffer(2)],
+    ["a SharedArrayBuffer", new SharedArrayBuffer(2)],
+  ])("a body over %s stays as it was when the app overwrites it after the answer", (_, buffer) => {
+    const given = Buffer.from(buffer);
+    given.write("{}");
+    const read = alreadyRead(buffer instanceof ArrayBuffer ? buffer : given);
+    const view = alreadyRead(given);
+    given.fill(0);
+    expect([read, view].map((each) => new TextDecoder().decode(each as Uint8Array))).toEqual([
+      "{}",
+      "{}",
+    ]);
+  });
+
   it("alreadyRead() takes a value that can't be looked at for unavailable", () => {
     const { proxy, revoke } = Proxy.revocable({}, {});
     revoke();

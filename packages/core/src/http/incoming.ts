@@ -115,13 +115,14 @@ export function alreadyRead(body: unknown): Uint8Array | BodyFailure {
   return tryGet(bytes) ?? "unavailable";
 }
 
-/** The bytes of what is bytes, from any realm, or text; null for anything else. */
+/** A copy of the bytes of what is bytes, from any realm, or text, for the app may use them again; null for anything else. */
 export function rawBytes(value: unknown): Uint8Array | null {
   if (ArrayBuffer.isView(value)) {
-    return new Uint8Array(value.buffer as ArrayBuffer, value.byteOffset, value.byteLength);
+    return new Uint8Array(value.buffer, value.byteOffset, value.byteLength).slice();
   }
   if (typeof value === "string") return new TextEncoder().encode(value);
-  return tagOf.call(value) === "[object ArrayBuffer]" ? new Uint8Array(value as ArrayBuffer) : null;
+  const isBuffer = tagOf.call(value) === "[object ArrayBuffer]";
+  return isBuffer ? new Uint8Array(value as ArrayBuffer).slice() : null;
 }
 
 /** One array of all the chunks, which have `size` bytes together. */
