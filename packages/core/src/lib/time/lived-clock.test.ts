@@ -112,6 +112,18 @@ describe("a given clock", () => {
     expect(passed).toBe(5_000);
   });
 
+  it("LivedClock.now() has passed the time of a short timer where the clock stands still", () => {
+    const { lived, set, live } = givenClock();
+    const before = lived.now();
+    let passed = 0;
+    lived.setTimeout(() => {
+      passed = lived.now() - before;
+    }, 40);
+    set(-40);
+    live(40);
+    expect(passed).toBe(40);
+  });
+
   it("LivedClock.now() follows the clock until the first tick", () => {
     const { lived, advance, set } = givenClock();
     const before = lived.now();

@@ -72,11 +72,12 @@ export class GivenTime {
   setTimeout(callback: () => void, ms: number): unknown {
     const [ranMs, firesAt] = [performance.now(), this.read() + ms];
     const fire = (): void => {
+      const isSooner = performance.now() - ranMs < ms / 2;
       // Sooner than in real time: the timers are virtual, and the clock alone knows the time.
-      if (ms >= tellingMs && performance.now() - ranMs < ms / 2) this.#believe();
-      // After a step less was read than has passed.
+      if (ms >= tellingMs && isSooner) this.#believe();
+      // After a step less was read than has passed, and nothing where the clock stands still.
       const missedMs = firesAt - this.read();
-      if (missedMs > earlyMs) this.#shift += missedMs;
+      if (missedMs > earlyMs || (missedMs >= ms && !isSooner)) this.#shift += missedMs;
       callback();
     };
     return this.#clock.setTimeout(fire, ms);
