@@ -293,6 +293,24 @@ describe("options", () => {
     }
   });
 
+  it.each([
+    ["shows nothing", () => undefined],
+    ["shows NaN", () => Number.NaN],
+    [
+      "throws",
+      () => {
+        throw new Error("restored");
+      },
+    ],
+  ])("the clock of a receiver keeps its time while the given one %s", (_, broken) => {
+    const now = vi.fn<() => unknown>(() => 5_000);
+    const { clock } = settings({ clock: { now, setTimeout, clearTimeout } });
+    now.mockImplementation(broken);
+    expect([clock.now(), clock.running(), clock.wallNow()]).toEqual([5_000, 5_000, 5_000]);
+    now.mockReturnValue(6_000);
+    expect(clock.now()).toBe(6_000);
+  });
+
   it("receiverSettingsOf() takes a logger without error, and one that throws", () => {
     const warn = vi.fn(() => {
       throw new Error("full disk");

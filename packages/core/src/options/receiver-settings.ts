@@ -16,6 +16,7 @@ import {
   mustHaveCrypto,
   serverlessPlatform,
 } from "../lib/platform.ts";
+import { tryGet } from "../lib/safe-get.ts";
 import { redactorOf } from "../lib/text/redact.ts";
 import { type Clock, systemClock } from "../lib/time/clock.ts";
 import { LivedClock } from "../lib/time/lived-clock.ts";
@@ -208,7 +209,22 @@ function clockOf(clock: Clock): Clock {
   const time: unknown = clock.now();
   // A date or a text would be added to milliseconds, and nothing would ever be due.
   must("clock.now", "a function that returns milliseconds", time, Number.isFinite(time));
-  return clock;
+  return clock === systemClock ? clock : readable(clock, Number(time));
+}
+
+/** The clock with its last reading where it gives none, such as a mock that a test has restored: no time has passed. */
+function readable(clock: Clock, first: number): Clock {
+  let last = first;
+  const now = (): number => {
+    const time = tryGet(() => clock.now()) ?? Number.NaN;
+    if (Number.isFinite(time)) last = time;
+    return last;
+  };
+  return {
+    now,
+    setTimeout: (callback, ms) => clock.setTimeout(callback, ms),
+    clearTimeout: (timer) => clock.clearTimeout(timer),
+  };
 }
 
 function givenLogger(logger: Partial<Logger> | false = consoleLogger): Partial<Logger> {
