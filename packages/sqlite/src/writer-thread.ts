@@ -96,8 +96,14 @@ function serve({ writer, log, guard }: Opened): void {
   const keepUp = orEnd(() => {
     if (writer.needsUpkeep) commit([]);
     log.shrink(performance.now(), guard);
+    if (guard.isLeft) end();
   });
   const upkeep = setInterval(keepUp, upkeepMs);
+  // Closing the last connection checkpoints the log.
+  const end = (): void => {
+    log.close();
+    writer.close();
+  };
   const receive = orEnd((first: Message) => {
     const messages = [first];
     let adds = first.adds.ids.length;
@@ -110,9 +116,7 @@ function serve({ writer, log, guard }: Opened): void {
     commit(messages);
     if (!messages.some(({ calls }) => calls.some(({ ask }) => ask === "close"))) return;
     clearInterval(upkeep);
-    // Closing the last connection checkpoints the log.
-    log.close();
-    writer.close();
+    end();
     if (isComplete) port.close();
     else process.exit();
   });

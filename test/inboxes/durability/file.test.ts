@@ -11,6 +11,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { expectUnavailable } from "./expect.ts";
 import { makeFolder, serveFile } from "./folder.ts";
+import { start } from "./processes/processes.ts";
 import { notification, post, postUntil, stored } from "./serve.ts";
 
 async function three(url: string): Promise<string[]> {
@@ -94,6 +95,24 @@ test("the log is deleted while it is open: 503, and after a restart all that was
   ids.push((await postUntil(again.url, 200)).id);
   await again.close();
   expectStored(path, ids);
+});
+
+test("an inbox opens its file again whose log another process has deleted, as the last to close it, for the app had read the file by itself: nothing is lost", async () => {
+  const path = join(makeFolder(), "inbox.db");
+  const served = await serveFile(path);
+  const ids = await three(served.url);
+  const other = await start(path, true);
+  ids.push((await postUntil(other.url, 200)).id);
+  // Closing it drops the locks by which the other process would know of this one.
+  readFileSync(path);
+  await other.close();
+  expect(existsSync(`${path}-wal`)).toBe(false);
+  ids.push((await postUntil(served.url, 200)).id, ...(await three(served.url)));
+  await served.receiver.idle({ timeoutMs: 30_000 });
+  expect((await served.receiver.health()).ready).toBe(true);
+  await served.close();
+  expectStored(path, ids);
+  expect(existsSync(`${path}-damaged`)).toBe(false);
 });
 
 test("the file is emptied while it is open: 503, and a restart does not drop its log", async () => {

@@ -40,8 +40,9 @@ export class FileContent {
     this.#descriptor = descriptor;
     this.#reader = reader;
     this.#raises = raises;
-    // In any case: this makes the log of a file that had none.
+    // In any case: this makes the log of a file that had none. The reader opens that one, or would make another if it is deleted.
     const latest = this.#latest();
+    reader.prepare(versions).get();
     this.#header = readHeader(descriptor) ?? latest;
   }
 

@@ -1,8 +1,11 @@
+import { spawnSync } from "node:child_process";
 import {
   appendFileSync,
+  closeSync,
   copyFileSync,
   linkSync,
   mkdirSync,
+  openSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -18,8 +21,11 @@ import { missingForMounts, run, testWith } from "@reporthook/test-support/needs"
 import { temporaryFolder } from "@reporthook/test-support/temporary";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { type Database, loadDriver } from "./driver.ts";
+import { FileContent } from "./file-content.ts";
 import { FileGuard } from "./file-guard.ts";
+import { LogContent } from "./log-content.ts";
 import { checkPlace } from "./place.ts";
+import { prepareSchema } from "./schema.ts";
 
 const longMs = 10_000;
 let folder: string;
@@ -215,6 +221,59 @@ describe("a file of SQLite", () => {
       file.save(database);
     }
     expect(numbersAt(path)).toBe(2);
+  });
+});
+
+describe("a file that another process has closed as the last one", () => {
+  const driver = loadDriver();
+  const others = `
+    const { Database, DatabaseSync } = { Database: undefined, ...require(process.argv[1]) };
+    const Of = DatabaseSync ?? Database ?? require(process.argv[1]);
+    const one = new Of(process.argv[2]);
+    one.exec("INSERT INTO receiver (name) VALUES ('one')");
+    one.close();
+  `;
+
+  /** The names of receivers that a restart finds, after `act` on the guard. */
+  function namesAfter(act: (guard: FileGuard, database: Database) => void) {
+    for (const each of [path, log, index]) unlinkSync(each);
+    const [database, reader] = [driver.open(path), driver.open(path)];
+    prepareSchema(database, path, true);
+    database.exec("PRAGMA journal_mode = WAL; INSERT INTO receiver (name) VALUES ('first')");
+    const descriptor = openSync(path, "r");
+    const file = new FileContent(database, descriptor, reader, true);
+    const guard = new FileGuard(path, { file, log: new LogContent(path) });
+    guard.check();
+    // As a copy by the app does.
+    closeSync(openSync(path, "r"));
+    spawnSync(process.execPath, ["-e", others, driver.module, path]);
+    act(guard, database);
+    for (const each of [reader, database]) each.close();
+    guard.close();
+    closeSync(descriptor);
+    const found = driver.open(path);
+    onTestFinished(() => found.close());
+    return found.prepare("SELECT name FROM receiver ORDER BY name").all();
+  }
+
+  const leaves = (guard: FileGuard, database: Database): void => {
+    expect(() => guard.check()).toThrow(
+      /inbox\.db-wal was deleted while it was open: it is opened/,
+    );
+    guard.save(database);
+    expect([guard.isLeft, guard.damage]).toEqual([true, null]);
+  };
+
+  it("FileGuard.isLeft says that it can be opened again: nothing is damaged", () => {
+    expect(namesAfter(leaves)).toEqual([{ name: "first" }, { name: "one" }]);
+  });
+
+  it("FileGuard.save() adds to the file what was written after that", () => {
+    const names = namesAfter((guard, database) => {
+      database.exec("INSERT INTO receiver (name) VALUES ('last')");
+      leaves(guard, database);
+    });
+    expect(names).toEqual(["first", "last", "one"].map((name) => ({ name })));
   });
 });
 

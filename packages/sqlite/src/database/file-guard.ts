@@ -83,6 +83,12 @@ export class FileGuard {
     this.#file = file;
   }
 
+  /** Whether all is in the file, which can be opened again, for another program has deleted its log as the last one that uses it. */
+  get isLeft(): boolean {
+    const isThere = isSameFile(this.#seen(this.#path)[0], this.#file);
+    return this.#state === "saved" && isThere && this.#content?.log.isDeleted() === true;
+  }
+
   /** Whether {@link check} passes. */
   isSound(): boolean {
     try {
@@ -165,19 +171,27 @@ export class FileGuard {
     if (problem) throw this.latch(`${path} was ${problem} while it was open`);
   }
 
+  /** Whether SQLite has deleted the log after all of it was in the file: only what this process adds meanwhile may be missing. */
+  #isLogLeft(): boolean {
+    const { file, log } = this.#content ?? {};
+    return log?.isDeleted() === true && file?.check(lstatSync(this.#path)) === null;
+  }
+
   /** Checks one of the files; `isWritten` if the inbox file was written to, and perhaps by another program. */
   #checkOne(path: string, then: Stats, isWritten = false): Stats {
     const [now, why] = this.#seen(path);
-    const isSame = isSameFile(now, then);
-    if (now !== undefined && isSame) return now;
+    if (now !== undefined && isSameFile(now, then)) return now;
     const isInbox = then === this.#file;
     const what = now === undefined ? "deleted" : "replaced";
-    if (!isInbox && (now !== undefined || isWritten)) this.#assertWritten(path, what);
+    const isLeft = !isInbox && now === undefined && this.#isLogLeft();
+    if (!isInbox && !isLeft && (now !== undefined || isWritten)) this.#assertWritten(path, what);
     if (isInbox) this.#checkMoved();
     if (this.#state === "there") this.#state = "moved";
     const wayOut = isInbox
       ? "put the file back. If it is gone, only this process still has its data: copy it before you end the app, as docs/operating.md says under When the inbox fails"
-      : "put the file back, or restart the app";
+      : isLeft
+        ? "it is opened again. If nobody deleted it by hand, something in this process has dropped SQLite's locks, as a copy of the file does"
+        : "put the file back, or restart the app";
     throw inboxFailed(`${path} was ${what} while it was open${why}: ${wayOut}`);
   }
 

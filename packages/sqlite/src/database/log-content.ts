@@ -116,6 +116,11 @@ export class LogContent {
     closeSync(this.#descriptor);
   }
 
+  /** Whether it was deleted together with its index: SQLite does so where nobody else seems to have the file open. */
+  isDeleted(): boolean {
+    return [this.#descriptor, this.index.descriptor].every((each) => fstatSync(each).nlink === 0);
+  }
+
   /** Whether a commit that wrote something has followed what was there before. */
   hasGrown(): boolean {
     const before = this.#header;
