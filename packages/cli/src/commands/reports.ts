@@ -43,9 +43,9 @@ const requestColumns: readonly Column<RequestRecord>[] = [
   { title: "AGE", of: ({ requestedAt }) => inWords(Date.now() - requestedAt.getTime()) },
   { title: "STATE", of: ({ state }) => state },
   { title: "DUE", of: dueText },
-  { title: "REPORT", of: ({ reportId }) => reportId ?? "", shrinks: true },
-  { title: "KEY", of: ({ idempotencyKey }) => idempotencyKey ?? "", shrinks: true },
-  { title: "CONTEXT", of: ({ context }) => textOf(context) ?? "", shrinks: true },
+  { title: "REPORT", of: ({ reportId }) => reportId ?? "", shrinks: "beginning" },
+  { title: "KEY", of: ({ idempotencyKey }) => idempotencyKey ?? "", shrinks: "beginning" },
+  { title: "CONTEXT", of: ({ context }) => textOf(context) ?? "", shrinks: "beginning" },
 ];
 
 interface ListOptions extends InboxSource {

@@ -109,10 +109,10 @@ export function addExport(group: Command, terminal: Terminal): void {
 
 const actColumns: readonly Column<LoggedAct>[] = [
   { title: "TIME", of: ({ at }) => at.toISOString() },
-  { title: "BY", of: ({ by }) => by ?? "a person", shrinks: true },
+  { title: "BY", of: ({ by }) => by ?? "a person", shrinks: "beginning" },
   { title: "ACT", of: ({ act }) => act },
   { title: "DELIVERIES", of: ({ count }) => String(count) },
-  { title: "SELECTION", of: selectionText, shrinks: true },
+  { title: "SELECTION", of: selectionText, shrinks: "beginning" },
 ];
 
 /** Adds `inbox acts`, which prints a line for each act, newest first. */

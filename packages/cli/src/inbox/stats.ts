@@ -126,13 +126,14 @@ function numbersOf(stats: Stats): (readonly [string, string | null])[] {
   ];
 }
 
-const errorColumns: readonly Column<ErrorGroup>[] = [
+/** The columns of a list of groups of errors. */
+export const errorColumns: readonly Column<ErrorGroup>[] = [
   { title: "KEY", of: ({ error }) => error },
   { title: "DELIVERIES", of: ({ count }) => String(count) },
-  { title: "OLDEST", of: ({ oldest }) => oldest.toISOString() },
-  { title: "NEWEST", of: ({ newest }) => newest.toISOString() },
-  { title: "REASONS", of: ({ reasons }) => kindsOf(reasons), shrinks: true },
-  { title: "ERROR", of: ({ text }) => text, shrinks: true },
+  { title: "OLDEST", of: ({ oldest }) => inWords(Date.now() - oldest.getTime()) },
+  { title: "NEWEST", of: ({ newest }) => inWords(Date.now() - newest.getTime()) },
+  { title: "REASONS", of: ({ reasons }) => kindsOf(reasons), shrinks: "beginning" },
+  { title: "ERROR", of: ({ text }) => text, shrinks: "beginning" },
 ];
 
 interface ErrorsOptions extends InboxSource {

@@ -2,6 +2,7 @@ import type { Attempt, Entry, EntryDetails } from "@reporthook/core";
 import { expect, it } from "vitest";
 import { table } from "../lib/layout.ts";
 import { createTerminal, type Terminal } from "../lib/terminal.ts";
+import { errorColumns } from "./stats.ts";
 import { entryColumns, entryLines } from "./view.ts";
 
 const at = new Date(0);
@@ -160,4 +161,28 @@ it.each([
 it("entryLines() shows a body as it is when it is nested too deep to be formatted", () => {
   const body = `${"[".repeat(50_000)}${"]".repeat(50_000)}`;
   expect(linesOf([], body).at(-1)).toBe(body);
+});
+
+it("entryColumns tell the events of reports apart at 80 columns", () => {
+  const requestId = "01m8q46sb100009bgxpcsqsmwj";
+  const reportId = "7807e79e-7469-4e54-a798-34e350c13e4e";
+  const types = ["report.processing", "report.complete", "report.internal_error"] as const;
+  const long = { id: requestId, reportId, requestId, lastError: "Error: no space left on device" };
+  const entries = types.map((type) => ({ ...triedOnce, ...long, type, attempts: 2 }));
+  const lines = entryTable(entries, { ...createTerminal(false, {}), columns: 80 });
+  expect(lines.map((line) => line.length).every((length) => length <= 80)).toBe(true);
+  for (const [index, end] of ["essing", "mplete", "_error"].entries()) {
+    expect(lines[index + 1]).toMatch(new RegExp(`…\\w*${end} `));
+  }
+});
+
+it("errorColumns leave room for reason and error at 80 columns", () => {
+  const oldest = new Date();
+  const text = "Error: connect ECONNREFUSED 10.0.0.7:5432";
+  const group = { error: "97kmd4pg", text, count: 1_234, oldest, newest: oldest };
+  const reasons = { attempts_used_up: 1_234 };
+  const terminal = { ...createTerminal(false, {}), columns: 80 };
+  const [, line = ""] = table(errorColumns, [{ ...group, reasons }], terminal);
+  expect(line.length).toBeLessThanOrEqual(80);
+  expect(line).toContain(" attempts_used_up  Error: connect ECONN");
 });

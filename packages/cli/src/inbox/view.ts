@@ -18,10 +18,10 @@ export const entryColumns: readonly Column<Entry>[] = [
   { title: "ID", of: ({ id }) => id },
   { title: "AGE", of: ({ receivedAt }) => inWords(Date.now() - receivedAt.getTime()) },
   { title: "STATE", of: ({ state }) => state, style: ({ state }) => styles[state] },
-  { title: "EVENT", of: ({ type }) => type ?? "", shrinks: true },
-  { title: "REPORT", of: ({ reportId }) => reportId ?? "", shrinks: true },
-  { title: "REQUEST", of: ({ requestId }) => requestId ?? "", shrinks: true },
-  { title: "WHY", of: whyOf, shrinks: true },
+  { title: "EVENT", of: ({ type }) => type ?? "", shrinks: "end" },
+  { title: "REPORT", of: ({ reportId }) => reportId ?? "", shrinks: "beginning" },
+  { title: "REQUEST", of: ({ requestId }) => requestId ?? "", shrinks: "beginning" },
+  { title: "WHY", of: whyOf, shrinks: "beginning" },
 ];
 
 /** Formats one entry in full. */

@@ -10,7 +10,7 @@ it("hang(), pairs() and table() take secrets out before they cut and wrap", () =
   const lines = [
     ...hang("  ", long, terminal),
     ...pairs([["name", long]], terminal),
-    ...table([{ title: "A", of: () => long, shrinks: true }], [1], terminal),
+    ...table([{ title: "A", of: () => long, shrinks: "beginning" }], [1], terminal),
   ];
   expect(lines.join("")).not.toMatch(/[0-9]/);
 });

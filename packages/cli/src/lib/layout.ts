@@ -8,8 +8,8 @@ export interface Column<Row> {
   readonly title: string;
   readonly of: (row: Row) => string;
   readonly style?: (row: Row) => Style;
-  /** Shrinks if the table is too wide. */
-  readonly shrinks?: boolean;
+  /** Shrinks if the table is too wide, and keeps its beginning or its end. */
+  readonly shrinks?: "beginning" | "end";
 }
 
 /** The target of the lines. */
@@ -29,7 +29,7 @@ export function table<Row>(
 ): string[] {
   if (rows.length === 0) return ["Nothing."];
   const filled = columns
-    .map(({ title, of, style, shrinks = false }) => {
+    .map(({ title, of, style, shrinks }) => {
       const cells = rows.map((row) => page.clean(of(row)).replaceAll(/\s+/g, " "));
       const width = Math.max(...[title, ...cells].map((cell) => cell.length));
       return { cells: [title, ...cells], style, shrinks, width };
@@ -39,15 +39,15 @@ export function table<Row>(
     filled.reduce((sum, column) => sum + column.width + gap.length, -gap.length);
   while (total() > page.columns) {
     const [widest] = filled
-      .filter(({ shrinks }) => shrinks)
+      .filter(({ shrinks }) => shrinks !== undefined)
       .sort((one, other) => other.width - one.width);
     if (widest === undefined || widest.width <= 1) break;
     widest.width--;
   }
   return [null, ...rows].map((row, index) => {
     const line = filled
-      .map(({ cells, width, style }) => {
-        const text = truncate(cells[index] ?? "", width).padEnd(width);
+      .map(({ cells, width, style, shrinks }) => {
+        const text = truncate(cells[index] ?? "", width, shrinks).padEnd(width);
         return row === null || style === undefined ? text : page.paint(style(row), text);
       })
       .join(gap)
@@ -93,9 +93,11 @@ export function milliseconds(ms: number): string {
   return `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`;
 }
 
-/** Truncates text to a width. */
-export function truncate(text: string, width: number): string {
-  return text.length <= width ? text : `${text.slice(0, width - 1)}…`;
+/** Truncates text to a width; its beginning is kept, or its end. */
+export function truncate(text: string, width: number, kept?: "beginning" | "end"): string {
+  if (text.length <= width) return text;
+  const room = width - 1;
+  return kept === "end" ? `…${text.slice(text.length - room)}` : `${text.slice(0, room)}…`;
 }
 
 /** A path or an address as a shell takes it: as one word. */
