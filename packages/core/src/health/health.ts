@@ -224,7 +224,8 @@ export class Lookout {
       fails: this.#fails,
       overdue: look?.overdue ?? null,
       everValid: this.everValid,
-      living: livingOf(reports, now, this.#own?.awakeSince),
+      living: livingOf(reports, now),
+      watchedSince: this.#own?.awakeSince ?? never,
     });
     // Of an inbox that fails nothing else is known.
     if (look !== null && facts !== null) {

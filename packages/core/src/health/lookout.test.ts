@@ -11,6 +11,7 @@ import { noteOf, type ProcessReport } from "./process-report.ts";
 import { ProcessState } from "./process-state.ts";
 
 const second = 1_000;
+const minute = 60 * second;
 const start = 1_000_000 * second;
 
 const timeOf = (inbox: Inbox, clock: Clock) => new Timekeeper(inbox, new LivedClock(clock));
@@ -82,6 +83,20 @@ describe("tools", () => {
       expect(problem?.command).toBe(`npx reporthook inbox list --state received${of}`);
     },
   );
+
+  it("health() of a process that begins believes one that was killed no longer than a tool does, and calls it silent after 10 seconds", async () => {
+    const killed = { host: "b", at: 11 * second, refusedSince: start - minute };
+    const judged = { host: "c", at: second, judgedAt: start - 2 * second };
+    const { lookout, clock, inbox } = await watched("reports", killed, judged);
+    const time = timeOf(inbox, clock);
+    const own = new ProcessState(time.clock, false);
+    const beginning = new Lookout({ inbox, name: "reports", time }, () => "working", own);
+    const codes = async (one: Lookout) => (await one.health()).problems.map(({ code }) => code);
+    expect(await codes(lookout)).toEqual(["process_stalled"]);
+    expect(await codes(beginning)).toEqual([]);
+    clock.advance(10 * second);
+    expect(await codes(beginning)).toContain("process_stalled");
+  });
 
   it("Lookout.reports has none of an own process, nor one that it can't read", async () => {
     const { lookout, inbox } = await watched("reports", { host: "a" });

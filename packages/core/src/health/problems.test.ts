@@ -62,6 +62,7 @@ function situationOf({
     now,
     reports,
     living: livingOf(reports, now),
+    watchedSince: Number.NEGATIVE_INFINITY,
     everValid,
     overdue,
     facts: fails === null ? seen : null,

@@ -4,7 +4,7 @@ import { printable } from "../lib/text/printable.ts";
 import { redactAddresses } from "../lib/text/redact.ts";
 import { dayMs, hourMs, minuteMs } from "../lib/time/units.ts";
 import { type FoundProblem, type ProblemKind, problemKey } from "./problem.ts";
-import { latestOf, type ProcessReport } from "./process-report.ts";
+import { latestOf, type ProcessReport, silenceMs } from "./process-report.ts";
 import type { Situation } from "./situation.ts";
 
 /** The judges, each of one kind of problem, in the order in which equally severe ones are shown. */
@@ -217,7 +217,7 @@ function overdue({ overdue }: Situation): FoundProblem[] {
   return found("overdue", "warning", { ...overdue, text, command });
 }
 
-function processStalled({ reports, living, facts, now }: Situation): FoundProblem[] {
+function processStalled({ reports, living, watchedSince, facts, now }: Situation): FoundProblem[] {
   return reports.flatMap((report): FoundProblem[] => {
     const { host, pid, at, hasEnded, stoodStill, since: began } = report;
     const name = `${pid} on ${plain(host)}`;
@@ -226,7 +226,8 @@ function processStalled({ reports, living, facts, now }: Situation): FoundProble
     const followed = (one: ProcessReport): boolean =>
       one.host === host && one.pid === pid && one.since > began && one.since >= at;
     // An inbox that takes nothing takes no signs of life.
-    const isSilent = facts !== null && !hasEnded && !living.includes(report) && now - at < hourMs;
+    const isQuiet = !hasEnded && now - Math.max(at, watchedSince) >= silenceMs;
+    const isSilent = facts !== null && isQuiet && now - at < hourMs;
     if (isSilent && !reports.some(followed)) {
       const text = `Process ${name} has been silent for ${inWords(now - at)}. It stands still, or has ended without a word`;
       return stalled(at, text);

@@ -71,15 +71,9 @@ export interface ProcessReport {
   readonly open: Readonly<Record<string, number>> | null;
 }
 
-/** The processes that speak, of those watched since a moment. */
-export function livingOf(
-  reports: readonly ProcessReport[],
-  now: number,
-  watchedSince: number = Number.NEGATIVE_INFINITY,
-): ProcessReport[] {
-  return reports.filter(
-    ({ hasEnded, at }) => !hasEnded && now - Math.max(at, watchedSince) < silenceMs,
-  );
+/** The processes that speak. */
+export function livingOf(reports: readonly ProcessReport[], now: number): ProcessReport[] {
+  return reports.filter(({ hasEnded, at }) => !hasEnded && now - at < silenceMs);
 }
 
 /** The latest of several times, of which some are not known; `-Infinity` if none is. */

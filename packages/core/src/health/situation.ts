@@ -59,4 +59,6 @@ export interface Situation extends Pick<Look, "everValid" | "overdue" | "reports
   readonly fails: ProcessReport["fails"];
   /** The processes that speak. */
   readonly living: readonly ProcessReport[];
+  /** Since when the one that asks has watched the others: before that it can't tell that one is silent. */
+  readonly watchedSince: number;
 }
