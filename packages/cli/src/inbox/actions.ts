@@ -94,7 +94,7 @@ export function addAct(group: Command, terminal: Terminal, act: Act): void {
       if (isKind === ids.length > 0) {
         const kinds = act === "retry" ? "--state, --since" : "--reason, --type, --since";
         throw new UsageError(
-          `Name the deliveries to ${act}, or choose a kind with ${kinds} or --all`,
+          `Choose the deliveries to ${act} either by their ids, or with ${kinds} or --all`,
         );
       }
       const { receiver, yes = false } = options;
