@@ -1,6 +1,7 @@
 import { setUp, turnUntil } from "@reporthook/test-support/receiver-setup";
 import { describe, expect, it } from "vitest";
 import { DoNotRetry, ReporthookError } from "../errors.ts";
+import { noMark } from "../lib/time/timekeeper.ts";
 import type { ActQuery } from "./acts/selection.ts";
 import { memoryInbox } from "./memory/memory-inbox.ts";
 
@@ -163,6 +164,26 @@ describe("inbox of a receiver", () => {
       await expect(acting).rejects.toThrow(TypeError);
       await expect(acting).rejects.toThrow(`${act}: ${message}`);
     }
+  });
+
+  it("receiver.inbox acts by the time of its inbox from the first act on, though the wall clock was set since", async () => {
+    const store = memoryInbox();
+    const { act } = store;
+    const acted: ActQuery[] = [];
+    const mark = { ...noMark };
+    const inbox = Object.assign(store, {
+      keepTime: async () => mark,
+      act(query: ActQuery) {
+        acted.push(query);
+        return act(query);
+      },
+    });
+    const { receiver, emulator } = setUp({ inbox, autostart: false });
+    const wallAt = emulator.clock.now();
+    const behindMs = 3 * 3_600_000;
+    Object.assign(mark, { livedAt: wallAt - behindMs, wallAt, furthestAt: wallAt });
+    await receiver.inbox.retry({ state: "verified" });
+    expect(acted).toMatchObject([{ now: wallAt - behindMs, wallOffset: behindMs }]);
   });
 
   it("receiver.inbox tells how many were done before the inbox failed", async () => {

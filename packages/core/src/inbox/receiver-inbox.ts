@@ -111,10 +111,11 @@ export function receiverInbox(
       checkOptions(act, options);
       const selection = typeof which === "string" ? { id: which } : selectionOf(act, which);
       const { by = null, dryRun } = options;
-      const now = time.clock.now();
-      const { wallOffset } = time.clock;
-      const query = { ...selection, act, receiver: name, now, wallOffset, by, dryRun };
-      const { counts, total }: ActCount = await ask(() => actOn(inbox, query));
+      const query = { ...selection, act, receiver: name, by, dryRun };
+      const { counts, total }: ActCount = await ask(() => {
+        const { wallOffset } = time.clock;
+        return actOn(inbox, { ...query, now: time.clock.now(), wallOffset });
+      });
       return dryRun === true ? counts : total;
     };
     return carryOut as ActOn;
