@@ -209,6 +209,20 @@ describe("losses", () => {
     expect(own.report().lost?.minutes).toHaveLength(1);
   });
 
+  it.each([3 * hour, -3 * hour])(
+    "ProcessState has the losses of a start when lived time leaps by %d ms, as when the inbox is opened at last",
+    (ms) => {
+      const clock = new LivedClock(manualClock(1_000 * hour));
+      const own = new ProcessState(clock, false);
+      own.answered({ refused: "inbox_unavailable" } as ReceiveResult, () => true, 1, "a");
+      const { lost } = own.report();
+      clock.goOnFrom(clock.now() + ms, 0);
+      const [at, minutes] = [clock.now(), [[clock.now() / minute, 1, 0]]];
+      expect(lost).toMatchObject({ certainAt: at - ms });
+      expect(own.report().lost).toEqual({ since: at, certainAt: at, minutes });
+    },
+  );
+
   it("ProcessState has the losses by minute, for an hour", () => {
     const { own, refuse, now, pass } = newState();
     const since = now();

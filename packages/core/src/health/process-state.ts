@@ -59,6 +59,8 @@ export class ProcessState {
   readonly #vainIds = new Map<string, string>();
   readonly #judged = new Map<number, number>();
   #notStoredAt = never;
+  /** Milliseconds from running to lived time. */
+  #livedOffset = 0;
   readonly #clock: ReceiverClock;
 
   /** `alerts` is whether this process sends them. */
@@ -82,7 +84,7 @@ export class ProcessState {
     this.#forgetJudged(at);
     const judged = [...this.#judged.values()].reduce((sum, number) => sum + number, 0);
     const fails = at - this.#notStoredAt < notStoredMs ? noted.fails : null;
-    return { ...noted, ...thisProcess(), at, hasEnded, judged, lost: this.#lostAt(at), fails };
+    return { ...noted, ...thisProcess(), at, hasEnded, judged, lost: this.#lost(at), fails };
   }
 
   judged(job: Job, verdict: Verdict): void {
@@ -153,7 +155,8 @@ export class ProcessState {
     // A stranger's signature alone may bring no verdict; that the service does not answer is no stranger's doing.
     const isOutage = code === "not_handled" && noted.vain?.isSingle === false;
     const isCertain = isOurs ?? (isOutage || lostCertainly.includes(code));
-    const now = this.#clock.now();
+    // Lived time leaps when it is joined, which is once the inbox can be opened.
+    const now = this.#clock.running();
     const minute = Math.floor(now / minuteMs);
     const { since = now, certainAt = never, minutes = [] } = this.#lostAt(now) ?? {};
     const [, certain, doubtful] = minutes.find(([one]) => one === minute) ?? [minute, 0, 0];
@@ -199,6 +202,20 @@ export class ProcessState {
   looked(open: Readonly<Record<string, number>>, noneFailedAt: number): void {
     this.#noted.open = open;
     if ((this.#noted.failingSince ?? 0) < noneFailedAt) this.#noted.failingSince = null;
+  }
+
+  /** What was turned away, by lived time. */
+  #lost(at: number): ProcessReport["lost"] {
+    const running = this.#clock.running();
+    const lost = this.#lostAt(running);
+    if (lost === null) return null;
+    // Each is a whole number: the difference may be another by one.
+    if (Math.abs(at - running - this.#livedOffset) > 1) this.#livedOffset = at - running;
+    const ms = this.#livedOffset;
+    const minutes = lost.minutes.map(
+      ([minute, ...counts]) => [minute + ms / minuteMs, ...counts] as const,
+    );
+    return { since: lost.since + ms, certainAt: lost.certainAt + ms, minutes };
   }
 
   /** A minute that began an hour ago is over. */
