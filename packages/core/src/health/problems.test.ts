@@ -78,6 +78,7 @@ const told = (given: Case): string[] =>
 
 const vain = {
   since: ago(5 * minute),
+  at: ago(second),
   isSingle: true,
   ids: ["1", "2"],
   error: "answered 500",
@@ -116,6 +117,22 @@ const cases: readonly (readonly [string, Case, readonly string[]])[] = [
       others: [{ hasEnded: true, at: ago(minute), refusedSince: ago(hour) }],
     },
     [],
+  ],
+  [
+    "the key was refused to a process that went on after a verdict of another one, without asking again",
+    {
+      own: { judgedAt: ago(minute) },
+      others: [{ hasEnded: true, refusedSince: ago(hour), vain: { ...vain, at: ago(2 * minute) } }],
+    },
+    [],
+  ],
+  [
+    "the key was refused to a process that has ended, and was asked again after a verdict of another one",
+    {
+      own: { judgedAt: ago(2 * minute) },
+      others: [{ hasEnded: true, refusedSince: ago(hour), vain: { ...vain, at: ago(minute) } }],
+    },
+    ["key_refused critical"],
   ],
   [
     "the key is refused to one of two processes",

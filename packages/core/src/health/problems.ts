@@ -4,7 +4,7 @@ import { printable } from "../lib/text/printable.ts";
 import { redactAddresses } from "../lib/text/redact.ts";
 import { dayMs, hourMs, minuteMs } from "../lib/time/units.ts";
 import { type FoundProblem, type ProblemKind, problemKey } from "./problem.ts";
-import { latestOf, type ProcessReport, silenceMs } from "./process-report.ts";
+import { isLastWord, latestOf, type ProcessReport, silenceMs } from "./process-report.ts";
 import type { Situation } from "./situation.ts";
 
 /** The judges, each of one kind of problem, in the order in which equally severe ones are shown. */
@@ -48,10 +48,10 @@ export function problemsOf(situation: Situation): readonly FoundProblem[] {
     .sort((one, other) => one.severity.localeCompare(other.severity));
 }
 
-/** The processes that are believed about the service: one that is gone only until another one had a verdict since. */
+/** The processes that are believed about the service: of those that are gone, the ones that had the last word. */
 function believedIn({ living, reports }: Situation): ProcessReport[] {
   const judgedAt = latestOf(reports.map((report) => report.judgedAt));
-  return reports.filter((report) => living.includes(report) || judgedAt <= report.at);
+  return reports.filter((report) => living.includes(report) || isLastWord(report, judgedAt));
 }
 
 /** Makes a problem of its kind and what is to be said of it. */

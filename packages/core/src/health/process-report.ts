@@ -37,6 +37,8 @@ export interface ProcessReport {
   /** The calls since the last verdict. */
   readonly vain: {
     readonly since: number;
+    /** When the last one ended. */
+    readonly at: number;
     /** Whether each answer may concern one signature, and a delivery of each of these signatures: five at most. */
     readonly isSingle: boolean;
     readonly ids: readonly string[];
@@ -81,15 +83,20 @@ export function latestOf(times: readonly (number | null)[]): number {
   return Math.max(...times.map((time) => time ?? Number.NEGATIVE_INFINITY));
 }
 
+/** Whether what a process said of the service still stands, where the last verdict came at a time: it has asked in vain since. */
+export function isLastWord({ at, vain }: ProcessReport, judgedAt: number): boolean {
+  return judgedAt <= (vain?.at ?? at);
+}
+
 /** The reports to forget: of processes silent for over an hour, without the last ones from which something follows still. */
 export function outdatedIn(reports: readonly ProcessReport[], now: number): ProcessReport[] {
   const judgedAt = latestOf(reports.map((one) => one.judgedAt));
   const validAt = latestOf(reports.map((one) => one.validAt));
-  const isTelling = ({ at, invalid, refusedSince, ...one }: ProcessReport): boolean =>
+  const isTelling = (one: ProcessReport): boolean =>
     (one.judgedAt !== null && one.judgedAt === judgedAt) ||
     (one.validAt !== null && one.validAt === validAt) ||
-    (refusedSince !== null && judgedAt <= at) ||
-    (invalid !== null && latestOf(invalid.latest) >= validAt);
+    (one.refusedSince !== null && isLastWord(one, judgedAt)) ||
+    (one.invalid !== null && latestOf(one.invalid.latest) >= validAt);
   const old = reports.filter(({ at }) => now - at > hourMs);
   const telling = old.filter(isTelling).slice(0, maxTelling);
   return old.filter((one) => !telling.includes(one));

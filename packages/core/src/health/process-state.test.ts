@@ -100,7 +100,8 @@ describe("no verdicts", () => {
       pass(second);
     }
     const ids = ["a", "b", "c", "d", "e"].map((one) => `of ${one}`);
-    expect(own.report().vain).toEqual({ since, isSingle: true, ids, error: "f" });
+    const at = now() - second;
+    expect(own.report().vain).toEqual({ since, at, isSingle: true, ids, error: "f" });
     own.judged(job(), "valid");
     expect(own.report().vain).toBe(null);
   });

@@ -127,6 +127,7 @@ export class ProcessState {
     if (ids.size < 5 && signature !== null && !ids.has(signature)) ids.set(signature, id);
     noted.vain = {
       since,
+      at: now,
       isSingle: isSingle && outage === null,
       ids: [...ids.values()],
       error: error.slice(0, errorLength),
