@@ -224,6 +224,18 @@ describe("losses", () => {
     },
   );
 
+  it("ProcessState is over a failure to store 30 seconds after it, though lived time leaps back meanwhile", () => {
+    const given = manualClock(1_000 * hour);
+    const clock = new LivedClock(given);
+    const own = new ProcessState(clock, false);
+    own.notStored(new Error("locked"));
+    clock.goOnFrom(clock.now() - 3 * hour, 0);
+    given.advance(30 * second - 1);
+    expect(own.report().fails?.error).toContain("locked");
+    given.advance(1);
+    expect(own.report().fails).toBe(null);
+  });
+
   it("ProcessState has the losses by minute, for an hour", () => {
     const { own, refuse, now, pass } = newState();
     const since = now();

@@ -58,6 +58,7 @@ export class ProcessState {
   /** By signature, of the calls since the last verdict. */
   readonly #vainIds = new Map<string, string>();
   readonly #judged = new Map<number, number>();
+  /** By running time: lived time leaps when it is joined, which is once the inbox can be opened. */
   #notStoredAt = never;
   /** Milliseconds from running to lived time. */
   #livedOffset = 0;
@@ -83,7 +84,7 @@ export class ProcessState {
     noted.id ||= newId(this.#clock.wallNow());
     this.#forgetJudged(at);
     const judged = [...this.#judged.values()].reduce((sum, number) => sum + number, 0);
-    const fails = at - this.#notStoredAt < notStoredMs ? noted.fails : null;
+    const fails = this.#clock.running() - this.#notStoredAt < notStoredMs ? noted.fails : null;
     return { ...noted, ...thisProcess(), at, hasEnded, judged, lost: this.#lost(at), fails };
   }
 
@@ -156,7 +157,7 @@ export class ProcessState {
     // A stranger's signature alone may bring no verdict; that the service does not answer is no stranger's doing.
     const isOutage = code === "not_handled" && noted.vain?.isSingle === false;
     const isCertain = isOurs ?? (isOutage || lostCertainly.includes(code));
-    // Lived time leaps when it is joined, which is once the inbox can be opened.
+    // As #notStoredAt.
     const now = this.#clock.running();
     const minute = Math.floor(now / minuteMs);
     const { since = now, certainAt = never, minutes = [] } = this.#lostAt(now) ?? {};
@@ -184,10 +185,11 @@ export class ProcessState {
 
   notStored(error: unknown): void {
     const now = this.#clock.now();
-    const isFirst = now - this.#notStoredAt >= notStoredMs;
+    const running = this.#clock.running();
+    const isFirst = running - this.#notStoredAt >= notStoredMs;
     const since = isFirst ? now : (this.#noted.fails?.since ?? now);
     this.#noted.fails = { since, error: describe(error).slice(0, 300) };
-    this.#notStoredAt = now;
+    this.#notStoredAt = running;
   }
 
   stored(): void {
