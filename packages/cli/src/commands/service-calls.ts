@@ -113,6 +113,6 @@ export function addCallbackUrl(program: Command, terminal: Terminal): void {
       terminal.reveal({ url: await signUrl(base, choice) });
     });
   withExamples(withCallback(command), {
-    "to request a report by hand": `reporthook callback-url https://app.example/hook --context '{"customer":"c-1"}'`,
+    "to request a report by hand": `reporthook callback-url https://app.example/hook --context '{"id":1}'`,
   });
 }
