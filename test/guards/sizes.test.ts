@@ -23,10 +23,10 @@ const maxAdapterLines = 60;
 const maxFunctionLines = 70;
 /** All that a reader has to read: a feature that raises one of these does so where everybody sees it. */
 const maxLines = {
-  "core/src": 14_795,
+  "core/src": 14_848,
   "core/src/inbox/memory": 812,
   "sqlite/src": 6_981,
-  "cli/src": 4_340,
+  "cli/src": 4_343,
   "dashboard/src": 1_461,
   "dashboard/page": 2_267,
 };
