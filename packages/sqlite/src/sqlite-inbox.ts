@@ -19,7 +19,7 @@ import { copyDatabase } from "./database/backup.ts";
 import { loadFound } from "./database/driver.ts";
 import { type SqliteInboxOptions, storeOptionsOf } from "./main-thread/options.ts";
 import { ThreadClient } from "./main-thread/thread-client.ts";
-import { type CountsByKind, countsByState, requestCounts, sumOfCounts } from "./protocol/counts.ts";
+import { countsByState, requestCounts, sumOfTallies, type Tally } from "./protocol/counts.ts";
 import type { Operations } from "./protocol/operations.ts";
 
 /**
@@ -49,7 +49,7 @@ class SqliteInbox implements Inbox {
     replace: (...given) => this.#ask("requests.replace", ...given),
     list: (query) => this.#ask("requests.list", query),
     due: (...given) => this.#ask("requests.due", ...given),
-    counts: async (receiver) => requestCounts(await this.#countsOf(receiver)),
+    counts: async (receiver) => requestCounts(await this.#tallyOf(receiver)),
   };
   readonly open: Inbox["open"] = () => this.#client.open();
   readonly close: Inbox["close"] = () => this.#client.close();
@@ -58,7 +58,7 @@ class SqliteInbox implements Inbox {
   readonly get: Inbox["get"] = async (...given) =>
     this.#client.shown.show(await this.#ask("get", ...given));
   readonly counts: Inbox["counts"] = async (receiver) =>
-    countsByState(await this.#countsOf(receiver));
+    countsByState(await this.#tallyOf(receiver));
   readonly receivers = (): Promise<readonly string[]> => this.#ask("receivers");
   readonly summary: Inbox["summary"] = (query) => this.#ask("summary", query);
   readonly facts: Inbox["facts"] = (receiver) => this.#ask("facts", receiver);
@@ -163,10 +163,10 @@ class SqliteInbox implements Inbox {
     return this.#client.connect().ask(ask, ...given);
   }
 
-  async #countsOf(receiver: string | undefined): Promise<CountsByKind | undefined> {
+  async #tallyOf(receiver: string | undefined): Promise<Tally | undefined> {
     // The answer includes changes of other processes.
     await this.#ask("counts");
-    const { counts } = this.#client;
-    return receiver === undefined ? sumOfCounts(counts.values()) : counts.get(receiver);
+    const { tallies } = this.#client;
+    return receiver === undefined ? sumOfTallies(tallies.values()) : tallies.get(receiver);
   }
 }

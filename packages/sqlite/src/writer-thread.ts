@@ -137,6 +137,6 @@ function orEnd<Args extends readonly unknown[]>(step: (...args: Args) => void) {
 
 orEnd(() => {
   const opened = open();
-  post({ opened: opened.writer.takeCounts() });
+  post({ opened: opened.writer.takeTallies() });
   serve(opened);
 })();

@@ -29,7 +29,7 @@ export async function fill(path: string, number: number): Promise<string> {
   const body = new TextEncoder().encode(
     JSON.stringify({ status: "complete", pad: "x".repeat(500) }),
   );
-  const counts = new Map<string, number[]>();
+  const counts = new Map<string, Record<string, number>>();
   const weekMs = 6 * 86_400_000;
   const begin = Date.now() - weekMs;
   let one = "";

@@ -3,7 +3,7 @@ import { type Database, inboxFailed, rollBack } from "./driver.ts";
 import { applicationId, marks, schemaIn, writeMark } from "./header.ts";
 
 /** The version of the schema: a file of any other one is refused. */
-const schemaVersion = 17;
+const schemaVersion = 18;
 
 /**
  * The rows in the index of states. It has those that wait or are parked, which are few: most are leased as they come, and then
@@ -106,7 +106,7 @@ const schema = `
   CREATE INDEX request_due ON request (receiver, due_at) WHERE settled_at IS NULL AND is_told = 0;
   CREATE INDEX request_overdue ON request (receiver, id) WHERE settled_at IS NULL AND is_told = 1;
   CREATE INDEX request_settled ON request (settled_at) WHERE settled_at IS NOT NULL;
-  -- How many there are of each kind, so that nobody has to scan: JSON text, see protocol/counts.ts. One row for all of a receiver's,
+  -- How many there are, so that nobody has to scan: JSON text by name, see protocol/counts.ts. One row for all of a receiver's,
   -- for a transaction may change those of many.
   CREATE TABLE tally (
     receiver INTEGER PRIMARY KEY REFERENCES receiver,

@@ -1,5 +1,5 @@
 import { type Arrival, type NewDelivery, ReporthookError } from "@reporthook/core";
-import { type CountsByKind, countIn } from "../protocol/counts.ts";
+import { countIn, type Tally } from "../protocol/counts.ts";
 
 const maxDeliveries = 10_000;
 const maxBytes = 64 * 1_024 * 1_024;
@@ -8,18 +8,18 @@ const maxBytes = 64 * 1_024 * 1_024;
 export interface PendingDelivery {
   readonly delivery: NewDelivery;
   readonly arrival: Arrival;
-  readonly kind: number;
+  readonly kind: string;
   readonly bytes: number;
 }
 
 /** The deliveries that are on their way to the file: their counts and bytes. */
 export class Pending {
-  readonly #counts = new Map<string, number[]>();
+  readonly #tallies = new Map<string, Record<string, number>>();
   #deliveries = 0;
   #bytes = 0;
 
-  countsOf(receiver: string): CountsByKind | undefined {
-    return this.#counts.get(receiver);
+  tallyOf(receiver: string): Tally | undefined {
+    return this.#tallies.get(receiver);
   }
 
   /** @throws ReporthookError `overloaded` when there are too many */
@@ -38,7 +38,7 @@ export class Pending {
   }
 
   #change({ delivery, kind, bytes }: PendingDelivery, by: 1 | -1): void {
-    countIn(this.#counts, delivery.receiver, kind, by);
+    countIn(this.#tallies, delivery.receiver, kind, by);
     this.#deliveries += by;
     this.#bytes += by * bytes;
   }

@@ -55,7 +55,7 @@ export class Run implements InFlightItem, Lease {
   readonly #leased: Leased;
   readonly #began = performance.now();
   #leasedFor: Stage;
-  #kindBefore: number;
+  #kindBefore: string;
   #startedAt: number;
   #endEarly: (() => void) | null = null;
   /** The verdict, as long as it is not on its way to the file. */

@@ -1,7 +1,7 @@
 import { setTimeout } from "node:timers";
 import type { Backlog, ReporthookError } from "@reporthook/core";
 import { ShownChanges } from "@reporthook/core/store";
-import { backlogOf, type CountsByKind } from "../protocol/counts.ts";
+import { backlogOf, type Tally } from "../protocol/counts.ts";
 import type { StoreOptions } from "../protocol/protocol.ts";
 import { ConsumerGroup } from "./consumer-group.ts";
 import type { ConsumerSource } from "./recording.ts";
@@ -16,7 +16,7 @@ export class ThreadClient implements ConsumerSource {
   readonly shown: ShownChanges = new ShownChanges();
   readonly consumers: ConsumerGroup = new ConsumerGroup(this);
   /** As in the last message of a thread. */
-  counts: Map<string, CountsByKind> = new Map();
+  tallies: Map<string, Tally> = new Map();
   #connection: ThreadConnection | null = null;
   #closing: Promise<void> | null = null;
   #failure: { readonly error: unknown; readonly at: number } | null = null;
@@ -48,7 +48,7 @@ export class ThreadClient implements ConsumerSource {
   }
 
   backlog(receiver: string): Backlog {
-    return backlogOf(this.counts.get(receiver), this.#connection?.pending.countsOf(receiver));
+    return backlogOf(this.tallies.get(receiver), this.#connection?.pending.tallyOf(receiver));
   }
 
   tell(receiver: string): void {

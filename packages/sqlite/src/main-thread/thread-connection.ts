@@ -3,7 +3,7 @@ import type { Worker } from "node:worker_threads";
 import type { AddResult, Arrival, NewDelivery, ReporthookError } from "@reporthook/core";
 import { describe, newStoredDelivery, type StoredDelivery } from "@reporthook/core/store";
 import { inboxFailed } from "../database/driver.ts";
-import { type CountsByKind, isUsual, kindOf } from "../protocol/counts.ts";
+import { isUsual, kindOf, type Tally, usualKind } from "../protocol/counts.ts";
 import { MessageBuilder } from "../protocol/message.ts";
 import type { Operations, ThreadCall } from "../protocol/operations.ts";
 import {
@@ -29,7 +29,7 @@ import { Waiters } from "./waiters.ts";
 /** The owner of a connection. */
 export interface ConnectionOwner extends Pick<ConsumerSource, "shown"> {
   readonly consumers: ConsumerGroup;
-  counts: Map<string, CountsByKind>;
+  tallies: Map<string, Tally>;
   /** The thread has ended; `error` if that was unexpected. */
   ended(error: ReporthookError | null): void;
 }
@@ -87,7 +87,7 @@ export class ThreadConnection implements LeaseSource {
     const { body, key } = delivery;
     const begins = isUsual(delivery, arrival) ? null : newStoredDelivery(delivery, arrival, null);
     if (begins !== null) begins.changedAt = this.#owner.shown.after(begins.changedAt);
-    const kind = begins === null ? 0 : kindOf(begins);
+    const kind = begins === null ? usualKind : kindOf(begins);
     const bytes = body.byteLength + (key?.byteLength ?? 0);
     const pending = { delivery, arrival, kind, bytes };
     this.pending.add(pending);
@@ -179,7 +179,7 @@ export class ThreadConnection implements LeaseSource {
       this.#deliver(message.reply);
     } else if ("opened" in message) {
       this.#isOpened = true;
-      this.#owner.counts = new Map(message.opened);
+      this.#owner.tallies = new Map(message.opened);
       this.#opening.settle([null], () => {});
     } else {
       // The rest follows when the thread ends.
@@ -192,10 +192,10 @@ export class ThreadConnection implements LeaseSource {
   }
 
   #deliver(reply: Reply): void {
-    const { adds, completions, calls, counts, error, claimed, workerId, lost, asOf } = reply;
+    const { adds, completions, calls, tallies, error, claimed, workerId, lost, asOf } = reply;
     const { consumers } = this.#owner;
     if (asOf !== null && workerId !== null && !lost) this.#ownedAsOf = asOf;
-    for (const [receiver, changed] of counts) this.#owner.counts.set(receiver, changed);
+    for (const [receiver, tally] of tallies) this.#owner.tallies.set(receiver, tally);
     /** Makes what was just added or recorded, by its number: if it is claimed at once, the thread does not send it back. */
     const sent = claimed.length > 0 ? new Map<number, () => StoredDelivery>() : null;
     this.#adding.settle(adds, (result, pending) => {

@@ -36,7 +36,7 @@ export class MessageBuilder {
   }
 
   /** Adds a delivery; `begins` is its first state if that is not received. */
-  add(delivery: NewDelivery, kind: number, begins: StoredDelivery | null): void {
+  add(delivery: NewDelivery, kind: string, begins: StoredDelivery | null): void {
     const { arrivedAt, body, key } = delivery;
     const adds = this.#adds;
     adds.originAt.push(this.#originOf(delivery, kind, begins));
@@ -88,7 +88,7 @@ export class MessageBuilder {
   }
 
   /** The index of the delivery's origin: that of the last one of its receiver, if it is the same. */
-  #originOf(delivery: NewDelivery, kind: number, begins: StoredDelivery | null): number {
+  #originOf(delivery: NewDelivery, kind: string, begins: StoredDelivery | null): number {
     const { receiver, url, headers, context, arrivedAt } = delivery;
     const { origins } = this.#adds;
     const at = this.#originAt.get(receiver) ?? -1;

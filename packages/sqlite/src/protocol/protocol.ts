@@ -6,7 +6,7 @@ import {
   type Stage,
 } from "@reporthook/core";
 import type { LivedMoment, Retention, StoredDelivery } from "@reporthook/core/store";
-import type { ChangedCounts } from "./counts.ts";
+import type { ChangedTallies } from "./counts.ts";
 import type { ThreadCall } from "./operations.ts";
 import type { Changes } from "./row.ts";
 
@@ -41,7 +41,8 @@ export interface Origin {
   readonly url: string;
   readonly headers: string;
   readonly context: string | null;
-  readonly kind: number;
+  /** As {@link kindOf} says. */
+  readonly kind: string;
   /** False for those that the receiver stores itself. */
   readonly isNotification: boolean;
   /** Only of a single delivery, that does not begin as received. */
@@ -71,8 +72,8 @@ export interface Completion {
   /** The worker that it was leased to. */
   readonly leasedTo: number;
   readonly receiver: string;
-  readonly kindBefore: number;
-  readonly kindAfter: number;
+  readonly kindBefore: string;
+  readonly kindAfter: string;
   /** Whether this is the verdict alone: the same worker keeps the lease, to handle the delivery for the first time. */
   readonly keepsLease: boolean;
   readonly changes: Changes;
@@ -154,8 +155,7 @@ export interface Reply {
   /** Deliveries that were parked, because work on them ended the process too often. */
   readonly poisoned: readonly StoredDelivery[];
   readonly takeovers: readonly Takeover[];
-  /** Of the receivers whose counts have changed. */
-  readonly counts: ChangedCounts;
+  readonly tallies: ChangedTallies;
   /** The leases that were held before are lost: another worker has taken them, or the file was not the one that was opened. */
   readonly lost: boolean;
   /** The failure of the batch; null while it is the same as before. */
@@ -166,7 +166,7 @@ export interface Reply {
 
 /** A message from the thread. */
 export type FromThread =
-  | { readonly opened: ChangedCounts }
+  | { readonly opened: ChangedTallies }
   /** The thread ends, because it failed unexpectedly. */
   | { readonly ending: ThreadFailure }
   | { readonly reply: Reply };

@@ -1,7 +1,7 @@
 import type { Stage } from "@reporthook/core";
 import { isParked, type StoredDelivery, states } from "@reporthook/core/store";
 import type { Database, Row, Statement } from "../database/driver.ts";
-import { type Countable, deletedKind, everKind, everReceiver, kindOf } from "../protocol/counts.ts";
+import { type Countable, everName, everReceiver, kindOf } from "../protocol/counts.ts";
 import type { Addition } from "../protocol/message.ts";
 import { queues } from "../protocol/position.ts";
 import type { Completion, Origin, StoredResult } from "../protocol/protocol.ts";
@@ -101,7 +101,7 @@ export class Deliveries {
     if (changes !== null) this.#changes.push({ seq, changes });
     if (key !== null) window.add(seq, key, known);
     counters.add(receiver, kind, 1);
-    counters.add(everReceiver, everKind, 1);
+    counters.add(everReceiver, everName, 1);
     if (isNotification) counters.noteNewest(receiver, id);
     return sameSignatureAs === undefined ? seq : { seq, sameSignatureAs };
   }
@@ -164,8 +164,9 @@ export class Deliveries {
     const kind = kindOf({ ...(row as unknown as Countable), ...rest });
     const receiver = Number(row["receiver"]);
     this.tables.counters.add(receiver, kind, -1);
-    if (reason !== null && isParked(state))
-      this.tables.counters.add(receiver, deletedKind(reason.code), 1);
+    if (reason !== null && isParked(state)) {
+      this.tables.counters.add(receiver, `deleted:${reason.code}`, 1);
+    }
   }
 
   storedDeliveryOf(row: Row): StoredDelivery {
@@ -176,7 +177,7 @@ export class Deliveries {
     return this.tables.receivers.nameOf(Number(row["receiver"]));
   }
 
-  #recount(receiver: number, kindBefore: number, kindAfter: number): void {
+  #recount(receiver: number, kindBefore: string, kindAfter: string): void {
     if (kindBefore === kindAfter) return;
     this.tables.counters.add(receiver, kindBefore, -1);
     this.tables.counters.add(receiver, kindAfter, 1);

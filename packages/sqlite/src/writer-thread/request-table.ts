@@ -1,7 +1,6 @@
 import type { RequestQuery, StoredRequest } from "@reporthook/core";
 import { type Retention, requestStates, unsettledKeptMs } from "@reporthook/core/store";
 import type { Value } from "../database/driver.ts";
-import { requestKinds } from "../protocol/counts.ts";
 import type { Tables } from "./deliveries.ts";
 
 const overdue = "settled_at IS NULL AND is_told = 1";
@@ -86,9 +85,9 @@ export class RequestTable {
 
   #count(receiver: number, { state, settledAt, dates }: StoredRequest, by: 1 | -1): void {
     const { counters } = this.#tables;
-    counters.add(receiver, requestKinds[state], by);
+    counters.add(receiver, `request:${state}`, by);
     const isOverdue = settledAt === null && dates.overdueAt !== null;
-    if (isOverdue) counters.add(receiver, requestKinds.overdue, by);
+    if (isOverdue) counters.add(receiver, "request:overdue", by);
   }
 
   /** Finds requests of a receiver, or of each. */

@@ -8,7 +8,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { loadDriver } from "../database/driver.ts";
 import { FileGuard } from "../database/file-guard.ts";
 import { prepareSchema } from "../database/schema.ts";
-import { countsByState, kindOf } from "../protocol/counts.ts";
+import { countsByState, kindOf, usualKind } from "../protocol/counts.ts";
 import { MessageBuilder } from "../protocol/message.ts";
 import type { Claimed, Completion, ConsumerState, Message, Reply } from "../protocol/protocol.ts";
 import { heartbeatMs, leaseLostAfterMs } from "../protocol/protocol.ts";
@@ -81,7 +81,7 @@ function addsOf(
 
 function addsOfAll(deliveries: readonly NewDelivery[]): Pick<Message, "adds" | "bytes"> {
   const additions = new MessageBuilder();
-  for (const delivery of deliveries) additions.add(delivery, 0, null);
+  for (const delivery of deliveries) additions.add(delivery, usualKind, null);
   const { adds, bytes } = additions.encode([]);
   return { adds, bytes };
 }
@@ -194,7 +194,7 @@ describe("batches", () => {
     mine.ms = theirs.ms;
     const late = one.commit({ completions: [verified(first, workerId)] });
     expect(late.completions).toEqual([false]);
-    expect(late.counts.get("a")?.[0]).toBe(1);
+    expect(late.tallies.get("a")?.["received"]).toBe(1);
   });
 
   it.each([true, false])(
@@ -297,7 +297,7 @@ describe("batches", () => {
     for (; reply.poisoned.length === 0; time.ms += heartbeatMs) reply = writer.commitBatch([]);
     expect(reply.poisoned).toMatchObject([{ receiver: "a", id: "1", reason: { code: "poison" } }]);
     expect(reply.claimed).toEqual([]);
-    expect(countsByState(reply.counts.get("a"))).toMatchObject({ received: 0, dead: 1 });
+    expect(countsByState(reply.tallies.get("a"))).toMatchObject({ received: 0, dead: 1 });
 
     // Released, it has five starts again.
     const query = { act: "release", receiver: "a", id: "1", now, by: null } as const;
@@ -330,7 +330,7 @@ describe("batches", () => {
         return false;
       });
       expect(hasStored).toBe(true);
-      expect(writer.takeCounts().get("a")?.[0]).toBe(1);
+      expect(writer.takeTallies().get("a")?.["received"]).toBe(1);
       const [found] = commit({ calls: [{ ask: "get", given: ["1", "a"] }] }).calls;
       expect(found).toMatchObject({ value: { id: "1" } });
       expect(commit(addsOf(["copy"], { key })).adds).toEqual([{ duplicateOf: "1" }]);
@@ -433,7 +433,7 @@ describe("batches", () => {
     expect(commit(addsOf(["3"], { receiver: "c" })).adds).toEqual([3]);
     close();
     const again = open(path);
-    const counts = again.writer.takeCounts();
+    const counts = again.writer.takeTallies();
     const list = (receiver: string): unknown =>
       again.commit({ calls: [{ ask: "list", given: [{ receiver }, 9] }] }).calls[0];
     for (const [receiver, id] of [
@@ -442,7 +442,7 @@ describe("batches", () => {
       ["c", "3"],
     ] as const) {
       expect(list(receiver)).toMatchObject({ value: { entries: [{ id }] } });
-      expect(counts.get(receiver)?.[0]).toBe(1);
+      expect(counts.get(receiver)?.["received"]).toBe(1);
     }
   });
 });

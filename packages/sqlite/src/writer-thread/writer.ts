@@ -1,6 +1,6 @@
 import type { Database } from "../database/driver.ts";
 import type { FileGuard } from "../database/file-guard.ts";
-import type { ChangedCounts } from "../protocol/counts.ts";
+import type { ChangedTallies } from "../protocol/counts.ts";
 import { type Addition, eachAddition } from "../protocol/message.ts";
 import type { Queued } from "../protocol/position.ts";
 import {
@@ -73,8 +73,8 @@ export class Writer {
     this.#transactions = new Transactions(this.#deliveries, this.#leases, file, consumers);
   }
 
-  /** The counts of the receivers of which they have changed since they were told; at first all. */
-  takeCounts(): ChangedCounts {
+  /** The tallies that have changed since they were told; at first all. */
+  takeTallies(): ChangedTallies {
     const { counters, receivers } = this.#deliveries.tables;
     return counters.take(receivers);
   }
@@ -112,7 +112,7 @@ export class Writer {
       poisoned: done.rescued.poisoned,
       takeovers: done.rescued.takeovers,
       lost: held > 0 && this.#leases.workerId !== workerId,
-      counts: this.takeCounts(),
+      tallies: this.takeTallies(),
       error,
       asOf: messages.at(-1)?.sentAt ?? null,
     };

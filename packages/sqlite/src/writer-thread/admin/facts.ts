@@ -1,12 +1,6 @@
 import type { Facts, ParkedFact, State } from "@reporthook/core";
 import { comparedErrors, expiringOf, mostFrequent, parkedReasons } from "@reporthook/core/store";
-import {
-  type CountsByKind,
-  countsByState,
-  deletedByReason,
-  failingIn,
-  parkedFor,
-} from "../../protocol/counts.ts";
+import { byReason, countsByState, newestName, type Tally } from "../../protocol/counts.ts";
 import { queues } from "../../protocol/position.ts";
 import { retentionClass } from "../../protocol/row.ts";
 import type { Tables } from "../deliveries.ts";
@@ -20,7 +14,7 @@ const searched = [queues.handle.later, queues.handle.leased, queues.handle.first
 /** The facts of a receiver: numbers that are counted as they change, and steps in an index. */
 export function storedFacts(tables: Tables, retention: StoredRetention, name: string): Facts {
   const [receiver = 0] = tables.receivers.select(name);
-  const counts = tables.counters.counts.get(receiver) ?? [];
+  const tally = tables.counters.tallies.get(receiver) ?? {};
   const oldest = (state: State): number => {
     const { rows } = findRows(tables, {
       query: { receiver: name },
@@ -31,26 +25,27 @@ export function storedFacts(tables: Tables, retention: StoredRetention, name: st
     return Number(rows[0]?.["arrived_at"] ?? Infinity);
   };
   const unverified = oldest("received");
-  const failing = failingIn(counts);
+  const failing = tally["failing"] ?? 0;
   return {
-    counts: countsByState(counts),
-    newest: tables.counters.newestOf(receiver),
+    counts: countsByState(tally),
+    newest: tally[newestName] || null,
     oldestUnverified: finite(unverified),
     oldestWaiting: finite(Math.min(unverified, oldest("verified"))),
-    parked: parkedOf(tables, receiver, counts),
-    deleted: deletedByReason(counts),
+    parked: parkedOf(tables, receiver, tally),
+    deleted: byReason(tally, "deleted"),
     expiring: expiring(tables, receiver, retention),
     failing: failing === 0 ? null : { count: failing, error: frequentError(tables, receiver) },
   };
 }
 
-function parkedOf({ statement }: Tables, receiver: number, counts: CountsByKind): ParkedFact[] {
+function parkedOf({ statement }: Tables, receiver: number, tally: Tally): ParkedFact[] {
   const first = statement(
     `SELECT ifnull(changed_at, arrived_at) AS at FROM delivery INDEXED BY delivery_reason
      WHERE receiver = ? AND reason = ? AND kept_as <> ${retentionClass.rejected} ORDER BY id LIMIT 1`,
   );
+  const counts = byReason(tally, "parked");
   return parkedReasons.flatMap((reason) => {
-    const count = parkedFor(counts, reason);
+    const count = counts[reason] ?? 0;
     const since = count > 0 ? first.get(receiver, reason)?.["at"] : undefined;
     return since === undefined ? [] : [{ reason, count, since: Number(since) }];
   });

@@ -12,13 +12,12 @@ import {
   entryOf,
   isChosen,
   minuteMs,
-  parkedReasons,
   states,
   statesOf,
   timeOf,
   zeroCounts,
 } from "@reporthook/core/store";
-import { parkedFor } from "../../protocol/counts.ts";
+import { byReason, sumOfTallies } from "../../protocol/counts.ts";
 import type { Operations } from "../../protocol/operations.ts";
 import { rowsPerStep } from "../../protocol/protocol.ts";
 import { retentionClass } from "../../protocol/row.ts";
@@ -120,12 +119,9 @@ export class Query {
   }
 
   #parked(receivers: readonly number[]): Summary["parked"] {
-    const { counts } = this.#deliveries.tables.counters;
-    const all = receivers.map((receiver) => counts.get(receiver) ?? []);
-    const numbers = parkedReasons.map(
-      (code) => [code, all.reduce((sum, one) => sum + parkedFor(one, code), 0)] as const,
-    );
-    return Object.fromEntries(numbers.filter(([, number]) => number > 0));
+    const { tallies } = this.#deliveries.tables.counters;
+    const all = receivers.map((receiver) => tallies.get(receiver) ?? {});
+    return byReason(sumOfTallies(all), "parked");
   }
 
   /** Through the index of what has ended, which knows no receivers. */
