@@ -112,9 +112,16 @@ export const mutations: readonly Mutation[] = [
   {
     name: "gives an outcome up that can't be recorded at once",
     seed: 12,
-    file: `${sqlite}/main-thread/recording.ts`,
-    of: "resolve",
-    becomes: "this.#end(result !== false);",
+    file: `${sqlite}/main-thread/run.ts`,
+    of: "#send",
+    becomes: `
+      const { options } = this.#host;
+      const end = (isRecorded) => {
+        if (isRecorded) for (const { job, outcome } of settled) options.onRecorded?.(job, outcome);
+        then(isRecorded);
+      };
+      const waiter = { asked: this.#leased, resolve: end, reject: () => end(true) };
+      this.#leased.connection.complete(completion, waiter);`,
   },
   {
     name: "stores a copy as if it were new",
@@ -144,17 +151,16 @@ export const mutations: readonly Mutation[] = [
     file: `${sqlite}/writer-thread/transactions.ts`,
     of: "#reload",
     becomes: `
-      this.#deliveries.tables.receivers.reload();
-      this.#deliveries.renumber();`,
+      this.#deliveries.tables.receivers.reload();`,
   },
   {
     name: "hands out a delivery that is being handled, as soon as its verdict is recorded",
     file: `${sqlite}/main-thread/run.ts`,
     of: "#completion",
     becomes: `
-      const { seq, workerId, stored } = this.#leased;
+      const { claimed, workerId, stored } = this.#leased;
       return {
-        seq,
+        seq: claimed.seq,
         stage: this.#leasedFor,
         leasedTo: workerId,
         receiver: this.#host.options.receiver,

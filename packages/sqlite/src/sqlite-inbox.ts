@@ -53,7 +53,7 @@ class SqliteInbox implements Inbox {
   };
   readonly open: Inbox["open"] = () => this.#client.open();
   readonly close: Inbox["close"] = () => this.#client.close();
-  readonly consume: Inbox["consume"] = (...given) => this.#client.consumers.start(...given);
+  readonly consume: Inbox["consume"] = (...given) => this.#client.consume(...given);
   readonly backlog: Inbox["backlog"] = (receiver) => this.#client.backlog(receiver);
   readonly get: Inbox["get"] = async (...given) =>
     this.#client.shown.show(await this.#ask("get", ...given));
@@ -166,7 +166,8 @@ class SqliteInbox implements Inbox {
   async #tallyOf(receiver: string | undefined): Promise<Tally | undefined> {
     // The answer includes changes of other processes.
     await this.#ask("counts");
-    const { tallies } = this.#client;
-    return receiver === undefined ? sumOfTallies(tallies.values()) : tallies.get(receiver);
+    return receiver === undefined
+      ? sumOfTallies(this.#client.tallies)
+      : this.#client.tallyOf(receiver);
   }
 }

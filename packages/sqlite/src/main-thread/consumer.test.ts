@@ -3,23 +3,26 @@ import { newStoredDelivery, ShownChanges } from "@reporthook/core/store";
 import { testDelivery } from "@reporthook/test-support/jobs";
 import { handled, manualClock, valid } from "@reporthook/testing/internals";
 import { expect, it, vi } from "vitest";
+import type { Completion } from "../protocol/protocol.ts";
 import { SqliteConsumer } from "./consumer.ts";
-import type { Leased, LeaseSource, Recording } from "./recording.ts";
+import type { Leased } from "./thread-connection.ts";
 
-function leased(seq: number, source: LeaseSource): Leased {
+function leased(seq: number, connection: Leased["connection"]): Leased {
   const delivery = testDelivery({ id: `id-${seq}`, receiver: "a" });
   const stored = newStoredDelivery(delivery, { to: "received" }, null);
-  return { source, seq, workerId: 1, stored, isFirstStart: true };
+  const claimed = { consumer: 1, seq, stored: null, isFirstStart: true, cost: 1 };
+  return { claimed, connection, workerId: 1, stored };
 }
 
 it("a verdict that can't be recorded, because the lease is lost, is sent once while its handler runs", async () => {
-  const sent: Recording[] = [];
+  const sent: { readonly completion: Completion; answer(isRecorded: boolean): void }[] = [];
   const reported: [id: string, to: string][] = [];
   const ends = new Map<string, () => void>();
-  const source = { shown: new ShownChanges(), tell: () => {} };
-  const leases = {
+  const source = { shown: new ShownChanges(), noteChange: () => {}, tell: () => {} };
+  const leases: Leased["connection"] = {
+    isOver: false,
     holdsLeases: () => true,
-    complete: (recording: Recording) => void sent.push(recording),
+    complete: (completion, { resolve: answer }) => void sent.push({ completion, answer }),
   };
   const consumer = new SqliteConsumer(1, "verify", source, async () => valid, {
     receiver: "a",
@@ -29,14 +32,14 @@ it("a verdict that can't be recorded, because the lease is lost, is sent once wh
     onRecorded: ({ id }, { to }) => void reported.push([id, to]),
     handleAtOnce: ({ id }: Job) => new Promise((end) => ends.set(id, () => end(handled))),
   });
-  consumer.lease(leased(1, leases), 1);
+  consumer.lease(leased(1, leases));
   await vi.waitUntil(() => sent.length === 1, 60_000);
-  sent[0]?.resolve(false);
+  sent[0]?.answer(false);
   // The verdicts of later ones are sent after at least two more looks at the first.
   for (const seq of [2, 3]) {
-    consumer.lease(leased(seq, leases), 1);
+    consumer.lease(leased(seq, leases));
     await vi.waitUntil(() => sent.some(({ completion }) => completion.seq === seq), 60_000);
-    sent.at(-1)?.resolve(true);
+    sent.at(-1)?.answer(true);
   }
   for (const end of ends.values()) end();
   await vi.waitUntil(() => sent.length === 6, 60_000);
@@ -48,12 +51,12 @@ it("a verdict that can't be recorded, because the lease is lost, is sent once wh
     [2, false],
     [3, false],
   ]);
-  for (const recording of sent.slice(3)) recording.resolve(recording.completion.seq !== 1);
+  for (const { completion, answer } of sent.slice(3)) answer(completion.seq !== 1);
+  await consumer.stop();
   expect(reported).toEqual([
     ["id-2", "verified"],
     ["id-3", "verified"],
     ["id-2", "handled"],
     ["id-3", "handled"],
   ]);
-  await consumer.stop();
 });

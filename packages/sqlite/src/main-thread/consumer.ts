@@ -9,8 +9,8 @@ import {
 } from "@reporthook/core/store";
 import type { ConsumerState } from "../protocol/protocol.ts";
 import { PrefetchBuffer } from "./prefetch.ts";
-import type { ConsumerSource, Leased } from "./recording.ts";
-import { Run, type RunHost } from "./run.ts";
+import { type ConsumerSource, Run, type RunHost } from "./run.ts";
+import type { Leased } from "./thread-connection.ts";
 
 /** The most credit that the thread has at a time. */
 const maxCredit = 256;
@@ -124,8 +124,8 @@ export class SqliteConsumer implements Consumer, RunHost {
   }
 
   /** Processes a leased delivery as soon as a slot is free. */
-  lease(leased: Leased, cost: number): void {
-    this.#credit -= cost;
+  lease(leased: Leased): void {
+    this.#credit -= leased.claimed.cost;
     this.#prefetched.push(leased);
     if (this.stopped) this.#requeue();
     else this.#beginSoon();

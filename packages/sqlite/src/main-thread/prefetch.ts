@@ -1,7 +1,7 @@
 import { clearTimeout, setTimeout } from "node:timers";
 import type { Clock } from "@reporthook/core";
 import { Pace, setUnrefTimeout } from "@reporthook/core/store";
-import type { Leased } from "./recording.ts";
+import type { Leased } from "./thread-connection.ts";
 
 interface Waiting {
   readonly leased: Leased;

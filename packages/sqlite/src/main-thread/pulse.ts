@@ -1,7 +1,6 @@
 import { closeSync, fstatSync } from "node:fs";
 import { clearInterval, setInterval } from "node:timers";
 import { Standstill, signMs } from "@reporthook/core/store";
-import type { ConsumerGroup } from "./consumer-group.ts";
 
 /** Shows the writer's thread that the event loop of this one turns. */
 export class Pulse {
@@ -10,11 +9,9 @@ export class Pulse {
   readonly #standstill: Standstill;
   readonly #timer: ReturnType<typeof setInterval>;
 
-  /** The consumers are told when it stood still. */
-  constructor(consumers: ConsumerGroup) {
-    this.#standstill = new Standstill((ms, isHandedOn) =>
-      consumers.notice({ what: "stood_still", ms, isHandedOn }),
-    );
+  /** `report` is told for how long it stood still, and whether its deliveries were handed on. */
+  constructor(report: (ms: number, isHandedOn: boolean) => void) {
+    this.#standstill = new Standstill(report);
     const count = new Int32Array(this.memory);
     this.#timer = setInterval(() => {
       Atomics.add(count, 0, 1);

@@ -1,4 +1,4 @@
-import { clearTimeout, setTimeout } from "node:timers";
+import { clearTimeout, setImmediate, setTimeout } from "node:timers";
 import type {
   ConsumeOptions,
   Job,
@@ -15,23 +15,38 @@ import {
   type InFlightItem,
   jobOf,
   retryIn,
+  type ShownChanges,
 } from "@reporthook/core/store";
 import { kindOf } from "../protocol/counts.ts";
 import type { Completion } from "../protocol/protocol.ts";
 import { changesOf } from "../protocol/row.ts";
-import { type ConsumerSource, type Leased, type Recorder, Recording } from "./recording.ts";
+import type { Leased } from "./thread-connection.ts";
 
+/** Milliseconds until a completion that could not be recorded is sent again. */
+const retryMs = 1_000;
 /** How long a verdict waits for the result of handling, in milliseconds of real time: a crash until then loses the verdict. */
 const momentMs = 20;
 
+/** The part of the inbox that consumers need. */
+export interface ConsumerSource {
+  readonly shown: ShownChanges;
+  /** Has the next message look for the states of a receiver's consumers: also when one stage takes over work of the other. */
+  noteChange(receiver: string): void;
+  /** The same, with a message now. */
+  tell(receiver: string): void;
+}
+
 /** The consumer that a run belongs to. */
-export interface RunHost extends Recorder {
+export interface RunHost {
   readonly source: ConsumerSource;
   readonly processor: Processor;
   readonly options: ConsumeOptions;
   /** Aborted when the work is to end, and when the leases are lost. */
   readonly signal: StopSignal;
   readonly stopped: boolean;
+  /** Whether to wait for no retries: the leases are requeued once the file can be written again. */
+  readonly isAborted: boolean;
+  failed(error: unknown): void;
   /** The work of the stage has ended after `ms` milliseconds: another delivery may begin. */
   worked(ms: number): void;
   /** The outcome is recorded, or the lease is lost. */
@@ -117,13 +132,14 @@ export class Run implements InFlightItem, Lease {
   }
 
   isHeld(): boolean | Promise<boolean> {
-    return this.#leased.source.holdsLeases();
+    return this.#leased.connection.holdsLeases();
   }
 
   #handleAtOnce(verdict: Settled): boolean {
     const { options, stopped } = this.#host;
     // If the lease is uncertain, the verdict is recorded or refused first; also if work on it may have ended a process.
-    const isSure = this.#leased.isFirstStart && this.isHeld() === true && !this.signal.aborted;
+    const isSure =
+      this.#leased.claimed.isFirstStart && this.isHeld() === true && !this.signal.aborted;
     if (stopped || !isSure || options.handleAtOnce === undefined) return false;
     const job = jobOf(this.#leased.stored);
     const startedAt = this.#now();
@@ -166,26 +182,50 @@ export class Run implements InFlightItem, Lease {
     this.#send(this.#completion(false), settled, () => this.#host.ended(this));
   }
 
+  /** Sends a completion until it is recorded, or the lease is lost; then tells which. */
   #send(
     completion: Completion,
     settled: readonly Settled[],
     then: (isRecorded: boolean) => void,
   ): void {
-    const { options } = this.#host;
-    new Recording(this.#host, this.#leased, completion, (isRecorded) => {
+    const host = this.#host;
+    const { connection } = this.#leased;
+    host.source.noteChange(completion.receiver);
+    // After the verdict the result is recorded, too: it says both.
+    if (host.isAborted && completion.keepsLease) {
+      then(false);
+      return;
+    }
+    const end = (isRecorded: boolean): void => {
       try {
-        if (!isRecorded) return;
-        for (const { job, outcome } of settled) options.onRecorded?.(job, outcome);
-      } finally {
-        then(isRecorded);
+        for (const { job, outcome } of isRecorded ? settled : []) {
+          host.options.onRecorded?.(job, outcome);
+        }
+      } catch (error) {
+        // An observer that throws must not keep the rest of a reply from the consumers.
+        setImmediate(() => {
+          throw error;
+        });
       }
-    }).send();
+      then(isRecorded);
+    };
+    const retry = (error: unknown): void => {
+      const { isAborted } = host;
+      if (!connection.isOver || !isAborted) host.failed(error);
+      if (connection.isOver || isAborted) end(false);
+      if (connection.isOver) return;
+      // Retries continue when nobody waits any more.
+      const again = (): void =>
+        isAborted ? this.#send(completion, [], () => {}) : this.#send(completion, settled, then);
+      setTimeout(again, retryMs).unref();
+    };
+    connection.complete(completion, { asked: this.#leased, resolve: end, reject: retry });
   }
 
   #completion(keepsLease: boolean): Completion {
-    const { seq, workerId, stored } = this.#leased;
+    const { claimed, workerId, stored } = this.#leased;
     return {
-      seq,
+      seq: claimed.seq,
       stage: this.#leasedFor,
       leasedTo: workerId,
       receiver: this.#host.options.receiver,

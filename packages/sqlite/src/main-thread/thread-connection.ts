@@ -1,14 +1,21 @@
 import { clearImmediate, setImmediate } from "node:timers";
 import type { Worker } from "node:worker_threads";
 import type { AddResult, Arrival, NewDelivery, ReporthookError } from "@reporthook/core";
-import { describe, newStoredDelivery, type StoredDelivery } from "@reporthook/core/store";
+import {
+  describe,
+  newStoredDelivery,
+  type ShownChanges,
+  type StoredDelivery,
+} from "@reporthook/core/store";
 import { inboxFailed } from "../database/driver.ts";
-import { isUsual, kindOf, type Tally, usualKind } from "../protocol/counts.ts";
+import { type ChangedTallies, isUsual, kindOf, usualKind } from "../protocol/counts.ts";
 import { MessageBuilder } from "../protocol/message.ts";
 import type { Operations, ThreadCall } from "../protocol/operations.ts";
 import {
   addResultOf,
-  type CompletionResult,
+  type Claimed,
+  type Completion,
+  type ConsumerState,
   errorOfFailure,
   type FromThread,
   heartbeatMs,
@@ -18,18 +25,29 @@ import {
   seqOf,
   unlessFailed,
 } from "../protocol/protocol.ts";
-import type { ConsumerGroup } from "./consumer-group.ts";
 import { HeldFile } from "./held-file.ts";
 import { Pending, type PendingDelivery } from "./pending.ts";
 import { Pulse } from "./pulse.ts";
-import type { ConsumerSource, LeaseSource, Recording } from "./recording.ts";
 import { startThread, threadFailed } from "./spawn.ts";
-import { Waiters } from "./waiters.ts";
+import { type Waiter, Waiters } from "./waiters.ts";
+
+/** A delivery in memory that is leased to a consumer of this process: its lease ends with the thread of the connection. */
+export interface Leased {
+  readonly claimed: Claimed;
+  readonly connection: Pick<ThreadConnection, "complete" | "holdsLeases" | "isOver">;
+  readonly workerId: number;
+  readonly stored: StoredDelivery;
+}
 
 /** The owner of a connection. */
-export interface ConnectionOwner extends Pick<ConsumerSource, "shown"> {
-  readonly consumers: ConsumerGroup;
-  tallies: Map<string, Tally>;
+export interface ConnectionOwner {
+  readonly shown: ShownChanges;
+  /** The states of consumers to send with the next message. */
+  takeStates(): readonly ConsumerState[];
+  opened(tallies: ChangedTallies): void;
+  /** What follows from a reply beside its results; `isTold` if it is told otherwise why leases are lost. */
+  answered(reply: Reply, leased: readonly Leased[], isTold: boolean): void;
+  stoodStill(ms: number, isHandedOn: boolean): void;
   /** The thread has ended; `error` if that was unexpected. */
   ended(error: ReporthookError | null): void;
 }
@@ -40,7 +58,7 @@ const addsPerMessage = 16;
 const sureMs = leaseLostAfterMs - heartbeatMs;
 
 /** The connection with one writer's thread, as long as that runs: sends all that is asked for in one tick as one message. */
-export class ThreadConnection implements LeaseSource {
+export class ThreadConnection {
   /** Resolves when the file can be written. */
   readonly opened: Promise<void>;
   readonly pending: Pending = new Pending();
@@ -50,7 +68,7 @@ export class ThreadConnection implements LeaseSource {
   readonly #pulse: Pulse;
   readonly #opening = new Waiters<null, void>();
   readonly #adding = new Waiters<PendingDelivery, AddResult>();
-  readonly #recordings: Recording[] = [];
+  readonly #completing = new Waiters<Leased, boolean>();
   readonly #calling = new Waiters<null, unknown>();
   #message = new MessageBuilder();
   #flushing: ReturnType<typeof setImmediate> | undefined;
@@ -58,12 +76,13 @@ export class ThreadConnection implements LeaseSource {
   #error: ReporthookError | null = null;
   #isOpened = false;
   #closing = false;
-  #over = false;
+  /** Whether the thread has ended, and with it all leases. */
+  isOver = false;
 
   constructor(options: StoreOptions, owner: ConnectionOwner) {
     this.#owner = owner;
     const file = new HeldFile(options.path, options.migrate);
-    this.#pulse = new Pulse(owner.consumers);
+    this.#pulse = new Pulse((ms, isHandedOn) => owner.stoodStill(ms, isHandedOn));
     const { memory } = this.#pulse;
     this.#thread = startThread({ ...options, descriptor: file.descriptor, pulse: memory });
     this.opened = this.#opening.add(null);
@@ -95,14 +114,14 @@ export class ThreadConnection implements LeaseSource {
     return this.#promise(this.#adding, pending);
   }
 
-  complete(recording: Recording): void {
-    this.#owner.consumers.noteChange(recording.completion.receiver);
-    if (this.#over) {
-      recording.resolve(false);
+  /** Tells whether the end of an attempt is recorded: false when the lease is lost. Its delivery may be leased again by then. */
+  complete(completion: Completion, waiter: Waiter<Leased, boolean>): void {
+    if (this.isOver) {
+      waiter.resolve(false);
       return;
     }
-    this.#message.complete(recording.completion);
-    this.#recordings.push(recording);
+    this.#message.complete(completion);
+    this.#completing.push(waiter);
     this.flush();
   }
 
@@ -117,7 +136,7 @@ export class ThreadConnection implements LeaseSource {
 
   /** Whether leases are still held; asks the thread if this process may have been blocked. */
   holdsLeases(): boolean | Promise<boolean> {
-    const isSure = (): boolean => !this.#over && performance.now() - this.#ownedAsOf < sureMs;
+    const isSure = (): boolean => !this.isOver && performance.now() - this.#ownedAsOf < sureMs;
     return isSure() || this.ask("counts").then(isSure, () => false);
   }
 
@@ -128,7 +147,7 @@ export class ThreadConnection implements LeaseSource {
 
   /** Resolves when the thread has closed the file. */
   async close(): Promise<void> {
-    if (this.#over) return this.#ended;
+    if (this.isOver) return this.#ended;
     this.#closing = true;
     await this.ask("close").catch(() => {});
     this.#thread.ref();
@@ -139,7 +158,7 @@ export class ThreadConnection implements LeaseSource {
 
   /** Sends the message, at once or with the next additions. */
   #promise<Asked, Answer>(waiters: Waiters<Asked, Answer>, asked: Asked): Promise<Answer> {
-    if (this.#over) return Promise.reject(this.#whyOver());
+    if (this.isOver) return Promise.reject(this.#whyOver());
     const promise = waiters.add(asked);
     if (this.#message.deliveries === addsPerMessage) this.#send();
     else this.flush();
@@ -150,36 +169,30 @@ export class ThreadConnection implements LeaseSource {
     clearImmediate(this.#flushing);
     this.#flushing = undefined;
     try {
-      const message = this.#message.encode(this.#owner.consumers.takeStates());
+      const message = this.#message.encode(this.#owner.takeStates());
       this.#message = new MessageBuilder();
       this.#thread.ref();
       // Transferred: each copy would take fresh memory in the thread.
       this.#thread.postMessage(message, [message.bytes.buffer]);
-    } catch (error) {
-      this.#fail(error);
+    } catch (cause) {
+      const what = "What was asked for could not be sent to the inbox's thread";
+      this.#error ??= inboxFailed(`${what}: ${describe(cause)}`, cause);
+      // All that wait are rejected: a later answer would be matched with another question.
+      this.isOver = true;
+      this.#thread.ref();
+      const last = new MessageBuilder();
+      last.call({ ask: "close", given: [] });
+      this.#thread.postMessage(last.encode([]));
     }
   }
 
-  /** Rejects all waiters: a later answer would be matched with another question. */
-  #fail(cause: unknown): void {
-    this.#error ??= inboxFailed(
-      `What was asked for could not be sent to the inbox's thread: ${describe(cause)}`,
-      cause,
-    );
-    this.#over = true;
-    this.#thread.ref();
-    const last = new MessageBuilder();
-    last.call({ ask: "close", given: [] });
-    this.#thread.postMessage(last.encode([]));
-  }
-
   #receive(message: FromThread): void {
-    if (this.#over) return;
+    if (this.isOver) return;
     if ("reply" in message) {
       this.#deliver(message.reply);
     } else if ("opened" in message) {
       this.#isOpened = true;
-      this.#owner.tallies = new Map(message.opened);
+      this.#owner.opened(message.opened);
       this.#opening.settle([null], () => {});
     } else {
       // The rest follows when the thread ends.
@@ -187,15 +200,13 @@ export class ThreadConnection implements LeaseSource {
       return;
     }
     // Only answers that are waited for keep the process alive.
-    const waiting = this.#adding.length + this.#recordings.length + this.#calling.length;
+    const waiting = this.#adding.length + this.#completing.length + this.#calling.length;
     if (waiting === 0) this.#thread.unref();
   }
 
   #deliver(reply: Reply): void {
-    const { adds, completions, calls, tallies, error, claimed, workerId, lost, asOf } = reply;
-    const { consumers } = this.#owner;
+    const { adds, completions, calls, claimed, workerId, lost, asOf } = reply;
     if (asOf !== null && workerId !== null && !lost) this.#ownedAsOf = asOf;
-    for (const [receiver, tally] of tallies) this.#owner.tallies.set(receiver, tally);
     /** Makes what was just added or recorded, by its number: if it is claimed at once, the thread does not send it back. */
     const sent = claimed.length > 0 ? new Map<number, () => StoredDelivery>() : null;
     this.#adding.settle(adds, (result, pending) => {
@@ -210,28 +221,24 @@ export class ThreadConnection implements LeaseSource {
       }
       return added;
     });
-    for (const [index, recording] of this.#recordings.splice(0, completions.length).entries()) {
-      sent?.set(recording.completion.seq, () => recording.leased.stored);
-      recording.resolve(completions[index] as CompletionResult);
-    }
+    this.#completing.settle(completions, (result, { claimed: { seq }, stored }) => {
+      sent?.set(seq, () => stored);
+      return unlessFailed(result);
+    });
     this.#calling.settle(calls, (result) => unlessFailed(result).value);
-    if (lost) consumers.loseLeases(this.#pulse.leasesLost());
-    for (const { consumer, seq, stored, isFirstStart, cost } of claimed) {
-      const delivery = stored ?? sent?.get(seq)?.();
-      if (delivery === undefined) throw new Error(`The thread leased ${seq}, which is not here`);
-      const leased = { source: this, seq, workerId: workerId ?? 0, stored: delivery, isFirstStart };
-      consumers.lease(consumer, leased, cost);
-    }
-    consumers.answered(reply);
-    if (error !== null) consumers.failed(errorOfFailure(error));
+    const leased = claimed.map((one): Leased => {
+      const stored = one.stored ?? sent?.get(one.seq)?.();
+      if (stored === undefined) throw new Error(`The thread leased ${one.seq}, which is not here`);
+      return { claimed: one, connection: this, workerId: workerId ?? 0, stored };
+    });
+    this.#owner.answered(reply, leased, lost && this.#pulse.leasesLost());
   }
 
   #end(): void {
-    this.#over = true;
+    this.isOver = true;
     clearImmediate(this.#flushing);
     if (!this.#closing) this.#error ??= inboxFailed("The thread has ended");
-    for (const recording of this.#recordings.splice(0)) recording.reject(this.#whyOver());
-    for (const waiters of [this.#opening, this.#adding, this.#calling]) {
+    for (const waiters of [this.#completing, this.#opening, this.#adding, this.#calling]) {
       waiters.rejectAll(this.#whyOver());
     }
     this.#owner.ended(this.#error);

@@ -1,10 +1,11 @@
-interface Waiter<Asked, Answer> {
+/** Waits for one result: a promise costs more than this. */
+export interface Waiter<Asked, Answer> {
   readonly asked: Asked;
   resolve(answer: Answer): void;
   reject(error: unknown): void;
 }
 
-/** Promises whose results come in the order in which they were asked for. */
+/** Those that wait for results, which come in the order in which they were asked for. */
 export class Waiters<Asked, Answer> {
   readonly #waiting: Waiter<Asked, Answer>[] = [];
 
@@ -12,10 +13,12 @@ export class Waiters<Asked, Answer> {
     return this.#waiting.length;
   }
 
+  push(waiter: Waiter<Asked, Answer>): void {
+    this.#waiting.push(waiter);
+  }
+
   add(asked: Asked): Promise<Answer> {
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ asked, resolve, reject });
-    });
+    return new Promise((resolve, reject) => this.push({ asked, resolve, reject }));
   }
 
   /**
@@ -26,18 +29,17 @@ export class Waiters<Asked, Answer> {
     results: readonly Result[],
     answerOf: (result: Result, asked: Asked) => Answer,
   ): void {
-    const waiters = this.#waiting.splice(0, results.length);
-    const answers = waiters.map(({ asked, reject }, index) => {
+    const answered: Waiter<Asked, Answer>[] = [];
+    const answers: Answer[] = [];
+    for (const [index, waiter] of this.#waiting.splice(0, results.length).entries()) {
       try {
-        return answerOf(results[index] as Result, asked);
+        answers.push(answerOf(results[index] as Result, waiter.asked));
+        answered.push(waiter);
       } catch (error) {
-        return reject(error);
+        waiter.reject(error);
       }
-    });
-    // For one that was rejected this does nothing.
-    for (let index = 0; index < waiters.length; index++) {
-      waiters[index]?.resolve(answers[index] as Answer);
     }
+    for (const [index, waiter] of answered.entries()) waiter.resolve(answers[index] as Answer);
   }
 
   rejectAll(error: unknown): void {
