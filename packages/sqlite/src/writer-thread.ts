@@ -106,12 +106,12 @@ function serve({ writer, log, guard }: Opened): void {
   };
   const receive = orEnd((first: Message) => {
     const messages = [first];
-    let adds = first.adds.ids.length;
+    let adds = first.adds.length;
     while (isComplete && adds < addsPerBatch) {
       const next = receiveMessageOnPort(port)?.message as Message | undefined;
       if (next === undefined) break;
       messages.push(next);
-      adds += next.adds.ids.length;
+      adds += next.adds.length;
     }
     commit(messages);
     if (!messages.some(({ calls }) => calls.some(({ ask }) => ask === "close"))) return;

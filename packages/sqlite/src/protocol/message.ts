@@ -1,54 +1,38 @@
 import type { KeptHeaders, NewDelivery } from "@reporthook/core";
 import { isNotification, type StoredDelivery } from "@reporthook/core/store";
 import type { ThreadCall } from "./operations.ts";
-import type { Additions, Completion, ConsumerState, Message, Origin } from "./protocol.ts";
+import type { Addition, Completion, ConsumerState, Message, Origin } from "./protocol.ts";
 import { changesOf, headersText } from "./row.ts";
 
 /** The parts of a delivery beside its {@link Origin}. */
-export type Addition = Pick<
+export type OwnParts = Pick<
   NewDelivery,
   "id" | "arrivedAt" | "requestId" | "signature" | "body" | "key"
 >;
 
 /** All that is asked for in one tick, until it is sent. */
 export class MessageBuilder {
-  readonly #adds: Additions = {
-    origins: [],
-    originAt: [],
-    ids: [],
-    arrivedAt: [],
-    requestIds: [],
-    signatures: [],
-    bodyBytes: [],
-    keyBytes: [],
-  };
-  /** The headers of each origin. */
-  readonly #headers: KeptHeaders[] = [];
-  /** The index of the last origin of each receiver. */
-  readonly #originAt = new Map<string, number>();
+  readonly #adds: Addition[] = [];
+  /** The last origin of each receiver, and its headers. */
+  readonly #origins = new Map<string, { readonly origin: Origin; readonly headers: KeptHeaders }>();
   readonly #parts: Uint8Array[] = [];
   readonly #completions: Completion[] = [];
   readonly #calls: ThreadCall[] = [];
   #bytes = 0;
 
   get deliveries(): number {
-    return this.#adds.ids.length;
+    return this.#adds.length;
   }
 
   /** Adds a delivery; `begins` is its first state if that is not received. */
   add(delivery: NewDelivery, kind: string, begins: StoredDelivery | null): void {
-    const { arrivedAt, body, key } = delivery;
-    const adds = this.#adds;
-    adds.originAt.push(this.#originOf(delivery, kind, begins));
-    adds.ids.push(delivery.id);
-    adds.arrivedAt.push(arrivedAt);
-    adds.requestIds.push(delivery.requestId);
-    adds.signatures.push(delivery.signature);
-    adds.bodyBytes.push(body.byteLength);
-    adds.keyBytes.push(key?.byteLength ?? 0);
+    const { id, arrivedAt, requestId, signature, body, key } = delivery;
+    const origin = this.#originOf(delivery, kind, begins);
+    const [bodyBytes, keyBytes] = [body.byteLength, key?.byteLength ?? 0];
+    this.#adds.push([origin, id, arrivedAt, requestId, signature, bodyBytes, keyBytes]);
     this.#parts.push(body);
     if (key !== null) this.#parts.push(key);
-    this.#bytes += body.byteLength + (key?.byteLength ?? 0);
+    this.#bytes += bodyBytes + keyBytes;
   }
 
   complete(completion: Completion): void {
@@ -87,12 +71,10 @@ export class MessageBuilder {
     };
   }
 
-  /** The index of the delivery's origin: that of the last one of its receiver, if it is the same. */
-  #originOf(delivery: NewDelivery, kind: string, begins: StoredDelivery | null): number {
+  /** The origin of a delivery: the last one of its receiver, if it is the same. */
+  #originOf(delivery: NewDelivery, kind: string, begins: StoredDelivery | null): Origin {
     const { receiver, url, headers, context, arrivedAt } = delivery;
-    const { origins } = this.#adds;
-    const at = this.#originAt.get(receiver) ?? -1;
-    const last = origins[at];
+    const { origin: last, headers: lastHeaders } = this.#origins.get(receiver) ?? {};
     const fits =
       last !== undefined &&
       begins === null &&
@@ -101,8 +83,8 @@ export class MessageBuilder {
       last.url === url &&
       last.context === context &&
       // A receiver gives equal ones as one object.
-      this.#headers[at] === headers;
-    if (fits) return at;
+      lastHeaders === headers;
+    if (fits) return last;
     const origin = {
       receiver,
       url,
@@ -112,29 +94,22 @@ export class MessageBuilder {
       isNotification: begins === null || isNotification(begins),
       changes: begins === null ? null : changesOf(begins, arrivedAt),
     };
-    this.#headers.push(headers);
-    this.#originAt.set(receiver, origins.length);
-    return origins.push(origin) - 1;
+    this.#origins.set(receiver, { origin, headers });
+    return origin;
   }
 }
 
 /** Calls `take` with each addition of a message, in order. */
 export function eachAddition(
   { adds, bytes }: Message,
-  take: (origin: Origin, addition: Addition) => void,
+  take: (origin: Origin, own: OwnParts) => void,
 ): void {
   let from = 0;
-  for (let index = 0; index < adds.ids.length; index++) {
-    const keyFrom = from + (adds.bodyBytes[index] ?? 0);
-    const to = keyFrom + (adds.keyBytes[index] ?? 0);
-    take(adds.origins[adds.originAt[index] ?? 0] as Origin, {
-      id: adds.ids[index] ?? "",
-      arrivedAt: adds.arrivedAt[index] ?? 0,
-      requestId: adds.requestIds[index] ?? null,
-      signature: adds.signatures[index] ?? null,
-      body: bytes.subarray(from, keyFrom),
-      key: keyFrom === to ? null : bytes.subarray(keyFrom, to),
-    });
-    from = to;
+  for (const [origin, id, arrivedAt, requestId, signature, bodyBytes, keyBytes] of adds) {
+    const keyFrom = from + bodyBytes;
+    const body = bytes.subarray(from, keyFrom);
+    from = keyFrom + keyBytes;
+    const key = keyBytes === 0 ? null : bytes.subarray(keyFrom, from);
+    take(origin, { id, arrivedAt, requestId, signature, body, key });
   }
 }

@@ -49,20 +49,18 @@ export interface Origin {
   readonly changes: Changes | null;
 }
 
-/** Deliveries to add, in lists of the same order: objects would send the names of their properties with each delivery. */
-export interface Additions {
-  readonly origins: Origin[];
-  /** The index of its origin. */
-  readonly originAt: number[];
-  readonly ids: string[];
-  readonly arrivedAt: number[];
-  readonly requestIds: (string | null)[];
-  readonly signatures: (string | null)[];
-  /** The bytes follow each other in {@link Message.bytes}: body, then key. */
-  readonly bodyBytes: number[];
+/** A delivery to add, as a list: an object would send the names of its properties. An origin of several crosses once. */
+export type Addition = readonly [
+  origin: Origin,
+  id: string,
+  arrivedAt: number,
+  requestId: string | null,
+  signature: string | null,
+  /** The bytes follow those of the one before in {@link Message.bytes}: body, then key. */
+  bodyBytes: number,
   /** 0 without a key. */
-  readonly keyBytes: number[];
-}
+  keyBytes: number,
+];
 
 /** The end of one attempt. */
 export interface Completion {
@@ -96,7 +94,7 @@ export interface ConsumerState extends LivedMoment {
 
 /** A message to the thread: all that was asked for in one tick. */
 export interface Message {
-  readonly adds: Additions;
+  readonly adds: readonly Addition[];
   readonly bytes: Uint8Array;
   readonly completions: readonly Completion[];
   readonly calls: readonly ThreadCall[];

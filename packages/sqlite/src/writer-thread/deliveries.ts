@@ -2,7 +2,7 @@ import type { Stage } from "@reporthook/core";
 import { isParked, type StoredDelivery, states } from "@reporthook/core/store";
 import type { Database, Row, Statement } from "../database/driver.ts";
 import { type Countable, everName, everReceiver, kindOf } from "../protocol/counts.ts";
-import type { Addition } from "../protocol/message.ts";
+import type { OwnParts } from "../protocol/message.ts";
 import { queues } from "../protocol/position.ts";
 import type { Completion, Origin, StoredResult } from "../protocol/protocol.ts";
 import {
@@ -73,10 +73,10 @@ export class Deliveries {
   }
 
   /** Adds a delivery, leased to a worker if given; {@link write} stores it. */
-  add(origin: Origin, addition: Addition, workerId: number | null): StoredResult {
+  add(origin: Origin, own: OwnParts, workerId: number | null): StoredResult {
     const { receivers, counters, window } = this.tables;
     const { url, context, headers, kind, changes, isNotification } = origin;
-    const { id, arrivedAt, requestId, signature, body, key } = addition;
+    const { id, arrivedAt, requestId, signature, body, key } = own;
     const known = key === null ? nothingKnown : window.find(key, arrivedAt);
     const { duplicateOf, sameSignatureAs, unindexed } = known;
     if (duplicateOf !== undefined) return { duplicateOf };

@@ -1,7 +1,7 @@
 import type { Database } from "../database/driver.ts";
 import type { FileGuard } from "../database/file-guard.ts";
 import type { ChangedTallies } from "../protocol/counts.ts";
-import { type Addition, eachAddition } from "../protocol/message.ts";
+import { eachAddition, type OwnParts } from "../protocol/message.ts";
 import type { Queued } from "../protocol/position.ts";
 import {
   type CallResult,
@@ -187,9 +187,7 @@ export class Writer {
     const completions: CompletionResult[] = [];
     const calls: CallResult[] = [];
     for (const message of messages) {
-      eachAddition(message, (origin, addition) => {
-        adds.push(run(() => this.#add(origin, addition)));
-      });
+      eachAddition(message, (origin, own) => adds.push(run(() => this.#add(origin, own))));
       this.#deliveries.write();
       for (const one of message.completions) completions.push(run(() => this.#record(one)));
       for (const call of message.calls) calls.push(run(() => this.#calls.answer(call, this.#path)));
@@ -197,17 +195,17 @@ export class Writer {
     return { adds, completions, calls };
   }
 
-  #add(origin: Origin, addition: Addition): StoredResult {
+  #add(origin: Origin, own: OwnParts): StoredResult {
     const { receiver, changes } = origin;
     const queued = changes === null ? newlyQueued : queuedAfter(changes);
     // A delivery that does not begin as received has its position overwritten.
     const consumer =
-      changes === null ? this.#claimer.consumerForNew(receiver, addition.arrivedAt) : null;
+      changes === null ? this.#claimer.consumerForNew(receiver, own.arrivedAt) : null;
     const workerId = consumer === null ? null : this.#leases.register();
-    const result = this.#deliveries.add(origin, addition, workerId);
+    const result = this.#deliveries.add(origin, own, workerId);
     const seq = seqOf(result);
     if (seq === null) return result;
-    if (consumer !== null) this.#claimer.give(consumer, seq, addition.body.byteLength);
+    if (consumer !== null) this.#claimer.give(consumer, seq, own.body.byteLength);
     else if (queued !== null) this.#claimer.consumers.noteWaiting(receiver, queued);
     return result;
   }
