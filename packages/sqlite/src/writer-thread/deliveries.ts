@@ -20,16 +20,6 @@ import { DedupeWindow, nothingKnown } from "./dedupe.ts";
 import { ReceiverIds } from "./receiver-ids.ts";
 import { RowWriter } from "./row-writer.ts";
 
-/** The tables that change together with deliveries. */
-export interface Tables {
-  readonly database: Database;
-  /** The statement with this text, which is prepared once. */
-  readonly statement: (sql: string) => Statement;
-  readonly receivers: ReceiverIds;
-  readonly counters: Counters;
-  readonly window: DedupeWindow;
-}
-
 /** The columns that {@link Deliveries.remove} needs. */
 export const removedColumns = "seq, receiver, state, verification, reason, context";
 
@@ -39,9 +29,14 @@ const clearing = `
   SELECT seq, id, receiver, arrived_at, key, is_reused, ${states.length}, ${retentionClass.keyOnly}, arrived_at, '', ''
   FROM delivery WHERE seq = ?`;
 
-/** The only writer of deliveries; it counts each change. */
+/** The deliveries in the file, and what changes together with them: their only writer, which counts each change. */
 export class Deliveries {
-  readonly tables: Tables;
+  readonly database: Database;
+  /** The statement with this text, which is prepared once. */
+  readonly statement: (sql: string) => Statement;
+  readonly receivers: ReceiverIds;
+  readonly counters: Counters;
+  readonly window: DedupeWindow;
   readonly #new: RowWriter;
   readonly #change: ChangeWriter;
   readonly #record: ChangeWriter;
@@ -49,14 +44,11 @@ export class Deliveries {
   #changes: { readonly seq: number; readonly changes: Changes }[] = [];
 
   constructor(database: Database) {
-    const statement = preparedOnce(database);
-    this.tables = {
-      database,
-      statement,
-      receivers: new ReceiverIds(statement),
-      counters: new Counters(database),
-      window: new DedupeWindow(database, () => this.write()),
-    };
+    this.database = database;
+    this.statement = preparedOnce(database);
+    this.receivers = new ReceiverIds(this.statement);
+    this.counters = new Counters(database);
+    this.window = new DedupeWindow(database, () => this.write());
     // A failure rolls back the whole transaction: SQLite need not prepare to undo the statement alone.
     this.#new = new RowWriter(database, "INSERT OR FAIL INTO delivery");
     this.#change = new ChangeWriter(database, " WHERE seq = ?");
@@ -74,7 +66,7 @@ export class Deliveries {
 
   /** Adds a delivery, leased to a worker if given; {@link write} stores it. */
   add(origin: Origin, own: OwnParts, workerId: number | null): StoredResult {
-    const { receivers, counters, window } = this.tables;
+    const { receivers, counters, window } = this;
     const { url, context, headers, kind, changes, isNotification } = origin;
     const { id, arrivedAt, requestId, signature, body, key } = own;
     const known = key === null ? nothingKnown : window.find(key, arrivedAt);
@@ -119,7 +111,7 @@ export class Deliveries {
     const written = next === null ? changes : leasedTo(workerId, next, changes);
     const starts = next === null ? 0 : 1;
     if (this.#record.run(written, starts, seq, queues[stage].leased, workerId) === 0) return false;
-    this.#recount(this.tables.receivers.idOf(receiver), kindBefore, kindAfter);
+    this.#recount(this.receivers.idOf(receiver), kindBefore, kindAfter);
     return true;
   }
 
@@ -136,36 +128,33 @@ export class Deliveries {
   /** Erases what {@link edit} does not write. */
   erase({ seq = 0 }: Row): void {
     const sql = "UPDATE delivery SET body = NULL, url = '', context = NULL WHERE seq = ?";
-    this.tables.statement(sql).run(seq);
+    this.statement(sql).run(seq);
   }
 
   /** Drops body, path and signature of a rejected delivery. */
   empty({ seq = 0 }: Row): void {
     const { rejected } = retentionClass;
-    this.tables
-      .statement(
-        `UPDATE delivery SET body = NULL, url = '', signature = NULL, kept_as = ${rejected} WHERE seq = ?`,
-      )
-      .run(seq);
+    const sql = `UPDATE delivery SET body = NULL, url = '', signature = NULL, kept_as = ${rejected} WHERE seq = ?`;
+    this.statement(sql).run(seq);
   }
 
   /** Has a delivery count as one on which work has not begun. */
   forgetStarts({ seq = 0, starts }: Row): void {
     if (starts === 0) return;
-    this.tables.statement("UPDATE delivery SET starts = 0 WHERE seq = ?").run(seq);
+    this.statement("UPDATE delivery SET starts = 0 WHERE seq = ?").run(seq);
   }
 
   /** Deletes the delivery of a row with {@link removedColumns}, so that a copy of it is new; all but its key, if told so. */
   remove(row: Row, keepsKey = false): void {
     const seq = Number(row["seq"]);
-    this.tables.statement(keepsKey ? clearing : "DELETE FROM delivery WHERE seq = ?").run(seq);
+    this.statement(keepsKey ? clearing : "DELETE FROM delivery WHERE seq = ?").run(seq);
     const [state, reason] = [stateOf(row), reasonOf(row)];
     const rest = { state, reason, lastTurnAt: null, attempts: 0 };
     const kind = kindOf({ ...(row as unknown as Countable), ...rest });
     const receiver = Number(row["receiver"]);
-    this.tables.counters.add(receiver, kind, -1);
+    this.counters.add(receiver, kind, -1);
     if (reason !== null && isParked(state)) {
-      this.tables.counters.add(receiver, `deleted:${reason.code}`, 1);
+      this.counters.add(receiver, `deleted:${reason.code}`, 1);
     }
   }
 
@@ -174,17 +163,17 @@ export class Deliveries {
   }
 
   receiverOf(row: Row): string {
-    return this.tables.receivers.nameOf(Number(row["receiver"]));
+    return this.receivers.nameOf(Number(row["receiver"]));
   }
 
   #recount(receiver: number, kindBefore: string, kindAfter: string): void {
     if (kindBefore === kindAfter) return;
-    this.tables.counters.add(receiver, kindBefore, -1);
-    this.tables.counters.add(receiver, kindAfter, 1);
+    this.counters.add(receiver, kindBefore, -1);
+    this.counters.add(receiver, kindAfter, 1);
   }
 }
 
-function preparedOnce(database: Database): Tables["statement"] {
+function preparedOnce(database: Database): Deliveries["statement"] {
   const statements = new Map<string, Statement>();
   return (sql) => {
     const statement = statements.get(sql) ?? database.prepare(sql);

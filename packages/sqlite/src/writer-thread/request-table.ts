@@ -1,16 +1,16 @@
 import type { RequestQuery, StoredRequest } from "@reporthook/core";
 import { type Retention, requestStates, unsettledKeptMs } from "@reporthook/core/store";
 import type { Value } from "../database/driver.ts";
-import type { Tables } from "./deliveries.ts";
+import type { Deliveries } from "./deliveries.ts";
 
 const overdue = "settled_at IS NULL AND is_told = 1";
 
 /** The requests for reports in the file; it counts each change. */
 export class RequestTable {
-  readonly #tables: Tables;
+  readonly #deliveries: Deliveries;
 
-  constructor(tables: Tables) {
-    this.#tables = tables;
+  constructor(deliveries: Deliveries) {
+    this.#deliveries = deliveries;
   }
 
   add(request: StoredRequest): StoredRequest | null {
@@ -64,8 +64,8 @@ export class RequestTable {
 
   #insert(request: StoredRequest): void {
     const { id, idempotencyKey, state, dueAt, settledAt, dates } = request;
-    const number = this.#tables.receivers.idOf(request.receiver);
-    const statement = this.#tables.statement(
+    const number = this.#deliveries.receivers.idOf(request.receiver);
+    const statement = this.#deliveries.statement(
       `INSERT INTO request (receiver, id, key, state, due_at, settled_at, is_told, data)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
     );
@@ -77,14 +77,16 @@ export class RequestTable {
   }
 
   #delete(request: StoredRequest): void {
-    const number = this.#tables.receivers.idOf(request.receiver);
-    const statement = this.#tables.statement("DELETE FROM request WHERE receiver = ? AND id = ?");
+    const number = this.#deliveries.receivers.idOf(request.receiver);
+    const statement = this.#deliveries.statement(
+      "DELETE FROM request WHERE receiver = ? AND id = ?",
+    );
     statement.run(number, request.id);
     this.#count(number, request, -1);
   }
 
   #count(receiver: number, { state, settledAt, dates }: StoredRequest, by: 1 | -1): void {
-    const { counters } = this.#tables;
+    const { counters } = this.#deliveries;
     counters.add(receiver, `request:${state}`, by);
     const isOverdue = settledAt === null && dates.overdueAt !== null;
     if (isOverdue) counters.add(receiver, "request:overdue", by);
@@ -92,13 +94,13 @@ export class RequestTable {
 
   /** Finds requests of a receiver, or of each. */
   #of(receiver: string | undefined, condition: string, ...values: Value[]): StoredRequest[] {
-    return this.#tables.receivers
+    return this.#deliveries.receivers
       .select(receiver)
       .flatMap((number) => this.#where(`receiver = ? AND ${condition}`, number, ...values));
   }
 
   #where(condition: string, ...values: Value[]): StoredRequest[] {
-    const select = this.#tables.statement(`SELECT data FROM request WHERE ${condition}`);
+    const select = this.#deliveries.statement(`SELECT data FROM request WHERE ${condition}`);
     return select.all(...values).map(({ data }) => JSON.parse(String(data)));
   }
 }

@@ -29,7 +29,7 @@ export class Transactions {
 
   /** Runs a step in a transaction; if it throws, nothing has changed. */
   run<T>(step: () => T): T {
-    const { database, window, counters } = this.#deliveries.tables;
+    const { database, window, counters } = this.#deliveries;
     const leases = this.#leases;
     const leasesBefore = leases.state;
     if (this.#file.damage !== null) throw this.#file.damage;
@@ -60,7 +60,7 @@ export class Transactions {
   }
 
   #rollBack(): void {
-    const { database } = this.#deliveries.tables;
+    const { database } = this.#deliveries;
     rollBack(database);
     this.#file.rolledBack();
     try {
@@ -77,20 +77,20 @@ export class Transactions {
     const version = this.#currentVersion();
     if (version === this.#seenVersion) return;
     this.#reload();
-    this.#deliveries.tables.window.catchUp();
+    this.#deliveries.window.catchUp();
     this.#seenVersion = version;
     this.#consumers.invalidate();
   }
 
   #reload(): void {
-    const { counters, receivers } = this.#deliveries.tables;
+    const { counters, receivers } = this.#deliveries;
     // First, so that uncommitted data is dropped even if nothing can be read.
     counters.reload();
     receivers.reload();
   }
 
   #currentVersion(): number {
-    const { statement } = this.#deliveries.tables;
+    const { statement } = this.#deliveries;
     return Number(statement("PRAGMA data_version").get()?.["data_version"]);
   }
 }

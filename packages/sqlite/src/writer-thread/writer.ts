@@ -1,7 +1,9 @@
+import { ReporthookError } from "@reporthook/core";
 import type { Database } from "../database/driver.ts";
 import type { FileGuard } from "../database/file-guard.ts";
 import type { ChangedTallies } from "../protocol/counts.ts";
 import { eachAddition, type OwnParts } from "../protocol/message.ts";
+import type { Operations, ThreadCall } from "../protocol/operations.ts";
 import type { Queued } from "../protocol/position.ts";
 import {
   type CallResult,
@@ -17,12 +19,12 @@ import {
 } from "../protocol/protocol.ts";
 import { queuedAfter, retentionClassAfter } from "../protocol/row.ts";
 import { Bounds } from "./admin/bounds.ts";
-import { Calls } from "./calls.ts";
 import { Claimer } from "./claim/claimer.ts";
 import { Leases } from "./claim/leases.ts";
 import { nothingRescued, type Rescued, requeue, rescue } from "./claim/rescue.ts";
 import { Deliveries } from "./deliveries.ts";
 import { assertRoom, failureOf, failureOfAll } from "./failures.ts";
+import { operationsOf } from "./operations.ts";
 import { Transactions } from "./transactions.ts";
 
 const newlyQueued: Queued = { stage: "verify", dueAt: null };
@@ -44,7 +46,7 @@ export class Writer {
   readonly #leases: Leases;
   readonly #claimer: Claimer;
   readonly #bounds: Bounds;
-  readonly #calls: Calls;
+  readonly #operations: Operations;
   readonly #transactions: Transactions;
   #failing = false;
 
@@ -59,9 +61,8 @@ export class Writer {
     this.#file = file;
     this.#path = path;
     this.#deliveries = new Deliveries(database);
-    const { tables } = this.#deliveries;
-    this.#leases = new Leases(tables, pulse, monotonic);
-    this.#claimer = new Claimer(tables, this.#leases);
+    this.#leases = new Leases(this.#deliveries, pulse, monotonic);
+    this.#claimer = new Claimer(this.#deliveries, this.#leases);
     this.#bounds = new Bounds(this.#deliveries);
     const probe = (): void => {
       if (this.#failing) this.#leases.probe();
@@ -69,13 +70,14 @@ export class Writer {
       else if (!migrate) assertRoom(path);
     };
     const { consumers } = this.#claimer;
-    this.#calls = new Calls(this.#deliveries, consumers, migrate ? retention : null, probe);
+    const given = migrate ? retention : null;
+    this.#operations = operationsOf(this.#deliveries, consumers, given, probe);
     this.#transactions = new Transactions(this.#deliveries, this.#leases, file, consumers);
   }
 
   /** The tallies that have changed since they were told; at first all. */
   takeTallies(): ChangedTallies {
-    const { counters, receivers } = this.#deliveries.tables;
+    const { counters, receivers } = this.#deliveries;
     return counters.take(receivers);
   }
 
@@ -190,9 +192,20 @@ export class Writer {
       eachAddition(message, (origin, own) => adds.push(run(() => this.#add(origin, own))));
       this.#deliveries.write();
       for (const one of message.completions) completions.push(run(() => this.#record(one)));
-      for (const call of message.calls) calls.push(run(() => this.#calls.answer(call, this.#path)));
+      for (const call of message.calls) calls.push(run(() => this.#answer(call)));
     }
     return { adds, completions, calls };
+  }
+
+  /** Carries out a call; returns its value, or its failure: a wrong request must not undo others. */
+  #answer({ ask, given }: ThreadCall): CallResult {
+    const operation: (...given: never) => unknown = this.#operations[ask];
+    try {
+      return { value: operation(...(given as never)) };
+    } catch (error) {
+      if (error instanceof ReporthookError) return failureOf(error, this.#path);
+      throw error;
+    }
   }
 
   #add(origin: Origin, own: OwnParts): StoredResult {

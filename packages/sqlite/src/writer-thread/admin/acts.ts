@@ -10,7 +10,7 @@ import {
 import type { Row, Statement } from "../../database/driver.ts";
 import type { ActPosition, Operations } from "../../protocol/operations.ts";
 import { isLeased } from "../../protocol/position.ts";
-import type { Deliveries, Tables } from "../deliveries.ts";
+import type { Deliveries } from "../deliveries.ts";
 import type { Query } from "./query.ts";
 
 /** One step of an act, from a position on, null at first. It acts on each entry once, even if that is parked again meanwhile. */
@@ -31,7 +31,7 @@ export function actStep(
     step.add(stored);
     if (!isDry) act(deliveries, asked, row);
   }
-  const logged = isDry ? null : logAct(deliveries.tables, asked, step.total, number);
+  const logged = isDry ? null : logAct(deliveries, asked, step.total, number);
   const next = after === null ? null : { id: after, number: logged };
   return { counts: step.counts, changedAt: step.changedAt, next };
 }
@@ -47,7 +47,7 @@ function act(deliveries: Deliveries, asked: ActQuery, row: Row): void {
 
 /** Logs a step of an act that changed so many deliveries; returns the number of the act, which the next step gives again. */
 export function logAct(
-  { statement, receivers }: Tables,
+  { statement, receivers }: Deliveries,
   query: Parameters<typeof loggedActOf>[0],
   count: number,
   number: number | null,
@@ -71,7 +71,7 @@ export function logAct(
 
 /** The last acts, newest first. */
 export function listActs(
-  { statement, receivers }: Tables,
+  { statement, receivers }: Deliveries,
   { receiver, limit = 100 }: ActsQuery = {},
 ): LoggedAct[] {
   const most = Math.min(limit, maxActs);

@@ -22,7 +22,7 @@ export class Bounds {
 
   /** Called with the retention class of each recorded delivery: deletes or empties the oldest ones beyond the bounds of that. */
   keep(seq: number, stored: Value): void {
-    const { statement } = this.#deliveries.tables;
+    const { statement } = this.#deliveries;
     if (stored === retentionClass.wholeRejected) {
       this.#emptyRejected(seq);
       this.#deleteRejected();
@@ -36,7 +36,7 @@ export class Bounds {
   }
 
   #emptyRejected(seq: number): void {
-    const { statement } = this.#deliveries.tables;
+    const { statement } = this.#deliveries;
     const whole = `FROM delivery INDEXED BY delivery_ended
       WHERE kept_as = ${retentionClass.wholeRejected} ORDER BY changed_at DESC`;
     const beyond = statement(`SELECT seq ${whole} LIMIT 100 OFFSET ${wholeRejected.max}`);
@@ -57,7 +57,7 @@ export class Bounds {
   }
 
   #deleteRejected(): void {
-    const { counters, statement } = this.#deliveries.tables;
+    const { counters, statement } = this.#deliveries;
     const { rejected } = countsByState(sumOfTallies(counters.tallies.values()));
     if (rejected <= maxRejected) return;
     const oldest = statement(

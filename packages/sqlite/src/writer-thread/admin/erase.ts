@@ -11,7 +11,7 @@ import {
 } from "@reporthook/core/store";
 import type { ErasePosition, Operations } from "../../protocol/operations.ts";
 import { retentionClass } from "../../protocol/row.ts";
-import type { Deliveries, Tables } from "../deliveries.ts";
+import type { Deliveries } from "../deliveries.ts";
 import { logAct } from "./acts.ts";
 import { findRows, type Part } from "./rows.ts";
 
@@ -34,12 +34,11 @@ export function eraseStep(
   query: EraseQuery,
   from: ErasePosition | null,
 ): ReturnType<Operations["erase"]> {
-  const { tables } = deliveries;
   const { reportId, now, dryRun = false } = query;
   const ranges = rangesOf(query);
   const { range: at, id, number } = from ?? { range: 0, id: "", number: null };
   const range = ranges[at] ?? unsignedHandled;
-  const { rows, next: after } = rowsIn(range, { receiver: query.receiver, after: id }, tables);
+  const { rows, next: after } = rowsIn(range, { receiver: query.receiver, after: id }, deliveries);
   const step = new ActCount();
   for (const row of rows) {
     const stored = deliveries.storedDeliveryOf(row);
@@ -49,7 +48,7 @@ export function eraseStep(
     if (!dryRun) deliveries.erase(row);
   }
   const { requestIds: _, ...asked } = query;
-  const logged = dryRun ? null : logAct(tables, { ...asked, act: "erase" }, step.total, number);
+  const logged = dryRun ? null : logAct(deliveries, { ...asked, act: "erase" }, step.total, number);
   const next = { range: after === null ? at + 1 : at, id: after ?? "", number: logged };
   return { count: step.total, next: next.range >= ranges.length ? null : next };
 }
@@ -64,20 +63,20 @@ function rangesOf({ reportId = "", requestId, requestIds = [] }: EraseQuery): Ra
   ];
 }
 
-function rowsIn(range: Range, query: InboxQuery, tables: Tables): Part {
+function rowsIn(range: Range, query: InboxQuery, deliveries: Deliveries): Part {
   const most = rowsPerEraseStep;
   if (range !== unsignedHandled) {
     const chosen = states.filter((state) => isChosen(state, range.asked.state));
     const asked = { ...query, ...range.asked };
-    return findRows(tables, { query: asked, states: chosen, most, columns: "*" });
+    return findRows(deliveries, { query: asked, states: chosen, most, columns: "*" });
   }
-  const rows = tables
+  const rows = deliveries
     .statement(
       `SELECT * FROM delivery INDEXED BY delivery_ended
        WHERE kept_as = ${retentionClass.unsignedHandled} AND id > ? ORDER BY id LIMIT ${most}`,
     )
     .all(query.after ?? "");
-  const selected = tables.receivers.select(query.receiver);
+  const selected = deliveries.receivers.select(query.receiver);
   const ofReceivers = rows.filter(({ receiver }) => selected.includes(Number(receiver)));
   return { rows: ofReceivers, next: rows.length < most ? null : String(rows.at(-1)?.["id"]) };
 }

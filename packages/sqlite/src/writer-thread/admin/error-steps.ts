@@ -2,14 +2,14 @@ import type { ErrorsQuery } from "@reporthook/core";
 import { isChosen, type SomeOfGroup, timeOf } from "@reporthook/core/store";
 import type { ErrorsPosition, Operations } from "../../protocol/operations.ts";
 import { reasonOf, stateOf } from "../../protocol/row.ts";
-import type { Tables } from "../deliveries.ts";
+import type { Deliveries } from "../deliveries.ts";
 
 /** Few enough for some milliseconds: the thread stores between two steps. */
 const rowsPerErrorStep = 1_000;
 
 /** One step of grouping deliveries by their errors, from a position on, null at first; through an index that has all it needs. */
 export function errorStep(
-  { statement, receivers }: Tables,
+  { statement, receivers }: Deliveries,
   { receiver, state = "parked" }: ErrorsQuery,
   from: ErrorsPosition | null,
 ): ReturnType<Operations["errors"]> {

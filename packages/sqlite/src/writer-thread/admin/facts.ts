@@ -3,7 +3,7 @@ import { comparedErrors, expiringOf, mostFrequent, parkedReasons } from "@report
 import { byReason, countsByState, newestName, type Tally } from "../../protocol/counts.ts";
 import { queues } from "../../protocol/position.ts";
 import { retentionClass } from "../../protocol/row.ts";
-import type { Tables } from "../deliveries.ts";
+import type { Deliveries } from "../deliveries.ts";
 import { findRows } from "./rows.ts";
 import type { StoredRetention } from "./stored-retention.ts";
 
@@ -12,11 +12,15 @@ const maxCounted = 10_000;
 const searched = [queues.handle.later, queues.handle.leased, queues.handle.first];
 
 /** The facts of a receiver: numbers that are counted as they change, and steps in an index. */
-export function storedFacts(tables: Tables, retention: StoredRetention, name: string): Facts {
-  const [receiver = 0] = tables.receivers.select(name);
-  const tally = tables.counters.tallies.get(receiver) ?? {};
+export function storedFacts(
+  deliveries: Deliveries,
+  retention: StoredRetention,
+  name: string,
+): Facts {
+  const [receiver = 0] = deliveries.receivers.select(name);
+  const tally = deliveries.counters.tallies.get(receiver) ?? {};
   const oldest = (state: State): number => {
-    const { rows } = findRows(tables, {
+    const { rows } = findRows(deliveries, {
       query: { receiver: name },
       states: [state],
       most: 1,
@@ -31,14 +35,14 @@ export function storedFacts(tables: Tables, retention: StoredRetention, name: st
     newest: tally[newestName] || null,
     oldestUnverified: finite(unverified),
     oldestWaiting: finite(Math.min(unverified, oldest("verified"))),
-    parked: parkedOf(tables, receiver, tally),
+    parked: parkedOf(deliveries, receiver, tally),
     deleted: byReason(tally, "deleted"),
-    expiring: expiring(tables, receiver, retention),
-    failing: failing === 0 ? null : { count: failing, error: frequentError(tables, receiver) },
+    expiring: expiring(deliveries, receiver, retention),
+    failing: failing === 0 ? null : { count: failing, error: frequentError(deliveries, receiver) },
   };
 }
 
-function parkedOf({ statement }: Tables, receiver: number, tally: Tally): ParkedFact[] {
+function parkedOf({ statement }: Deliveries, receiver: number, tally: Tally): ParkedFact[] {
   const first = statement(
     `SELECT ifnull(changed_at, arrived_at) AS at FROM delivery INDEXED BY delivery_reason
      WHERE receiver = ? AND reason = ? AND kept_as <> ${retentionClass.rejected} ORDER BY id LIMIT 1`,
@@ -52,7 +56,7 @@ function parkedOf({ statement }: Tables, receiver: number, tally: Tally): Parked
 }
 
 function expiring(
-  { statement }: Tables,
+  { statement }: Deliveries,
   receiver: number,
   retention: StoredRetention,
 ): Facts["expiring"] {
@@ -67,7 +71,7 @@ function expiring(
   return expiringOf(Number(number), first, retention.read());
 }
 
-function frequentError({ statement }: Tables, receiver: number): string | null {
+function frequentError({ statement }: Deliveries, receiver: number): string | null {
   const find = statement(
     `SELECT last_error FROM (SELECT attempts, last_error FROM delivery INDEXED BY delivery_queue
        WHERE receiver = ? AND queue = ? ORDER BY rank LIMIT ${maxCounted / 10}) WHERE attempts > 0 LIMIT ?`,

@@ -4,7 +4,7 @@ import type { Row } from "../../database/driver.ts";
 import type { Operations } from "../../protocol/operations.ts";
 import { rowsPerStep } from "../../protocol/protocol.ts";
 import { reasonOf, retentionClass, stateOf } from "../../protocol/row.ts";
-import { type Deliveries, removedColumns, type Tables } from "../deliveries.ts";
+import { type Deliveries, removedColumns } from "../deliveries.ts";
 import type { RequestTable } from "../request-table.ts";
 
 const { announced, handled, parked } = retentionClass;
@@ -17,7 +17,7 @@ export function pruneStep(
   retention: Retention,
   now: number,
 ): ReturnType<Operations["prune"]> {
-  const { statement } = deliveries.tables;
+  const { statement } = deliveries;
   const pruned = new PruneCount(retention);
   let left = rowsPerStep;
   const over = statement(
@@ -47,7 +47,11 @@ export function pruneStep(
 }
 
 /** Counts what all steps of pruning would do. */
-export function foreseePruning({ statement }: Tables, retention: Retention, now: number): Pruned {
+export function foreseePruning(
+  { statement }: Deliveries,
+  retention: Retention,
+  now: number,
+): Pruned {
   const countByReason = statement(
     `SELECT state, reason, count(*) AS number FROM delivery WHERE ${isOver} GROUP BY state, reason`,
   );

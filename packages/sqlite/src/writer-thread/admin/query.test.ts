@@ -33,7 +33,7 @@ const queries: InboxQuery[] = [
 ];
 
 test("summary() asks for the minutes in which something came, not for each of a year", () => {
-  const receiver = new Deliveries(database).tables.receivers.idOf("b");
+  const receiver = new Deliveries(database).receivers.idOf("b");
   const times = [5 * minuteMs, 5 * minuteMs + 1, year / 2, year - 1];
   for (const [index, at] of times.entries()) {
     database.exec(
@@ -61,7 +61,7 @@ test("summary() asks for the minutes in which something came, not for each of a 
 });
 
 test("list() finds the few handled ones of a receiver among many of others, looking at some in each step", () => {
-  const { receivers } = new Deliveries(database).tables;
+  const { receivers } = new Deliveries(database);
   const [many, few] = [receivers.idOf("many"), receivers.idOf("few")];
   const span = { from: new Date(2 * year), until: new Date(3 * year) };
   database.exec(
@@ -98,7 +98,7 @@ test("a Query finds and counts through an index, without scanning, and sorts non
   const asked = new Set<string>();
   const noting = watched(database, (sql) => void asked.add(sql));
   const deliveries = new Deliveries(noting);
-  deliveries.tables.receivers.idOf("a");
+  deliveries.receivers.idOf("a");
   const query = new Query(deliveries);
   asked.clear();
   for (const one of queries) query.list({ receiver: "a", ...one }, 1);

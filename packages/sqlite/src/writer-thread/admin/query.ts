@@ -46,14 +46,14 @@ export class Query {
     const { rows } = this.#first({ receiver, idPrefix: id }, states, "*");
     const [row] = rows;
     if (row?.["id"] !== id) return null;
-    return detailsOf(this.#deliveries.storedDeliveryOf(row), wallOffsetIn(this.#deliveries.tables));
+    return detailsOf(this.#deliveries.storedDeliveryOf(row), wallOffsetIn(this.#deliveries));
   }
 
   /** The next rows that an act may concern, in the order of their ids. */
   candidates(query: ActQuery, after: string): Part {
     const { id, receiver } = query;
     const asked = id === undefined ? query : { receiver, idPrefix: id };
-    return findRows(this.#deliveries.tables, {
+    return findRows(this.#deliveries, {
       query: { ...asked, after },
       states: statesOf(query),
       most: rowsPerStep,
@@ -65,14 +65,14 @@ export class Query {
   list(query: InboxQuery, most: number): ReturnType<Operations["list"]> {
     const chosen = states.filter((state) => isChosen(state, query.state));
     const wanted = { query, states: chosen, most, columns: listed };
-    const { rows, next } = findRows(this.#deliveries.tables, wanted);
-    const wallOffset = wallOffsetIn(this.#deliveries.tables);
+    const { rows, next } = findRows(this.#deliveries, wanted);
+    const wallOffset = wallOffsetIn(this.#deliveries);
     const entries = rows.map((row) => entryOf(this.#deliveries.storedDeliveryOf(row), wallOffset));
     return { entries, next };
   }
 
   summary({ receiver, from, until }: SummaryQuery): Summary {
-    const receivers = this.#deliveries.tables.receivers.select(receiver);
+    const { receivers, counters } = this.#deliveries;
     const minutes: Minute[] = [];
     const end = until.getTime();
     for (let at = from.getTime(); at < end; ) {
@@ -86,8 +86,9 @@ export class Query {
       state,
       state === "handled" ? null : this.#oldest(receiver, state),
     ]);
+    const tallies = receivers.select(receiver).map((id) => counters.tallies.get(id) ?? {});
     return {
-      parked: this.#parked(receivers),
+      parked: byReason(sumOfTallies(tallies), "parked"),
       parkedChangedAt: this.#parkedChangedAt(),
       oldest: Object.fromEntries(oldest),
       minutes,
@@ -97,7 +98,7 @@ export class Query {
   #minute(receiver: string | undefined, from: number, until: number): Minute | null {
     const query = { receiver, ...rangeOf(from, until) };
     const counts = zeroCounts();
-    for (const state of states) counts[state] = countRows(this.#deliveries.tables, query, state);
+    for (const state of states) counts[state] = countRows(this.#deliveries, query, state);
     const isEmpty = Object.values(counts).every((count) => count === 0);
     return isEmpty ? null : { at: new Date(from - (from % minuteMs)), counts };
   }
@@ -115,18 +116,12 @@ export class Query {
   }
 
   #first(query: InboxQuery, chosen: readonly State[], columns = "id"): Part {
-    return findRows(this.#deliveries.tables, { query, states: chosen, most: 1, columns });
-  }
-
-  #parked(receivers: readonly number[]): Summary["parked"] {
-    const { tallies } = this.#deliveries.tables.counters;
-    const all = receivers.map((receiver) => tallies.get(receiver) ?? {});
-    return byReason(sumOfTallies(all), "parked");
+    return findRows(this.#deliveries, { query, states: chosen, most: 1, columns });
   }
 
   /** Through the index of what has ended, which knows no receivers. */
   #parkedChangedAt(): Date | null {
-    const newest = this.#deliveries.tables.statement(
+    const newest = this.#deliveries.statement(
       "SELECT max(changed_at) AS at FROM delivery WHERE kept_as = ?",
     );
     const times = parkedClasses.flatMap((one) => Number(newest.get(one)?.["at"]) || []);

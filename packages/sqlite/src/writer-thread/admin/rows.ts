@@ -3,7 +3,7 @@ import { idRange, states } from "@reporthook/core/store";
 import type { Row, Value } from "../../database/driver.ts";
 import { inIndexOfStates } from "../../database/schema.ts";
 import { queues } from "../../protocol/position.ts";
-import type { Tables } from "../deliveries.ts";
+import type { Deliveries } from "../deliveries.ts";
 
 /** The handled ones that one step looks at: few enough for some milliseconds, in which the thread stores nothing. */
 const lookedAt = 20_000;
@@ -31,11 +31,11 @@ interface Range {
 }
 
 /** Finds the next rows through indexes, at most so many as are wanted. */
-export function findRows(tables: Tables, wanted: Wanted): Part {
+export function findRows(deliveries: Deliveries, wanted: Wanted): Part {
   const { query, most } = wanted;
-  const ranges = rangesOf(tables, wanted);
-  const span = spanOf(tables, ranges, query);
-  const parts = ranges.map((range) => rowsIn(tables, range, span, wanted));
+  const ranges = rangesOf(deliveries, wanted);
+  const span = spanOf(deliveries, ranges, query);
+  const parts = ranges.map((range) => rowsIn(deliveries, range, span, wanted));
   const inOrder = (one: string, other: string): number =>
     one < other === (query.newestFirst === true) ? 1 : -1;
   // After the first end, rows of that range are missing.
@@ -48,11 +48,11 @@ export function findRows(tables: Tables, wanted: Wanted): Part {
 }
 
 /** Counts the rows in a state that a query finds. */
-export function countRows(tables: Tables, query: InboxQuery, state: State): number {
+export function countRows(deliveries: Deliveries, query: InboxQuery, state: State): number {
   const { first, below } = idRange(query);
-  const numbers = rangesOf(tables, { query, states: [state] }).map(
+  const numbers = rangesOf(deliveries, { query, states: [state] }).map(
     ({ index, conditions, values }) => {
-      const count = tables.statement(
+      const count = deliveries.statement(
         `SELECT count(*) AS number FROM delivery INDEXED BY delivery_${index}
          WHERE ${conditions.join(" AND ")} AND id >= ? AND id < ?`,
       );
@@ -63,7 +63,7 @@ export function countRows(tables: Tables, query: InboxQuery, state: State): numb
 }
 
 function rangesOf(
-  { receivers }: Tables,
+  { receivers }: Deliveries,
   { query, states: chosen }: Pick<Wanted, "query" | "states">,
 ): Range[] {
   if (chosen.length === 0) return [];
@@ -97,7 +97,7 @@ function rangesOf(
 }
 
 /** The ids that one step looks at, and the last of them if more may follow. */
-function spanOf({ statement }: Tables, ranges: readonly Range[], query: InboxQuery) {
+function spanOf({ statement }: Deliveries, ranges: readonly Range[], query: InboxQuery) {
   const { first, below } = idRange(query);
   const isInVain = ranges.some(({ index, values }) => index === "handled" && values.length > 0);
   const found = isInVain
@@ -113,7 +113,7 @@ function spanOf({ statement }: Tables, ranges: readonly Range[], query: InboxQue
 }
 
 function rowsIn(
-  { statement }: Tables,
+  { statement }: Deliveries,
   { index, conditions, values }: Range,
   { first, below, last }: ReturnType<typeof spanOf>,
   { query, most, columns }: Wanted,

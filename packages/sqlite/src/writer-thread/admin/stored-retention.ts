@@ -1,15 +1,15 @@
 import { type Retention, retentionOf } from "@reporthook/core/store";
 import { sqliteCode } from "../../database/result-code.ts";
-import type { Tables } from "../deliveries.ts";
+import type { Deliveries } from "../deliveries.ts";
 
 /** The retention in the file: that of the app which opened it last. Tools keep to it. */
 export class StoredRetention {
-  readonly #statement: Tables["statement"];
+  readonly #statement: Deliveries["statement"];
   /** The app's, until it is in the file. */
   #given: Retention | null;
 
   /** `given` is written into the file; null for a tool. */
-  constructor({ statement }: Tables, given: Retention | null) {
+  constructor({ statement }: Deliveries, given: Retention | null) {
     this.#statement = statement;
     this.#given = given;
     try {

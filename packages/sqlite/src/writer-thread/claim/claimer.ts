@@ -2,7 +2,7 @@ import type { StoredDelivery } from "@reporthook/core/store";
 import type { Queued } from "../../protocol/position.ts";
 import type { Claimed } from "../../protocol/protocol.ts";
 import { storedDeliveryOf } from "../../protocol/row.ts";
-import type { Tables } from "../deliveries.ts";
+import type { Deliveries } from "../deliveries.ts";
 import { type ActiveConsumer, Consumers } from "./consumers.ts";
 import type { Leases } from "./leases.ts";
 import { hasten, leaseRow, nextInQueue, promote } from "./queue.ts";
@@ -21,7 +21,7 @@ const bytesPerCredit = 64 * 1_024;
  */
 export class Claimer {
   readonly consumers: Consumers = new Consumers();
-  readonly #tables: Tables;
+  readonly #deliveries: Deliveries;
   readonly #leases: Leases;
   /** The time of receipt of the newest delivery that this process has stored, by receiver. */
   readonly #newest = new Map<string, number>();
@@ -29,8 +29,8 @@ export class Claimer {
   /** Whether the batch has failed: no further claim would reach a consumer. */
   #failed = false;
 
-  constructor(tables: Tables, leases: Leases) {
-    this.#tables = tables;
+  constructor(deliveries: Deliveries, leases: Leases) {
+    this.#deliveries = deliveries;
     this.#leases = leases;
   }
 
@@ -71,7 +71,7 @@ export class Claimer {
   /** Claims deliveries that wait; returns all that were claimed in this batch. */
   finish(): readonly Claimed[] {
     for (const { state } of this.consumers.begun) {
-      if (state.stage === "verify") hasten(this.#tables, state);
+      if (state.stage === "verify") hasten(this.#deliveries, state);
     }
     // Others claim what this process could not begin.
     for (const consumer of this.#mayClaim ? this.consumers.toServe() : []) this.#serve(consumer);
@@ -90,8 +90,8 @@ export class Claimer {
 
   #serve(consumer: ActiveConsumer): void {
     const limit = Math.min(consumer.credit, Math.max(claimedAtLeast, 2 * consumer.left));
-    const laterAt = promote(this.#tables, consumer.state);
-    const seqs = nextInQueue(this.#tables, consumer.state, limit);
+    const laterAt = promote(this.#deliveries, consumer.state);
+    const seqs = nextInQueue(this.#deliveries, consumer.state, limit);
     let claimed = 0;
     while (claimed < seqs.length && consumer.credit > 0) {
       this.#claim(consumer, seqs[claimed++] as number);
@@ -102,7 +102,7 @@ export class Claimer {
 
   #claim(consumer: ActiveConsumer, seq: number): void {
     const { stage, receiver } = consumer.state;
-    const row = leaseRow(this.#tables, seq, stage, this.#leases.register());
+    const row = leaseRow(this.#deliveries, seq, stage, this.#leases.register());
     const stored = storedDeliveryOf(row, receiver);
     const bytes = stored.body?.byteLength ?? 0;
     this.give(consumer, seq, bytes, stored, Number(row["starts"]) <= 1);

@@ -1,7 +1,7 @@
 import { randomInt } from "node:crypto";
 import { hostname } from "node:os";
 import { heartbeatMs, leaseLostAfterMs, type Takeover } from "../../protocol/protocol.ts";
-import type { Tables } from "../deliveries.ts";
+import type { Deliveries } from "../deliveries.ts";
 
 /** Milliseconds between two upkeeps of the thread, which looks for the main thread's pulse at each: twice for each count. */
 export const upkeepMs: number = 500;
@@ -32,7 +32,7 @@ const offered = -1;
  * its leases, and takes up those that nobody has taken when the main thread goes on.
  */
 export class Leases {
-  readonly #statement: Tables["statement"];
+  readonly #statement: Deliveries["statement"];
   readonly #monotonic: () => number;
   readonly #pulse: Int32Array;
   #lastPulse = 0;
@@ -48,7 +48,7 @@ export class Leases {
   held = 0;
 
   /** `pulse` is counted up by the main thread; `monotonic` gives milliseconds of real time. */
-  constructor({ statement }: Tables, pulse: SharedArrayBuffer, monotonic: () => number) {
+  constructor({ statement }: Deliveries, pulse: SharedArrayBuffer, monotonic: () => number) {
     this.#statement = statement;
     this.#monotonic = monotonic;
     this.#pulse = new Int32Array(pulse);

@@ -3,7 +3,7 @@ import { signatureLifetimeMs } from "@reporthook/core/store";
 import type { Row } from "../../database/driver.ts";
 import { queues } from "../../protocol/position.ts";
 import type { ConsumerState } from "../../protocol/protocol.ts";
-import type { Tables } from "../deliveries.ts";
+import type { Deliveries } from "../deliveries.ts";
 
 const promotedAtOnce = 500;
 /** Milliseconds in which a process that begins asks about what waits. */
@@ -14,7 +14,7 @@ const hastenedMs = 10_000;
  * whose signatures may be valid, then deprioritized ones by their last turn, then older ones. Order of handling: by due time.
  */
 export function nextInQueue(
-  { statement, receivers }: Tables,
+  { statement, receivers }: Deliveries,
   { receiver: name, stage, now, knownSince }: ConsumerState,
   limit: number,
 ): readonly number[] {
@@ -37,8 +37,11 @@ export function nextInQueue(
 }
 
 /** Moves deliveries that have come due to the front queue; returns the next due time, Infinity if none waits for one. */
-export function promote(tables: Tables, { receiver: name, stage, now }: ConsumerState): number {
-  const { statement, receivers } = tables;
+export function promote(
+  deliveries: Deliveries,
+  { receiver: name, stage, now }: ConsumerState,
+): number {
+  const { statement, receivers } = deliveries;
   const receiver = receivers.idOf(name);
   const { later, first } = queues[stage];
   const firstDue = statement(
@@ -56,7 +59,7 @@ export function promote(tables: Tables, { receiver: name, stage, now }: Consumer
 
 /** Has what waits come due soon: nobody knows how much of its delay has passed between two processes. */
 export function hasten(
-  { statement, receivers }: Tables,
+  { statement, receivers }: Deliveries,
   { receiver, stage, now }: ConsumerState,
 ): void {
   const at = now + hastenedMs;
@@ -66,7 +69,12 @@ export function hasten(
 }
 
 /** Leases a delivery to a worker; returns its row. */
-export function leaseRow({ statement }: Tables, seq: number, stage: Stage, workerId: number): Row {
+export function leaseRow(
+  { statement }: Deliveries,
+  seq: number,
+  stage: Stage,
+  workerId: number,
+): Row {
   const lease = statement(
     "UPDATE delivery SET queue = ?, rank = ?, starts = starts + 1 WHERE seq = ? RETURNING *",
   );

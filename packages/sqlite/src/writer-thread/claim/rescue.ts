@@ -3,7 +3,7 @@ import { applyOutcome, park, type StoredDelivery } from "@reporthook/core/store"
 import type { Row } from "../../database/driver.ts";
 import { queues } from "../../protocol/position.ts";
 import type { Reply, Takeover } from "../../protocol/protocol.ts";
-import type { Deliveries, Tables } from "../deliveries.ts";
+import type { Deliveries } from "../deliveries.ts";
 import type { Consumers } from "./consumers.ts";
 import type { Leases } from "./leases.ts";
 
@@ -22,7 +22,7 @@ export function rescue(leases: Leases, consumers: Consumers, deliveries: Deliver
   const poisoned: StoredDelivery[] = [];
   const takeovers: Takeover[] = [];
   for (const { id, process, silentMs } of leases.deadWorkers()) {
-    const rows = leasedTo(id, deliveries.tables);
+    const rows = leasedTo(id, deliveries);
     for (const row of rows) {
       const moment = consumers.momentOf(deliveries.receiverOf(row));
       const { now } = moment;
@@ -45,7 +45,7 @@ export function rescue(leases: Leases, consumers: Consumers, deliveries: Deliver
 export function requeue(leases: Leases, consumers: Consumers, deliveries: Deliveries): void {
   const { workerId } = leases;
   if (workerId === null) return;
-  for (const row of leasedTo(workerId, deliveries.tables)) {
+  for (const row of leasedTo(workerId, deliveries)) {
     const { now } = consumers.momentOf(deliveries.receiverOf(row));
     deliveries.edit(row, now, () => {});
     deliveries.forgetStarts(row);
@@ -53,7 +53,7 @@ export function requeue(leases: Leases, consumers: Consumers, deliveries: Delive
   leases.unregister(workerId);
 }
 
-function leasedTo(workerId: number, { receivers, statement }: Tables): Row[] {
+function leasedTo(workerId: number, { receivers, statement }: Deliveries): Row[] {
   const leased = statement("SELECT * FROM delivery WHERE receiver = ? AND queue = ? AND rank = ?");
   const { verify, handle } = queues;
   return receivers

@@ -1,0 +1,60 @@
+import type { Retention } from "@reporthook/core/store";
+import type { Operations } from "../protocol/operations.ts";
+import { actStep, listActs } from "./admin/acts.ts";
+import { eraseStep } from "./admin/erase.ts";
+import { errorStep } from "./admin/error-steps.ts";
+import { storedFacts } from "./admin/facts.ts";
+import { foreseePruning, pruneStep } from "./admin/prune.ts";
+import { Query } from "./admin/query.ts";
+import { StoredRetention } from "./admin/stored-retention.ts";
+import type { Consumers } from "./claim/consumers.ts";
+import type { Deliveries } from "./deliveries.ts";
+import { keepTime } from "./lived.ts";
+import { findNotes, keepNotes } from "./notes.ts";
+import { RequestTable } from "./request-table.ts";
+
+/**
+ * The operations of a writer, each by the part that it is for. `given` is written into the file; null keeps to the retention that is
+ * there. `probe` checks that the file can be written.
+ */
+export function operationsOf(
+  deliveries: Deliveries,
+  consumers: Consumers,
+  given: Retention | null,
+  probe: () => void,
+): Operations {
+  const { receivers } = deliveries;
+  const query = new Query(deliveries);
+  const requests = new RequestTable(deliveries);
+  const retention = new StoredRetention(deliveries, given);
+  return {
+    health: probe,
+    close: () => {},
+    counts: () => {},
+    receivers: () => receivers.select(undefined).map((id) => receivers.nameOf(id)),
+    get: (id, receiver) => query.get(id, receiver),
+    list: (asked, most) => query.list(asked, most),
+    summary: (asked) => query.summary(asked),
+    facts: (receiver) => storedFacts(deliveries, retention, receiver),
+    notes: (receiver, prefix) => findNotes(deliveries, receiver, prefix),
+    keepNotes: (receiver, notes) => keepNotes(deliveries, receiver, notes),
+    act: (asked, from) => {
+      consumers.invalidate();
+      return actStep(deliveries, query, asked, from);
+    },
+    acts: (asked) => listActs(deliveries, asked),
+    errors: (asked, from) => errorStep(deliveries, asked, from),
+    erase: (asked, from) => {
+      consumers.invalidate();
+      return eraseStep(deliveries, asked, from);
+    },
+    prune: (now) => pruneStep(deliveries, requests, retention.read(), now),
+    foresee: (now) => foreseePruning(deliveries, retention.read(), now),
+    keepTime: (mark) => keepTime(deliveries, mark),
+    "requests.add": (request) => requests.add(request),
+    "requests.get": (id, receiver) => requests.get(id, receiver),
+    "requests.replace": (read, next) => requests.replace(read, next),
+    "requests.list": (asked) => requests.list(asked),
+    "requests.due": (receiver, until, limit) => requests.due(receiver, until, limit),
+  };
+}
