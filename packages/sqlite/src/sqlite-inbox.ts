@@ -20,7 +20,7 @@ import { loadFound } from "./database/driver.ts";
 import { type SqliteInboxOptions, storeOptionsOf } from "./main-thread/options.ts";
 import { ThreadClient } from "./main-thread/thread-client.ts";
 import { countsByState, requestCounts, sumOfTallies, type Tally } from "./protocol/counts.ts";
-import type { Operations } from "./protocol/operations.ts";
+import type { Operations, Stepped } from "./protocol/operations.ts";
 
 /**
  * An inbox in one SQLite file: acknowledged deliveries are on the disk. It writes in a separate thread, so that requests do not
@@ -82,16 +82,11 @@ class SqliteInbox implements Inbox {
   }
 
   async list(query: InboxQuery = {}): Promise<Entry[]> {
-    const connection = this.#client.connect();
     const all: Entry[] = [];
-    let left = Math.min(Math.max(0, Math.floor(query.limit ?? 100) || 0), Number.MAX_SAFE_INTEGER);
-    for (let asked = query; ; ) {
-      const { entries, next } = await connection.ask("list", asked, left);
+    for await (const { entries } of this.#steps("list", query)) {
       for (const entry of entries) all.push(this.#client.shown.show(entry));
-      left -= entries.length;
-      if (next === null || left === 0) return all;
-      asked = { ...query, after: next };
     }
+    return all;
   }
 
   act(given: ActQuery): AsyncGenerator<ActStep> {
@@ -122,14 +117,10 @@ class SqliteInbox implements Inbox {
 
   async prune(date: Date, { dryRun = false }: { readonly dryRun?: boolean } = {}): Promise<Pruned> {
     const now = date.getTime();
-    const connection = this.#client.connect();
-    if (dryRun) return connection.ask("foresee", now);
+    if (dryRun) return this.#ask("foresee", now);
     const all = new PruneCount(this.#client.options.retention);
-    for (;;) {
-      const { pruned, more } = await connection.ask("prune", now);
-      all.addStep(pruned);
-      if (!more) return all;
-    }
+    for await (const { pruned } of this.#steps("prune", now)) all.addStep(pruned);
+    return all;
   }
 
   async health(): Promise<InboxHealth> {
@@ -142,7 +133,7 @@ class SqliteInbox implements Inbox {
   }
 
   /** The steps of an operation, each from where the last one ended. */
-  async *#steps<Name extends "act" | "errors" | "erase">(
+  async *#steps<Name extends Stepped>(
     ask: Name,
     query: Parameters<Operations[Name]>[0],
   ): AsyncGenerator<ReturnType<Operations[Name]>> {

@@ -31,19 +31,11 @@ export interface Operations
   close(): void;
   /** They come with the reply. */
   counts(): void;
-  /** One step, with at most so many entries. */
-  list(query: InboxQuery, most: number): CallStep<{ readonly entries: Entry[] }, string>;
-  /** One step, from a position on; null at first. */
-  act(query: ActQuery, from: ActPosition | null): CallStep<ActStep, ActPosition>;
-  errors(
-    query: ErrorsQuery,
-    from: ErrorsPosition | null,
-  ): CallStep<{ readonly groups: SomeOfGroup[] }, ErrorsPosition>;
-  erase(
-    query: EraseQuery,
-    from: ErasePosition | null,
-  ): CallStep<{ readonly count: number }, ErasePosition>;
-  prune(now: number): { readonly pruned: Pruned; readonly more: boolean };
+  list: Steps<InboxQuery, { readonly entries: Entry[] }, ListPosition>;
+  act: Steps<ActQuery, ActStep, ActPosition>;
+  errors: Steps<ErrorsQuery, { readonly groups: SomeOfGroup[] }, ErrorsPosition>;
+  erase: Steps<EraseQuery, { readonly count: number }, ErasePosition>;
+  prune: Steps<number, { readonly pruned: Pruned }, true>;
   /** Counts all that pruning would do. */
   foresee(now: number): Pruned;
 }
@@ -56,8 +48,20 @@ export type ThreadCall = {
   };
 }[keyof Operations];
 
-/** The result of one step of a call that takes several, and where the next one begins; null at the end. */
-type CallStep<Result, Position> = Result & { readonly next: Position | null };
+/** One step of an operation, from a position on, null at first: its result, and where the next one begins; null at the end. */
+type Steps<Query, Result, Position> = (
+  query: Query,
+  from: Position | null,
+) => Result & { readonly next: Position | null };
+
+/** The operations that take several steps: the thread stores between two of them. */
+export type Stepped = "list" | "act" | "errors" | "erase" | "prune";
+
+/** A position in a list: after an id, with at most so many more. */
+export interface ListPosition {
+  readonly after: string;
+  readonly left: number;
+}
 
 /** A position among the deliveries that an act may concern: the last id, and the number of the act in the log. */
 export interface ActPosition {

@@ -33,7 +33,7 @@ export function operationsOf(
     counts: () => {},
     receivers: () => receivers.select(undefined).map((id) => receivers.nameOf(id)),
     get: (id, receiver) => query.get(id, receiver),
-    list: (asked, most) => query.list(asked, most),
+    list: (asked, from) => query.list(asked, from),
     summary: (asked) => query.summary(asked),
     facts: (receiver) => storedFacts(deliveries, retention, receiver),
     notes: (receiver, prefix) => findNotes(deliveries, receiver, prefix),

@@ -435,7 +435,7 @@ describe("batches", () => {
     const again = open(path);
     const counts = again.writer.takeTallies();
     const list = (receiver: string): unknown =>
-      again.commit({ calls: [{ ask: "list", given: [{ receiver }, 9] }] }).calls[0];
+      again.commit({ calls: [{ ask: "list", given: [{ receiver }, null] }] }).calls[0];
     for (const [receiver, id] of [
       ["a", "1"],
       ["b", "2"],

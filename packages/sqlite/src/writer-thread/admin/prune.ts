@@ -43,7 +43,7 @@ export function pruneStep(
        WHERE kept_as = ${retentionClass.keyOnly} AND changed_at <= ? LIMIT ${rowsPerStep})`,
   );
   left -= Number(deleteKeys.run(now - dayMs).changes);
-  return { pruned, more: left <= 0 };
+  return { pruned, next: left <= 0 ? true : null };
 }
 
 /** Counts what all steps of pruning would do. */

@@ -5,6 +5,7 @@ import { watched } from "@reporthook/test-support/watched-database";
 import { afterAll, expect, test } from "vitest";
 import { loadDriver } from "../../database/driver.ts";
 import { prepareSchema } from "../../database/schema.ts";
+import type { ListPosition } from "../../protocol/operations.ts";
 import { Deliveries } from "../deliveries.ts";
 import { Query } from "./query.ts";
 
@@ -71,21 +72,21 @@ test("list() finds the few handled ones of a receiver among many of others, look
        iif(i = 30000, 'unknown', 'report.complete'), '/', '{}' FROM n`,
   );
   const query = new Query(new Deliveries(database));
-  const found = (asked: InboxQuery, most: number): string[][] => {
+  const found = (asked: InboxQuery, limit: number): string[][] => {
     const steps: string[][] = [];
-    let step: ReturnType<Query["list"]>;
-    let { after } = asked;
+    let from: ListPosition | null = null;
     do {
-      step = query.list({ ...asked, ...span, ...(after !== undefined && { after }) }, most);
+      const step: ReturnType<Query["list"]> = query.list({ ...asked, ...span, limit }, from);
       steps.push(step.entries.map(({ id }) => id.slice(-5)));
-      after = step.next ?? undefined;
-    } while (step.next !== null);
+      from = step.next;
+    } while (from !== null);
     return steps;
   };
   const all = { receiver: "few", state: "handled" } as const;
   expect(found(all, 9)).toEqual([["00010"], ["30000"], ["49999"]]);
   expect(found({ ...all, newestFirst: true }, 9)).toEqual([["49999", "30000"], [], ["00010"]]);
-  expect(found({ ...all, newestFirst: true }, 1).flat()).toEqual(["49999", "30000", "00010"]);
+  expect(found({ ...all, newestFirst: true }, 1)).toEqual([["49999"]]);
+  expect(found(all, 2)).toEqual([["00010"], ["30000"]]);
   expect(found({ type: "unknown" }, 9).flat()).toEqual(["30000"]);
   const { minutes } = query.summary({ receiver: "few", ...span });
   expect(minutes.map(({ counts }) => counts.handled)).toEqual([3]);
@@ -101,7 +102,7 @@ test("a Query finds and counts through an index, without scanning, and sorts non
   deliveries.receivers.idOf("a");
   const query = new Query(deliveries);
   asked.clear();
-  for (const one of queries) query.list({ receiver: "a", ...one }, 1);
+  for (const one of queries) query.list({ receiver: "a", limit: 1, ...one }, null);
   query.summary({ receiver: "a", from: new Date(0), until: new Date(180_000) });
   expect(asked.size).toBeGreaterThan(queries.length);
   for (const sql of asked) {

@@ -18,7 +18,7 @@ import {
   zeroCounts,
 } from "@reporthook/core/store";
 import { byReason, sumOfTallies } from "../../protocol/counts.ts";
-import type { Operations } from "../../protocol/operations.ts";
+import type { ListPosition, Operations } from "../../protocol/operations.ts";
 import { rowsPerStep } from "../../protocol/protocol.ts";
 import { retentionClass } from "../../protocol/row.ts";
 import type { Deliveries } from "../deliveries.ts";
@@ -61,14 +61,17 @@ export class Query {
     });
   }
 
-  /** One step of a list, with at most so many entries. */
-  list(query: InboxQuery, most: number): ReturnType<Operations["list"]> {
-    const chosen = states.filter((state) => isChosen(state, query.state));
+  list(asked: InboxQuery, from: ListPosition | null): ReturnType<Operations["list"]> {
+    const chosen = states.filter((state) => isChosen(state, asked.state));
+    const query = from === null ? asked : { ...asked, after: from.after };
+    const limit = Math.max(0, Math.floor(asked.limit ?? 100) || 0);
+    const most = from?.left ?? Math.min(limit, Number.MAX_SAFE_INTEGER);
     const wanted = { query, states: chosen, most, columns: listed };
-    const { rows, next } = findRows(this.#deliveries, wanted);
+    const { rows, next: after } = findRows(this.#deliveries, wanted);
+    const left = most - rows.length;
     const wallOffset = wallOffsetIn(this.#deliveries);
     const entries = rows.map((row) => entryOf(this.#deliveries.storedDeliveryOf(row), wallOffset));
-    return { entries, next };
+    return { entries, next: after === null || left === 0 ? null : { after, left } };
   }
 
   summary({ receiver, from, until }: SummaryQuery): Summary {
