@@ -1,5 +1,4 @@
-import { existsSync, readdirSync, renameSync } from "node:fs";
-import { basename, dirname } from "node:path";
+import { existsSync, renameSync } from "node:fs";
 import { sqliteCode } from "./result-code.ts";
 
 /** Whether SQLite has said that the content of a file is damaged. */
@@ -10,11 +9,12 @@ export function isDamage(error: unknown): boolean {
 
 /** The ends of a file's name and of those beside it. */
 const ends = ["", "-wal", "-shm"];
-const named = /^-damaged(?:-([2-9]|[1-9]\d+))?(-wal|-shm)?$/;
+/** The most damaged files of a place: no further one is set aside. */
+const mostDamaged = 100;
 
 /** Where the damaged file waits for a check that was set aside last; null if there is none. */
 export function damagedPath(path: string): string | null {
-  const number = Math.max(0, ...numbersOf(path, [""]));
+  const number = lastDamaged(path, [""]);
   return number === 0 ? null : nthDamaged(path, number);
 }
 
@@ -23,28 +23,11 @@ function nthDamaged(path: string, number: number): string {
   return number === 1 ? `${path}-damaged` : `${path}-damaged-${number}`;
 }
 
-/** The numbers of the damaged files of a place, with one of these ends. */
-function numbersOf(path: string, which: readonly string[]): readonly number[] {
-  const name = basename(path);
-  return namesIn(dirname(path), path).flatMap((each) => {
-    const found = each.startsWith(name) ? named.exec(each.slice(name.length)) : null;
-    return found !== null && which.includes(found[2] ?? "") ? Number(found[1] ?? 1) : [];
-  });
-}
-
-/** The names in a folder; in one that can't be listed, those of the damaged files up to a number without any. */
-function namesIn(folder: string, path: string): readonly string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    const names: string[] = [];
-    for (let number = 1, before = -1; before < names.length; number++) {
-      before = names.length;
-      const files = ends.map((end) => nthDamaged(path, number) + end);
-      names.push(...files.filter((file) => existsSync(file)).map((file) => basename(file)));
-    }
-    return names;
-  }
+/** The number of the last damaged file with one of these ends. Also in a folder that can't be listed. */
+function lastDamaged(path: string, which: readonly string[]): number {
+  let number = mostDamaged;
+  while (number > 0 && !which.some((end) => existsSync(nthDamaged(path, number) + end))) number--;
+  return number;
 }
 
 /**
@@ -53,7 +36,9 @@ function namesIn(folder: string, path: string): readonly string[] {
  * then; null if it could not be moved.
  */
 export function setAside(path: string): string | null {
-  const damaged = nthDamaged(path, Math.max(0, ...numbersOf(path, ends)) + 1);
+  const last = lastDamaged(path, ends);
+  if (last === mostDamaged) return null;
+  const damaged = nthDamaged(path, last + 1);
   // The file first: other processes look for it before they look for its log. The one that moves it moves the others too.
   if (!move(path, damaged)) return null;
   for (const end of ["-wal", "-shm"]) move(path + end, damaged + end);

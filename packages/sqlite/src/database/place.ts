@@ -100,7 +100,7 @@ function makeNew(path: string): void {
 
 /** Whether nothing is there yet, also of an earlier file. */
 export function isNew(path: string): boolean {
-  return damagedPath(path) === null && ![path, `${path}-wal`].some((each) => existsSync(each));
+  return ![path, `${path}-wal`].some((each) => existsSync(each)) && damagedPath(path) === null;
 }
 
 /** Makes an empty file that only its owner can read. */
