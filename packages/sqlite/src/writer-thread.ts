@@ -6,7 +6,7 @@ import { FileGuard } from "./database/file-guard.ts";
 import { LogContent } from "./database/log-content.ts";
 import { preparePlace } from "./database/place.ts";
 import { sqliteCode } from "./database/result-code.ts";
-import { prepareSchema } from "./database/schema.ts";
+import { prepareSchema, probe } from "./database/schema.ts";
 import { WalFile } from "./database/wal-file.ts";
 import type { FromThread, Message, ThreadOptions } from "./protocol/protocol.ts";
 import { upkeepMs } from "./writer-thread/claim/leases.ts";
@@ -78,7 +78,7 @@ function guardOf(database: Database, wal: WalFile, descriptor: number | null): F
 /** Fails if SQLite has opened the file read-only: it stays read-only even if write access is granted later. */
 function checkWritable(database: Database): void {
   try {
-    database.exec("BEGIN IMMEDIATE; INSERT INTO owner (number, beat) VALUES (0, 0); ROLLBACK");
+    database.exec(`BEGIN IMMEDIATE; ${probe}; ROLLBACK`);
   } catch (error) {
     // Another process holds the file at this moment: this one can write later.
     if (sqliteCode(error) !== "BUSY") throw error;

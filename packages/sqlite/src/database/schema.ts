@@ -143,6 +143,10 @@ const schema = `
   );
 `;
 
+/** Writes something, and takes it back: whether the file can be written shows only so. */
+export const probe =
+  "INSERT INTO owner (number, beat) VALUES (0, 0); DELETE FROM owner WHERE number = 0";
+
 /** Whether the file has the schema; refuses one that has another, without a change. */
 function hasSchema(database: Database, path: string, mayMake: boolean): boolean {
   const { application, version, tables } = database.prepare(whatItIs).get() ?? {};

@@ -1,6 +1,7 @@
 import { statSync } from "node:fs";
 import { type Database, type Driver, rollBack } from "./driver.ts";
 import type { FileGuard } from "./file-guard.ts";
+import { probe } from "./schema.ts";
 
 /** A log of this many pages is checkpointed: 2 MB take little time, 40 MB would take a tenth of a second. */
 const maxPages = 500;
@@ -53,8 +54,7 @@ export class WalFile {
       const log = statSync(`${this.#path}-wal`, { throwIfNoEntry: false });
       if (log === undefined || log.size <= 2 * maxBytes || !this.#checkpoint(guard)) return;
       // The next write restarts the log and truncates it.
-      this.#database.exec("BEGIN IMMEDIATE; INSERT INTO owner (number, beat) VALUES (0, 0)");
-      this.#database.exec("DELETE FROM owner WHERE number = 0; COMMIT");
+      this.#database.exec(`BEGIN IMMEDIATE; ${probe}; COMMIT`);
     } catch {
       rollBack(this.#database);
     }

@@ -70,7 +70,7 @@ export function queuedAfter(changes: Changes): Queued | null {
 }
 
 /** Leases the delivery to a worker with these changes. */
-export function leasedTo(workerId: number, stage: Stage, changes: Changes): Changes {
+export function withLease(workerId: number, stage: Stage, changes: Changes): Changes {
   const leased = [...changes];
   leased[queueAt] = queues[stage].leased;
   leased[rankAt] = workerId;

@@ -8,11 +8,11 @@ import type { Completion, Origin, StoredResult } from "../protocol/protocol.ts";
 import {
   type Changes,
   changesOf,
-  leasedTo,
   reasonOf,
   retentionClass,
   stateOf,
   storedDeliveryOf,
+  withLease,
 } from "../protocol/row.ts";
 import { ChangeWriter } from "./change-writer.ts";
 import { Counters } from "./counters.ts";
@@ -108,7 +108,7 @@ export class Deliveries {
   record(completion: Completion, next: Stage | null): boolean {
     const { seq, stage, leasedTo: workerId, receiver, kindBefore, kindAfter } = completion;
     const { changes } = completion;
-    const written = next === null ? changes : leasedTo(workerId, next, changes);
+    const written = next === null ? changes : withLease(workerId, next, changes);
     const starts = next === null ? 0 : 1;
     if (this.#record.run(written, starts, seq, queues[stage].leased, workerId) === 0) return false;
     this.#recount(this.receivers.idOf(receiver), kindBefore, kindAfter);

@@ -15,20 +15,20 @@ import { RequestTable } from "./request-table.ts";
 
 /**
  * The operations of a writer, each by the part that it is for. `given` is written into the file; null keeps to the retention that is
- * there. `probe` checks that the file can be written.
+ * there. `check` finds out whether the file can be written.
  */
 export function operationsOf(
   deliveries: Deliveries,
   consumers: Consumers,
   given: Retention | null,
-  probe: () => void,
+  check: () => void,
 ): Operations {
   const { receivers } = deliveries;
   const query = new Query(deliveries);
   const requests = new RequestTable(deliveries);
   const retention = new StoredRetention(deliveries, given);
   return {
-    health: probe,
+    health: check,
     close: () => {},
     counts: () => {},
     receivers: () => receivers.select(undefined).map((id) => receivers.nameOf(id)),

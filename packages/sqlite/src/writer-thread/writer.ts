@@ -1,6 +1,7 @@
 import { ReporthookError } from "@reporthook/core";
 import type { Database } from "../database/driver.ts";
 import type { FileGuard } from "../database/file-guard.ts";
+import { probe } from "../database/schema.ts";
 import type { ChangedTallies } from "../protocol/counts.ts";
 import { eachAddition, type OwnParts } from "../protocol/message.ts";
 import type { Operations, ThreadCall } from "../protocol/operations.ts";
@@ -64,14 +65,14 @@ export class Writer {
     this.#leases = new Leases(this.#deliveries, pulse, monotonic);
     this.#claimer = new Claimer(this.#deliveries, this.#leases);
     this.#bounds = new Bounds(this.#deliveries);
-    const probe = (): void => {
-      if (this.#failing) this.#leases.probe();
+    const check = (): void => {
+      if (this.#failing) database.exec(probe);
       // A tool writes nothing to find that out.
       else if (!migrate) assertRoom(path);
     };
     const { consumers } = this.#claimer;
     const given = migrate ? retention : null;
-    this.#operations = operationsOf(this.#deliveries, consumers, given, probe);
+    this.#operations = operationsOf(this.#deliveries, consumers, given, check);
     this.#transactions = new Transactions(this.#deliveries, this.#leases, file, consumers);
   }
 
@@ -154,7 +155,7 @@ export class Writer {
 
   #together(messages: readonly Message[]): Done {
     // Without messages, success proves nothing: check by writing.
-    if (this.#failing) this.#leases.probe();
+    if (this.#failing) this.#database.exec(probe);
     this.#leases.heartbeat();
     const results = this.#perform(messages, (step) => step());
     const rescued =

@@ -102,7 +102,8 @@ export class Leases {
   register(): number {
     if (this.workerId === null) {
       const id = randomInt(1, 2 ** 47);
-      this.#insert(id, `${process.pid} on ${hostname()}`);
+      const insert = this.#statement("INSERT INTO owner (number, beat, process) VALUES (?, 0, ?)");
+      insert.run(id, `${process.pid} on ${hostname()}`);
       this.workerId = id;
       this.#heartbeatAt = this.#monotonic();
     }
@@ -134,7 +135,7 @@ export class Leases {
 
   /** Removes a worker without leases from the file. */
   unregister(workerId: number): void {
-    this.#delete(workerId);
+    this.#statement("DELETE FROM owner WHERE number = ?").run(workerId);
     this.#watched.delete(workerId);
     if (workerId === this.workerId) this.state = noLeases;
   }
@@ -148,19 +149,5 @@ export class Leases {
     this.held = held;
     this.#isOffered = isOffered;
     this.#heartbeatAt = Number.NEGATIVE_INFINITY;
-  }
-
-  /** Checks that the file can be written. */
-  probe(): void {
-    this.#insert(0, null);
-    this.#delete(0);
-  }
-
-  #insert(id: number, process: string | null): void {
-    this.#statement("INSERT INTO owner (number, beat, process) VALUES (?, 0, ?)").run(id, process);
-  }
-
-  #delete(id: number): void {
-    this.#statement("DELETE FROM owner WHERE number = ?").run(id);
   }
 }

@@ -22,7 +22,7 @@ export function rescue(leases: Leases, consumers: Consumers, deliveries: Deliver
   const poisoned: StoredDelivery[] = [];
   const takeovers: Takeover[] = [];
   for (const { id, process, silentMs } of leases.deadWorkers()) {
-    const rows = leasedTo(id, deliveries);
+    const rows = rowsOf(id, deliveries);
     for (const row of rows) {
       const moment = consumers.momentOf(deliveries.receiverOf(row));
       const { now } = moment;
@@ -45,7 +45,7 @@ export function rescue(leases: Leases, consumers: Consumers, deliveries: Deliver
 export function requeue(leases: Leases, consumers: Consumers, deliveries: Deliveries): void {
   const { workerId } = leases;
   if (workerId === null) return;
-  for (const row of leasedTo(workerId, deliveries)) {
+  for (const row of rowsOf(workerId, deliveries)) {
     const { now } = consumers.momentOf(deliveries.receiverOf(row));
     deliveries.edit(row, now, () => {});
     deliveries.forgetStarts(row);
@@ -53,7 +53,8 @@ export function requeue(leases: Leases, consumers: Consumers, deliveries: Delive
   leases.unregister(workerId);
 }
 
-function leasedTo(workerId: number, { receivers, statement }: Deliveries): Row[] {
+/** The deliveries that are leased to a worker. */
+function rowsOf(workerId: number, { receivers, statement }: Deliveries): Row[] {
   const leased = statement("SELECT * FROM delivery WHERE receiver = ? AND queue = ? AND rank = ?");
   const { verify, handle } = queues;
   return receivers
