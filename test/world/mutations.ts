@@ -149,9 +149,10 @@ export const mutations: readonly Mutation[] = [
   {
     name: "keeps counting writes that were rolled back",
     file: `${sqlite}/writer-thread/transactions.ts`,
-    of: "#reload",
+    of: "#rollBack",
     becomes: `
-      this.#deliveries.tables.receivers.reload();`,
+      rollBack(this.#deliveries.database);
+      this.#file.rolledBack();`,
   },
   {
     name: "hands out a delivery that is being handled, as soon as its verdict is recorded",

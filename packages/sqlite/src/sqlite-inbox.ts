@@ -19,7 +19,6 @@ import { copyDatabase } from "./database/backup.ts";
 import { loadFound } from "./database/driver.ts";
 import { type SqliteInboxOptions, storeOptionsOf } from "./main-thread/options.ts";
 import { ThreadClient } from "./main-thread/thread-client.ts";
-import { countsByState, requestCounts, sumOfTallies, type Tally } from "./protocol/counts.ts";
 import type { Operations, Stepped } from "./protocol/operations.ts";
 
 /**
@@ -49,7 +48,7 @@ class SqliteInbox implements Inbox {
     replace: (...given) => this.#ask("requests.replace", ...given),
     list: (query) => this.#ask("requests.list", query),
     due: (...given) => this.#ask("requests.due", ...given),
-    counts: async (receiver) => requestCounts(await this.#tallyOf(receiver)),
+    counts: (receiver) => this.#ask("requests.counts", receiver),
   };
   readonly open: Inbox["open"] = () => this.#client.open();
   readonly close: Inbox["close"] = () => this.#client.close();
@@ -57,8 +56,7 @@ class SqliteInbox implements Inbox {
   readonly backlog: Inbox["backlog"] = (receiver) => this.#client.backlog(receiver);
   readonly get: Inbox["get"] = async (...given) =>
     this.#client.shown.show(await this.#ask("get", ...given));
-  readonly counts: Inbox["counts"] = async (receiver) =>
-    countsByState(await this.#tallyOf(receiver));
+  readonly counts: Inbox["counts"] = (receiver) => this.#ask("counts", receiver);
   readonly receivers = (): Promise<readonly string[]> => this.#ask("receivers");
   readonly summary: Inbox["summary"] = (query) => this.#ask("summary", query);
   readonly facts: Inbox["facts"] = (receiver) => this.#ask("facts", receiver);
@@ -152,13 +150,5 @@ class SqliteInbox implements Inbox {
     ...given: Parameters<Operations[Name]>
   ): Promise<ReturnType<Operations[Name]>> {
     return this.#client.connect().ask(ask, ...given);
-  }
-
-  async #tallyOf(receiver: string | undefined): Promise<Tally | undefined> {
-    // The answer includes changes of other processes.
-    await this.#ask("counts");
-    return receiver === undefined
-      ? sumOfTallies(this.#client.tallies)
-      : this.#client.tallyOf(receiver);
   }
 }

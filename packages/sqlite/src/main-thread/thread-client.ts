@@ -68,16 +68,8 @@ export class ThreadClient implements ConsumerSource, ConnectionOwner {
     return this.#connection;
   }
 
-  tallyOf(receiver: string): Tally | undefined {
-    return this.#tallies.get(receiver);
-  }
-
-  get tallies(): Iterable<Tally> {
-    return this.#tallies.values();
-  }
-
   backlog(receiver: string): Backlog {
-    return backlogOf(this.tallyOf(receiver), this.#connection?.pending.tallyOf(receiver));
+    return backlogOf(this.#tallies.get(receiver), this.#connection?.pending.tallyOf(receiver));
   }
 
   consume(stage: Stage, processor: Processor, options: ConsumeOptions): SqliteConsumer {

@@ -91,13 +91,13 @@ export function byReason(tally: Tally, what: "parked" | "deleted"): ReasonCounts
 }
 
 /** Counts by state, as the inbox gives them. */
-export function countsByState(tally: Tally = {}): Counts {
+export function countsByState(tally: Tally): Counts {
   const numbers = states.map((state) => [state, tally[state] ?? 0]);
   return Object.fromEntries(numbers);
 }
 
 /** Counts of requests, as the inbox gives them. */
-export function requestCounts(tally: Tally = {}): RequestCounts {
+export function requestCounts(tally: Tally): RequestCounts {
   const numbers = [...requestStates, "overdue"].map((name) => [
     name,
     tally[`request:${name}`] ?? 0,

@@ -24,13 +24,19 @@ type Answered<Port, Name extends keyof Port & string, Prefix extends string = ""
 export interface Operations
   extends Answered<
       Inbox,
-      "receivers" | "get" | "summary" | "facts" | "notes" | "keepNotes" | "acts" | "keepTime"
+      | "receivers"
+      | "get"
+      | "counts"
+      | "summary"
+      | "facts"
+      | "notes"
+      | "keepNotes"
+      | "acts"
+      | "keepTime"
     >,
-    Answered<RequestStore, Exclude<keyof RequestStore, "counts">, "requests."> {
+    Answered<RequestStore, keyof RequestStore, "requests."> {
   health(): void;
   close(): void;
-  /** They come with the reply. */
-  counts(): void;
   list: Steps<InboxQuery, { readonly entries: Entry[] }, ListPosition>;
   act: Steps<ActQuery, ActStep, ActPosition>;
   errors: Steps<ErrorsQuery, { readonly groups: SomeOfGroup[] }, ErrorsPosition>;

@@ -169,11 +169,6 @@ export type FromThread =
   | { readonly ending: ThreadFailure }
   | { readonly reply: Reply };
 
-/** Whether a result is a failure. */
-export function isFailure(result: unknown): result is ThreadFailure {
-  return typeof result === "object" && result !== null && "failed" in result;
-}
-
 /** The number under which a delivery was stored; null when it was not. */
 export function seqOf(result: StoredResult): number | null {
   if (typeof result === "number") return result;
@@ -189,7 +184,9 @@ export function addResultOf(id: string, result: Exclude<StoredResult, ThreadFail
 
 /** The result of what succeeded; throws the error of a failure. */
 export function unlessFailed<Result>(result: Result): Exclude<Result, ThreadFailure> {
-  if (isFailure(result)) throw errorOfFailure(result);
+  if (typeof result === "object" && result !== null && "failed" in result) {
+    throw errorOfFailure(result as unknown as ThreadFailure);
+  }
   return result as Exclude<Result, ThreadFailure>;
 }
 

@@ -15,9 +15,8 @@ import {
   withLease,
 } from "../protocol/row.ts";
 import { ChangeWriter } from "./change-writer.ts";
-import { Counters } from "./counters.ts";
 import { DedupeWindow, nothingKnown } from "./dedupe.ts";
-import { ReceiverIds } from "./receiver-ids.ts";
+import { ReceiverTable } from "./receiver-table.ts";
 import { RowWriter } from "./row-writer.ts";
 
 /** The columns that {@link Deliveries.remove} needs. */
@@ -34,8 +33,7 @@ export class Deliveries {
   readonly database: Database;
   /** The statement with this text, which is prepared once. */
   readonly statement: (sql: string) => Statement;
-  readonly receivers: ReceiverIds;
-  readonly counters: Counters;
+  readonly receivers: ReceiverTable;
   readonly window: DedupeWindow;
   readonly #new: RowWriter;
   readonly #change: ChangeWriter;
@@ -46,8 +44,7 @@ export class Deliveries {
   constructor(database: Database) {
     this.database = database;
     this.statement = preparedOnce(database);
-    this.receivers = new ReceiverIds(this.statement);
-    this.counters = new Counters(database);
+    this.receivers = new ReceiverTable(database, this.statement);
     this.window = new DedupeWindow(database, () => this.write());
     // A failure rolls back the whole transaction: SQLite need not prepare to undo the statement alone.
     this.#new = new RowWriter(database, "INSERT OR FAIL INTO delivery");
@@ -66,14 +63,14 @@ export class Deliveries {
 
   /** Adds a delivery, leased to a worker if given; {@link write} stores it. */
   add(origin: Origin, own: OwnParts, workerId: number | null): StoredResult {
-    const { receivers, counters, window } = this;
+    const { receivers, window } = this;
     const { url, context, headers, kind, changes, isNotification } = origin;
     const { id, arrivedAt, requestId, signature, body, key } = own;
     const known = key === null ? nothingKnown : window.find(key, arrivedAt);
     const { duplicateOf, sameSignatureAs, unindexed } = known;
     if (duplicateOf !== undefined) return { duplicateOf };
     const receiver = receivers.idOf(origin.receiver);
-    const seq = counters.lastNumber + 1;
+    const seq = receivers.lastNumber + 1;
     const isLeased = workerId !== null;
     this.#new.add(
       { seq, id, arrived_at: arrivedAt, key, rank: workerId ?? arrivedAt, signature, body },
@@ -92,9 +89,9 @@ export class Deliveries {
     );
     if (changes !== null) this.#changes.push({ seq, changes });
     if (key !== null) window.add(seq, key, known);
-    counters.add(receiver, kind, 1);
-    counters.add(everReceiver, everName, 1);
-    if (isNotification) counters.noteNewest(receiver, id);
+    receivers.count(receiver, kind, 1);
+    receivers.count(everReceiver, everName, 1);
+    if (isNotification) receivers.noteNewest(receiver, id);
     return sameSignatureAs === undefined ? seq : { seq, sameSignatureAs };
   }
 
@@ -152,9 +149,9 @@ export class Deliveries {
     const rest = { state, reason, lastTurnAt: null, attempts: 0 };
     const kind = kindOf({ ...(row as unknown as Countable), ...rest });
     const receiver = Number(row["receiver"]);
-    this.counters.add(receiver, kind, -1);
+    this.receivers.count(receiver, kind, -1);
     if (reason !== null && isParked(state)) {
-      this.counters.add(receiver, `deleted:${reason.code}`, 1);
+      this.receivers.count(receiver, `deleted:${reason.code}`, 1);
     }
   }
 
@@ -168,8 +165,8 @@ export class Deliveries {
 
   #recount(receiver: number, kindBefore: string, kindAfter: string): void {
     if (kindBefore === kindAfter) return;
-    this.counters.add(receiver, kindBefore, -1);
-    this.counters.add(receiver, kindAfter, 1);
+    this.receivers.count(receiver, kindBefore, -1);
+    this.receivers.count(receiver, kindAfter, 1);
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Retention } from "@reporthook/core/store";
+import { countsByState, requestCounts } from "../protocol/counts.ts";
 import type { Operations } from "../protocol/operations.ts";
 import { actStep, listActs } from "./admin/acts.ts";
 import { eraseStep } from "./admin/erase.ts";
@@ -30,7 +31,7 @@ export function operationsOf(
   return {
     health: check,
     close: () => {},
-    counts: () => {},
+    counts: (receiver) => countsByState(deliveries.receivers.tallyOf(receiver)),
     receivers: () => receivers.select(undefined).map((id) => receivers.nameOf(id)),
     get: (id, receiver) => query.get(id, receiver),
     list: (asked, from) => query.list(asked, from),
@@ -55,6 +56,7 @@ export function operationsOf(
     "requests.get": (id, receiver) => requests.get(id, receiver),
     "requests.replace": (read, next) => requests.replace(read, next),
     "requests.list": (asked) => requests.list(asked),
+    "requests.counts": (receiver) => requestCounts(deliveries.receivers.tallyOf(receiver)),
     "requests.due": (receiver, until, limit) => requests.due(receiver, until, limit),
   };
 }

@@ -86,10 +86,10 @@ export class RequestTable {
   }
 
   #count(receiver: number, { state, settledAt, dates }: StoredRequest, by: 1 | -1): void {
-    const { counters } = this.#deliveries;
-    counters.add(receiver, `request:${state}`, by);
+    const { receivers } = this.#deliveries;
+    receivers.count(receiver, `request:${state}`, by);
     const isOverdue = settledAt === null && dates.overdueAt !== null;
-    if (isOverdue) counters.add(receiver, "request:overdue", by);
+    if (isOverdue) receivers.count(receiver, "request:overdue", by);
   }
 
   /** Finds requests of a receiver, or of each. */

@@ -19,7 +19,7 @@ export class Transactions {
     this.#consumers = consumers;
     this.#seenVersion = this.#currentVersion();
     // Again: others may have committed since it was read.
-    this.#reload();
+    this.#deliveries.receivers.reload();
   }
 
   /** Whether other processes have changed the file since the last transaction. */
@@ -29,7 +29,7 @@ export class Transactions {
 
   /** Runs a step in a transaction; if it throws, nothing has changed. */
   run<T>(step: () => T): T {
-    const { database, window, counters } = this.#deliveries;
+    const { database, window, receivers } = this.#deliveries;
     const leases = this.#leases;
     const leasesBefore = leases.state;
     if (this.#file.damage !== null) throw this.#file.damage;
@@ -40,7 +40,7 @@ export class Transactions {
       this.#file.begin();
       this.#catchUp();
       const result = step();
-      const hasWritten = counters.write();
+      const hasWritten = receivers.write();
       this.#file.prepareCommit();
       database.exec("COMMIT");
       isCommitted = true;
@@ -64,7 +64,7 @@ export class Transactions {
     rollBack(database);
     this.#file.rolledBack();
     try {
-      this.#reload();
+      this.#deliveries.receivers.reload();
       this.#file.save(database);
     } catch {
       // The file can't be read either: the next transaction reads it first or fails.
@@ -76,17 +76,10 @@ export class Transactions {
   #catchUp(): void {
     const version = this.#currentVersion();
     if (version === this.#seenVersion) return;
-    this.#reload();
+    this.#deliveries.receivers.reload();
     this.#deliveries.window.catchUp();
     this.#seenVersion = version;
     this.#consumers.invalidate();
-  }
-
-  #reload(): void {
-    const { counters, receivers } = this.#deliveries;
-    // First, so that uncommitted data is dropped even if nothing can be read.
-    counters.reload();
-    receivers.reload();
   }
 
   #currentVersion(): number {

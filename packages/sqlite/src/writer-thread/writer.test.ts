@@ -297,7 +297,7 @@ describe("batches", () => {
     for (; reply.poisoned.length === 0; time.ms += heartbeatMs) reply = writer.commitBatch([]);
     expect(reply.poisoned).toMatchObject([{ receiver: "a", id: "1", reason: { code: "poison" } }]);
     expect(reply.claimed).toEqual([]);
-    expect(countsByState(reply.tallies.get("a"))).toMatchObject({ received: 0, dead: 1 });
+    expect(countsByState(reply.tallies.get("a") ?? {})).toMatchObject({ received: 0, dead: 1 });
 
     // Released, it has five starts again.
     const query = { act: "release", receiver: "a", id: "1", now, by: null } as const;

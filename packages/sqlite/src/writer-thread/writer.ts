@@ -78,8 +78,7 @@ export class Writer {
 
   /** The tallies that have changed since they were told; at first all. */
   takeTallies(): ChangedTallies {
-    const { counters, receivers } = this.#deliveries;
-    return counters.take(receivers);
+    return this.#deliveries.receivers.takeTallies();
   }
 
   /**

@@ -1,6 +1,6 @@
 import { maxUnsigned, wholeRejected } from "@reporthook/core/store";
 import type { Value } from "../../database/driver.ts";
-import { countsByState, sumOfTallies } from "../../protocol/counts.ts";
+import { countsByState } from "../../protocol/counts.ts";
 import { rowsPerStep } from "../../protocol/protocol.ts";
 import { retentionClass } from "../../protocol/row.ts";
 import { type Deliveries, removedColumns } from "../deliveries.ts";
@@ -57,8 +57,8 @@ export class Bounds {
   }
 
   #deleteRejected(): void {
-    const { counters, statement } = this.#deliveries;
-    const { rejected } = countsByState(sumOfTallies(counters.tallies.values()));
+    const { statement } = this.#deliveries;
+    const { rejected } = countsByState(this.#deliveries.receivers.tallyOf(undefined));
     if (rejected <= maxRejected) return;
     const oldest = statement(
       `SELECT ${removedColumns} FROM delivery WHERE kept_as = ? ORDER BY changed_at LIMIT ?`,

@@ -18,7 +18,7 @@ export function storedFacts(
   name: string,
 ): Facts {
   const [receiver = 0] = deliveries.receivers.select(name);
-  const tally = deliveries.counters.tallies.get(receiver) ?? {};
+  const tally = deliveries.receivers.tallyOf(name);
   const oldest = (state: State): number => {
     const { rows } = findRows(deliveries, {
       query: { receiver: name },

@@ -17,7 +17,7 @@ import {
   timeOf,
   zeroCounts,
 } from "@reporthook/core/store";
-import { byReason, sumOfTallies } from "../../protocol/counts.ts";
+import { byReason } from "../../protocol/counts.ts";
 import type { ListPosition, Operations } from "../../protocol/operations.ts";
 import { rowsPerStep } from "../../protocol/protocol.ts";
 import { retentionClass } from "../../protocol/row.ts";
@@ -75,7 +75,6 @@ export class Query {
   }
 
   summary({ receiver, from, until }: SummaryQuery): Summary {
-    const { receivers, counters } = this.#deliveries;
     const minutes: Minute[] = [];
     const end = until.getTime();
     for (let at = from.getTime(); at < end; ) {
@@ -89,9 +88,8 @@ export class Query {
       state,
       state === "handled" ? null : this.#oldest(receiver, state),
     ]);
-    const tallies = receivers.select(receiver).map((id) => counters.tallies.get(id) ?? {});
     return {
-      parked: byReason(sumOfTallies(tallies), "parked"),
+      parked: byReason(this.#deliveries.receivers.tallyOf(receiver), "parked"),
       parkedChangedAt: this.#parkedChangedAt(),
       oldest: Object.fromEntries(oldest),
       minutes,
