@@ -31,15 +31,17 @@ export class Waiters<Asked, Answer> {
   ): void {
     const answered: Waiter<Asked, Answer>[] = [];
     const answers: Answer[] = [];
-    for (const [index, waiter] of this.#waiting.splice(0, results.length).entries()) {
+    let at = 0;
+    for (const waiter of this.#waiting.splice(0, results.length)) {
       try {
-        answers.push(answerOf(results[index] as Result, waiter.asked));
+        answers.push(answerOf(results[at++] as Result, waiter.asked));
         answered.push(waiter);
       } catch (error) {
         waiter.reject(error);
       }
     }
-    for (const [index, waiter] of answered.entries()) waiter.resolve(answers[index] as Answer);
+    at = 0;
+    for (const waiter of answered) waiter.resolve(answers[at++] as Answer);
   }
 
   rejectAll(error: unknown): void {

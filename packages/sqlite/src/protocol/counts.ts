@@ -70,11 +70,14 @@ export function countIn<Key>(
   kind: string,
   by: number,
 ): void {
-  const tally = all.get(key) ?? {};
-  const names = namesOf.get(kind) ?? kind.split(" ");
+  const tally = all.get(key) ?? added(all, key, {});
+  const names = namesOf.get(kind) ?? added(namesOf, kind, kind.split(" "));
   for (const name of names) tally[name] = (tally[name] ?? 0) + by;
-  all.set(key, tally);
-  namesOf.set(kind, names);
+}
+
+function added<Key, Value>(map: Map<Key, Value>, key: Key, value: Value): Value {
+  map.set(key, value);
+  return value;
 }
 
 /** The sum of tallies, name by name. */
