@@ -45,7 +45,7 @@ export interface ConnectionOwner {
   /** The states of consumers to send with the next message. */
   takeStates(): readonly ConsumerState[];
   opened(tallies: ChangedTallies): void;
-  /** What follows from a reply beside its results; `isTold` if it is told otherwise why leases are lost. */
+  /** Takes what is in a reply beside results; `isTold` if it is told otherwise why leases are lost. */
   answered(reply: Reply, leased: readonly Leased[], isTold: boolean): void;
   stoodStill(ms: number, isHandedOn: boolean): void;
   /** The thread has ended; `error` if that was unexpected. */

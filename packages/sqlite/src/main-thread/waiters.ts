@@ -5,7 +5,7 @@ export interface Waiter<Asked, Answer> {
   reject(error: unknown): void;
 }
 
-/** Those that wait for results, which come in the order in which they were asked for. */
+/** The waiters for results that come in the order in which they were asked for. */
 export class Waiters<Asked, Answer> {
   readonly #waiting: Waiter<Asked, Answer>[] = [];
 

@@ -18,7 +18,7 @@ export class ReceiverTable {
   #ids = new Map<string, number>();
   #names = new Map<number, string>();
   #tallies = new Map<number, Record<string, number>>();
-  /** Those whose tallies this transaction has changed, and those that have changed since {@link takeTallies}. */
+  /** The ids whose tallies this transaction has changed, and those that have changed since {@link takeTallies}. */
   #unwritten = new Set<number>();
   #untold = new Set<number>();
 
