@@ -17,7 +17,7 @@ const kinds = [
     asksForReports: false,
     gate: 75,
     quick: 2,
-    brokenOnce: [1_348, 7_296, 7_744, 10_346, 10_662, 60_162],
+    brokenOnce: [1_348, 7_296, 7_744, 7_953, 10_346, 10_662, 60_162],
   },
   { name: "reports", asksForReports: true, gate: 25, quick: 1, brokenOnce: [] },
 ] as const;

@@ -212,6 +212,11 @@ export class Lookout {
     return this.look?.everValid || this.reports.some(({ validAt }) => Number.isFinite(validAt));
   }
 
+  /** When a process last got a verdict, as far as it has looked; `-Infinity` when none did. */
+  get judgedAt(): number {
+    return latestOf(this.reports.map(({ judgedAt }) => judgedAt));
+  }
+
   #problems(): Problem[] {
     const { look, reports } = this;
     const facts = this.#inbox.ok ? (look?.facts ?? null) : null;

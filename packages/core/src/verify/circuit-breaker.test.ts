@@ -42,21 +42,6 @@ describe("refusals", () => {
     expect(breaker.permit()).toBeNull();
   });
 
-  it.each([
-    ["one signature is refused, before any was valid", false, ["a", "a"], 0],
-    ["two signatures are refused", true, ["a", "b", "b"], 2_000],
-    ["one signature alone is refused", true, ["a", "a", "a"], Number.POSITIVE_INFINITY],
-  ])("the circuit breaker blames the key when %s", (_when, everValid, signatures, agoMs) => {
-    const clock = manualClock();
-    const breaker = new CircuitBreaker(clock, () => everValid);
-    const permit = permitted(breaker);
-    for (const signature of signatures) {
-      clock.advance(1_000);
-      breaker.unauthorized(permit, signature, 0);
-    }
-    expect(clock.now() - breaker.keyBlamedAt).toBe(agoMs);
-  });
-
   it("the circuit breaker starts to count again after a verdict", () => {
     const breaker = new CircuitBreaker(manualClock(), () => false);
     breaker.judged(permitted(breaker), 0);

@@ -43,8 +43,7 @@ export class CircuitBreaker {
   #probedAt = never;
   /** The number of probes that may follow the first one in this pause. */
   #probesLeft = 0;
-  /** The latest different signatures that were refused since a verdict, with the times. */
-  readonly #refused = new Map<string, number>();
+  readonly #refused = new Set<string>();
   #silences = 0;
   readonly #trustedUntil = { unauthorized: never, unavailable: never };
 
@@ -66,11 +65,6 @@ export class CircuitBreaker {
     const ms = Math.max(0, this.#probeAt - now);
     const sinceProbe = now - this.#probedAt;
     return sinceProbe < probeAnswerMs ? Math.min(ms, probeAnswerMs - sinceProbe) : ms;
-  }
-
-  /** When the key was last to blame: different signatures were refused since a verdict, or one and none was ever valid. */
-  get keyBlamedAt(): number {
-    return [...this.#refused.values()].at(this.#hasKeyWorked ? -refusalsInARow : -1) ?? never;
   }
 
   /** A permit for one call; null while open: callers ask again after {@link openMs}. */
@@ -112,12 +106,10 @@ export class CircuitBreaker {
   /** Reports a 401 or 403: opens the breaker once different signatures were refused without a verdict in between. */
   unauthorized(permit: Permit, signature: string, retryAfterMs: number): void {
     this.answered(permit);
-    this.#refused.delete(signature);
-    this.#refused.set(signature, this.#clock.now());
-    const [oldest = signature] = this.#refused.keys();
-    if (this.#refused.size > refusalsInARow) this.#refused.delete(oldest);
-    const isEnough = this.judgedAt === never || this.#refused.size === refusalsInARow;
-    this.#failed("unauthorized", permit, isEnough, retryAfterMs);
+    const enough = this.judgedAt === never ? 1 : refusalsInARow;
+    // More are not needed.
+    if (this.#refused.size < enough) this.#refused.add(signature);
+    this.#failed("unauthorized", permit, this.#refused.size >= enough, retryAfterMs);
   }
 
   /** Reports a missing answer: opens the breaker after several in a row. */
@@ -145,11 +137,7 @@ export class CircuitBreaker {
   }
 
   #mayHideGenuine(why: Outage): boolean {
-    return why === "unauthorized" && this.#hasKeyWorked;
-  }
-
-  get #hasKeyWorked(): boolean {
-    return this.judgedAt !== never || this.#everValid();
+    return why === "unauthorized" && (this.judgedAt !== never || this.#everValid());
   }
 
   #trust(why: Outage): void {

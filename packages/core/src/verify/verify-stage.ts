@@ -46,6 +46,7 @@ export class VerifyStage {
   readonly #recognizer: Recognizer;
   readonly #reporter: Reporter;
   readonly #known: KnownRequests;
+  readonly #lookout: Lookout;
   readonly #breaker: CircuitBreaker;
   readonly #calls: Semaphore;
   #hasGoneSilent = false;
@@ -63,6 +64,7 @@ export class VerifyStage {
     this.#recognizer = recognizer;
     this.#reporter = reporter;
     this.#known = known;
+    this.#lookout = lookout;
     this.#breaker = new CircuitBreaker(settings.clock, () => lookout.everValid);
     this.#calls = new Semaphore(this.concurrency);
   }
@@ -199,10 +201,12 @@ export class VerifyStage {
   }
 
   #callFor(why: Unjudged, error: string, retryAfterMs: number): CallInVain {
-    const { open, openMs, judgedAt, keyBlamedAt } = this.#breaker;
+    const { open, openMs, judgedAt } = this.#breaker;
     const { clock } = this.#settings;
+    const now = clock.now();
     const { knownSince } = clock;
-    const service = { open, openMs, judgedAt, keyBlamedAt };
-    return { why, error, retryAfterMs, now: clock.now(), knownSince, ...service };
+    const { judgedAt: judgedAnywhereAt } = this.#lookout;
+    const times = { now, knownSince, openMs, judgedAt, judgedAnywhereAt };
+    return { why, error, retryAfterMs, open, ...times };
   }
 }

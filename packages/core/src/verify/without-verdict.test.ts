@@ -25,8 +25,10 @@ interface Given {
 }
 
 function callOf(call: Given["call"] = {}): CallInVain {
-  const service = { now, knownSince: 0, open: null, openMs: 0, judgedAt: never, keyBlamedAt: now };
-  return { why: "unavailable", error: "503", retryAfterMs: 0, ...service, ...call };
+  const times = { now, knownSince: 0, openMs: 0, judgedAt: never };
+  const judgedAnywhereAt = call.judgedAt ?? never;
+  const rest = { error: "503", retryAfterMs: 0, open: null, judgedAnywhereAt } as const;
+  return { why: "unavailable", ...rest, ...times, ...call };
 }
 
 function outcomeOf({ age = 0, job, call }: Given) {
@@ -71,10 +73,10 @@ describe("held deliveries", () => {
       "The service gave no verdict for an hour",
     ],
     [
-      "after an hour in which one signature alone was refused",
+      "after an hour of a paused stage while another process had a verdict",
       {
         age: 3_600_000,
-        call: { why: "not asked", open: "unauthorized", keyBlamedAt: now - 3_600_000 },
+        call: { why: "not asked", open: "unauthorized", judgedAnywhereAt: now - 3_600_000 },
       },
       "The service gave no verdict for an hour",
     ],

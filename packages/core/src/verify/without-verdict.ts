@@ -22,8 +22,8 @@ export interface CallInVain {
   readonly openMs: number;
   /** When the call began that last got a verdict; `-Infinity` when none did. */
   readonly judgedAt: number;
-  /** When refusals last put the blame on the key, not on one signature; `-Infinity` when none did. */
-  readonly keyBlamedAt: number;
+  /** When a process on the inbox last got a verdict, as far as this one has looked; `-Infinity` when none did. */
+  readonly judgedAnywhereAt: number;
 }
 
 const giveUpMs = 3_600_000;
@@ -40,7 +40,7 @@ const promptMs = 60_000;
 /**
  * Decides whether a delivery without a verdict is asked about again, or held. The first case that fits:
  * 1. Three answers concerned this signature alone, and the service judges others: held.
- * 2. The key was refused within the hour, and no signature was judged since this one came: asked again, at any age.
+ * 2. The key is refused, and no process had a verdict since this one came: asked again, at any age.
  * 3. It is an hour old, or released and asked about twelve times: held.
  * 4. Asked again: after 1 s doubling to 10 s while its signature may be valid, then after up to 5 minutes; not before the circuit
  *    breaker permits it.
@@ -79,10 +79,10 @@ function isItsOwnFault(job: Job, call: CallInVain, { ownFaults = 0 }: RetryState
   return why === "unauthorized" ? isJudgedSince(retryStateOf(job), judgedAt) : isWorking(call);
 }
 
-/** Whether verification pauses for the key, and no signature was judged since this one came: it had no chance yet. */
+/** Whether verification pauses for the key, and no process had a verdict since this one came: it had no chance yet. */
 function isPaused(job: Job, call: CallInVain): boolean {
   const isKey = call.open === "unauthorized" || isKeySuspect(job, call);
-  return isKey && call.now - call.keyBlamedAt < giveUpMs && call.judgedAt < job.arrivedAt;
+  return isKey && call.judgedAnywhereAt < job.arrivedAt;
 }
 
 function isGivenUp(job: Job, call: CallInVain): boolean {
