@@ -4,6 +4,20 @@ export function same(actual: unknown, expected: unknown, what: string): void {
   if (left !== right) throw new Error(`${what}: expected ${right}, got ${left}`);
 }
 
+/** Throws unless the parts of this name are these, in this order. */
+export function sameEach<Name extends string>(
+  actual: readonly { readonly [name in Name]?: unknown }[],
+  name: Name,
+  expected: readonly unknown[],
+  what: string,
+): void {
+  same(
+    actual.map((one) => one[name]),
+    expected,
+    what,
+  );
+}
+
 /** Throws unless `condition` holds. */
 export function truly(condition: boolean, what: string): void {
   if (!condition) throw new Error(`Not so: ${what}`);

@@ -1,4 +1,4 @@
-import { same } from "../assert.ts";
+import { same, sameEach } from "../assert.ts";
 import { deferred } from "../deferred.ts";
 import { handled, type InboxCase, later, valid } from "./fixture.ts";
 
@@ -26,11 +26,7 @@ export const claiming: readonly InboxCase[] = [
       await until(() => jobs.length === 1, "the first is handed out");
       const second = await put();
       await until(() => jobs.length === 2, "the second is handed out");
-      same(
-        jobs.map(({ id }) => id),
-        [first, second],
-        "What was handed out",
-      );
+      sameEach(jobs, "id", [first, second], "What was handed out");
     },
   },
   {
@@ -72,11 +68,7 @@ export const claiming: readonly InboxCase[] = [
       const [job] = await work("verify", valid);
       same(job?.id, id, "What was handed out");
       await until(async () => (await inbox.counts("a")).handled === 1, "it is handled");
-      same(
-        handling.jobs.map(({ stage }) => stage),
-        ["handle"],
-        "What was handed out to handle",
-      );
+      sameEach(handling.jobs, "stage", ["handle"], "What was handed out to handle");
       same((await inbox.counts("b")).received, 1, "What waits for the other receiver");
     },
   },
@@ -90,11 +82,7 @@ export const claiming: readonly InboxCase[] = [
       const [late, young, old] = [await at(6 * minuteMs), await at(1_000), await at(4 * minuteMs)];
       const middle = await at(minuteMs);
       const jobs = await work("verify", valid, valid, valid, valid, valid);
-      same(
-        jobs.map(({ id }) => id),
-        [young, middle, old, polite, late],
-        "The order",
-      );
+      sameEach(jobs, "id", [young, middle, old, polite, late], "The order");
     },
   },
   {
@@ -106,11 +94,7 @@ export const claiming: readonly InboxCase[] = [
       const young = await put();
       clock.advance(2 * minuteMs);
       const jobs = await work("verify", valid, valid);
-      same(
-        jobs.map(({ id }) => id),
-        [young, old],
-        "The order",
-      );
+      sameEach(jobs, "id", [young, old], "The order");
     },
   },
   {
@@ -129,11 +113,7 @@ export const claiming: readonly InboxCase[] = [
       same(inbox.backlog("a").waiting, 1, "How many wait");
       const others = [await put(), await put()];
       const jobs = await work("verify", valid, valid, valid);
-      same(
-        jobs.map(({ id }) => id),
-        [...others, first],
-        "The order",
-      );
+      sameEach(jobs, "id", [...others, first], "The order");
     },
   },
   {
@@ -148,19 +128,11 @@ export const claiming: readonly InboxCase[] = [
       clock.advance(10);
       const first = await at(3 * minuteMs);
       const jobs = await work("verify", valid, valid, valid, valid);
-      same(
-        jobs.map(({ id }) => id),
-        [first, ids[1], ids[2], ids[0]],
-        "The order",
-      );
+      sameEach(jobs, "id", [first, ids[1], ids[2], ids[0]], "The order");
       const [older, newer] = [await at(2_000), await at(1_000)];
       await work("verify", later(0, { lastTurnAt: 2 }), later(0, { lastTurnAt: 1 }));
       const atOnce = await work("verify", valid, valid);
-      same(
-        atOnce.map(({ id }) => id),
-        [older, newer],
-        "The order of those that are due at once",
-      );
+      sameEach(atOnce, "id", [older, newer], "The order of those that are due at once");
     },
   },
   {
@@ -178,11 +150,7 @@ export const claiming: readonly InboxCase[] = [
       const last = await put();
       await work("verify", valid);
       const jobs = await work("handle", handled, handled, handled, handled);
-      same(
-        jobs.map(({ id }) => id),
-        [ids[1], ids[2], ids[0], last],
-        "The order",
-      );
+      sameEach(jobs, "id", [ids[1], ids[2], ids[0], last], "The order");
     },
   },
   {
@@ -199,11 +167,7 @@ export const claiming: readonly InboxCase[] = [
       clock.advance(minuteMs - 1);
       const sentinel = await put();
       await until(async () => (await inbox.get(sentinel))?.state === "handled", "another is done");
-      same(
-        jobs.map((job) => job.id),
-        [sentinel],
-        "What was handed out before",
-      );
+      sameEach(jobs, "id", [sentinel], "What was handed out before");
       clock.advance(1);
       await until(() => jobs.length === 2, "it is handed out when due");
       same(jobs[1]?.id, id, "What was handed out then");

@@ -1,8 +1,14 @@
-import { createReceiver, DoNotRetry, type Receiver } from "@reporthook/core";
+import {
+  createReceiver,
+  DoNotRetry,
+  type EntryDetails,
+  type Receiver,
+  type ReceiverOptions,
+} from "@reporthook/core";
 import { isAttempt } from "@reporthook/core/store";
 import { same, truly } from "../assert.ts";
 import { asyncStorage } from "../runtime.ts";
-import type { InboxCase } from "./fixture.ts";
+import type { InboxCase, InboxFixture } from "./fixture.ts";
 
 /** The promises of a receiver about the functions of its options, on every inbox. */
 export const context: readonly InboxCase[] = [
@@ -50,23 +56,12 @@ export const context: readonly InboxCase[] = [
   },
   {
     name: "a handler's error reaches the logger with stack and causes, and is kept with the attempt",
-    async run({ inbox, clock, patiently }) {
+    async run(fixture) {
       const told: unknown[] = [];
-      const receiver = createReceiver({
-        inbox,
-        clock,
-        client: { authorize: async () => "valid" as const },
-        logger: { warn: ({ err }) => void told.push(err) },
-      });
-      receiver.on("report", function failing() {
+      const logger = { warn: ({ err }: { readonly err?: unknown }) => void told.push(err) };
+      const entry = await workedOff(fixture, { logger }, function failing() {
         throw new DoNotRetry("seen", { cause: new RangeError("below") });
       });
-      const { id } = (await (await patiently(sendTo(receiver, "one"), "the answer")).json()) as {
-        readonly id: string;
-      };
-      await patiently(receiver.idle({ timeoutMs: 60_000 }), "idle()");
-      const entry = await receiver.inbox.get(id);
-      await patiently(receiver.close(), "close()");
       const [err] = told as (Error | undefined)[];
       truly(err?.stack?.includes("failing") === true, "the logger is given the stack");
       same((err?.cause as Error | undefined)?.message, "below", "the cause that it is given");
@@ -80,30 +75,35 @@ export const context: readonly InboxCase[] = [
   },
   {
     name: "a handler that throws a revoked proxy is retried like any other, and the delivery is dead after the last attempt",
-    async run({ inbox, clock, patiently }) {
-      const receiver = createReceiver({
-        inbox,
-        clock,
-        client: { authorize: async () => "valid" as const },
-        logger: false,
-        retry: { attempts: 2, minMs: 0, maxMs: 0 },
-      });
-      receiver.on("report", () => {
+    async run(fixture) {
+      const retry = { attempts: 2, minMs: 0, maxMs: 0 };
+      const entry = await workedOff(fixture, { logger: false, retry }, () => {
         const { proxy, revoke } = Proxy.revocable({}, {});
         revoke();
         throw proxy;
       });
-      const { id } = (await (await patiently(sendTo(receiver, "one"), "the answer")).json()) as {
-        readonly id: string;
-      };
-      await patiently(receiver.idle({ timeoutMs: 60_000 }), "idle()");
-      const entry = await receiver.inbox.get(id);
-      await patiently(receiver.close(), "close()");
       same([entry?.state, entry?.attempts], ["dead", 2], "The entry");
       same(entry?.reason?.code, "attempts_used_up", "The reason");
     },
   },
 ];
+
+/** The entry of a report that a receiver on the inbox has worked on until nothing is left to do. */
+async function workedOff(
+  { inbox, clock, patiently }: InboxFixture,
+  options: Partial<ReceiverOptions>,
+  handler: () => never,
+): Promise<EntryDetails | null> {
+  const client = { authorize: async () => "valid" as const };
+  const receiver = createReceiver({ inbox, clock, client, ...options });
+  receiver.on("report", handler);
+  const answer = await patiently(sendTo(receiver, "one"), "the answer");
+  const { id } = (await answer.json()) as { readonly id: string };
+  await patiently(receiver.idle({ timeoutMs: 60_000 }), "idle()");
+  const entry = await receiver.inbox.get(id);
+  await patiently(receiver.close(), "close()");
+  return entry;
+}
 
 function sendTo(receiver: Pick<Receiver, "fetch">, signature: string): Promise<Response> {
   const headers = { "x-svc-authorization": signature, "content-type": "application/json" };

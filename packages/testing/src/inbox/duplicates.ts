@@ -1,4 +1,4 @@
-import { same } from "../assert.ts";
+import { same, sameEach } from "../assert.ts";
 import { endedAs, handled, type InboxCase, later, valid } from "./fixture.ts";
 
 const hourMs = 3_600_000;
@@ -37,11 +37,7 @@ export const duplicates: readonly InboxCase[] = [
       const added = answers.filter(({ status }) => status === "added");
       same(added.length, 1, "How many were added");
       same(new Set(answers.map(({ id }) => id)).size, 1, "How many ids were named");
-      same(
-        (await inbox.list()).map(({ id }) => id),
-        [added[0]?.id],
-        "What is stored",
-      );
+      sameEach(await inbox.list(), "id", [added[0]?.id], "What is stored");
     },
   },
   {
@@ -84,16 +80,8 @@ export const duplicates: readonly InboxCase[] = [
     async run({ inbox, put }) {
       const parts = { signature: "s", body: "{}" };
       const [one, other] = [await put(parts), await put({ ...parts, receiver: "b" })];
-      same(
-        (await inbox.list({ receiver: "a" })).map(({ id }) => id),
-        [one],
-        "Those of a",
-      );
-      same(
-        (await inbox.list({ receiver: "b" })).map(({ id }) => id),
-        [other],
-        "Those of b",
-      );
+      sameEach(await inbox.list({ receiver: "a" }), "id", [one], "Those of a");
+      sameEach(await inbox.list({ receiver: "b" }), "id", [other], "Those of b");
     },
   },
   {

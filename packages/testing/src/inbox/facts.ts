@@ -1,4 +1,4 @@
-import { same } from "../assert.ts";
+import { same, sameEach } from "../assert.ts";
 import { oneInEachState, unsigned } from "./acts/retaining.ts";
 import { endedAs, type InboxCase, later, valid } from "./fixture.ts";
 
@@ -40,11 +40,7 @@ export const facts: readonly InboxCase[] = [
       const { counts, parked } = await inbox.facts("a");
       const one = { received: 1, verified: 1, handled: 1, held: 1, rejected: 1, dead: 1 };
       same(counts, one, "The counts");
-      same(
-        parked.map(({ count }) => count),
-        [1, 1],
-        "The parked ones by reason",
-      );
+      sameEach(parked, "count", [1, 1], "The parked ones by reason");
       const old = clock.now() - 20_000;
       const newest = await make({ receiver: "b" });
       await put({ at: old, receiver: "b" });

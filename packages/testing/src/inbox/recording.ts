@@ -1,5 +1,5 @@
 import { isAttempt } from "@reporthook/core/store";
-import { same, truly } from "../assert.ts";
+import { same, sameEach, truly } from "../assert.ts";
 import { endedAs, handled, type InboxCase, later, valid } from "./fixture.ts";
 
 /** The promises of `consume` about recording outcomes. */
@@ -92,11 +92,7 @@ export const recording: readonly InboxCase[] = [
         "The error of the attempt",
       );
       const listed = await inbox.list({ state: "handled" });
-      same(
-        listed.map(({ lastError }) => lastError),
-        ["no handler ran"],
-        "The last errors of the list",
-      );
+      sameEach(listed, "lastError", ["no handler ran"], "The last errors of the list");
     },
   },
   {
@@ -135,11 +131,7 @@ export const recording: readonly InboxCase[] = [
         ["rejected", "invalid_signature", "{}", 1],
         "The entry",
       );
-      same(
-        (await inbox.list({ state: "rejected" })).map((one) => one.id),
-        [id],
-        "The list",
-      );
+      sameEach(await inbox.list({ state: "rejected" }), "id", [id], "The list");
     },
   },
   {
@@ -200,11 +192,7 @@ export const recording: readonly InboxCase[] = [
         clock.advance(1_000);
       }
       await until(async () => (await inbox.get(id))?.state === "verified", "it is verified");
-      same(
-        jobs.map((job) => job.attempts),
-        [0, 1, 2],
-        "The attempts of the jobs",
-      );
+      sameEach(jobs, "attempts", [0, 1, 2], "The attempts of the jobs");
       same(errors.length, 2, "How many errors were told");
     },
   },
@@ -220,26 +208,10 @@ export const recording: readonly InboxCase[] = [
       const ofStage = (stage: string) => history.filter((attempt) => attempt.stage === stage);
       const errors = Array.from({ length: 19 }, (_, index) => `no ${index + 5}`);
       const again = errors.map(() => "retry");
-      same(
-        ofStage("verify").map(({ error }) => error),
-        [...errors, null],
-        "Errors of verify",
-      );
-      same(
-        ofStage("handle").map(({ error }) => error),
-        [...errors, "last"],
-        "Errors of handle",
-      );
-      same(
-        ofStage("verify").map(({ outcome }) => outcome),
-        [...again, "verified"],
-        "Of verify",
-      );
-      same(
-        ofStage("handle").map(({ outcome }) => outcome),
-        [...again, "dead"],
-        "Of handle",
-      );
+      sameEach(ofStage("verify"), "error", [...errors, null], "Errors of verify");
+      sameEach(ofStage("handle"), "error", [...errors, "last"], "Errors of handle");
+      sameEach(ofStage("verify"), "outcome", [...again, "verified"], "Of verify");
+      sameEach(ofStage("handle"), "outcome", [...again, "dead"], "Of handle");
       truly(
         history.every(({ at, ms }) => at.getTime() >= begin && ms >= 0),
         "each attempt has its time and duration",

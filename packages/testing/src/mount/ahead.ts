@@ -1,7 +1,7 @@
 import { patiently, same } from "../assert.ts";
 import { deferred } from "../deferred.ts";
 import { runtimeModule } from "../runtime.ts";
-import { completeReport, type Definition, type MountFixture, withMountFixture } from "./fixture.ts";
+import { completeReport, type Definition, type MountFixture } from "./fixture.ts";
 
 /** The members used of a request of Node. */
 interface NodeRequest {
@@ -63,45 +63,43 @@ export const aheadCases: readonly Definition[] = [
     ([name, ahead]): Definition => ({
       name: `the body is stored where ${name}`,
       needs: "sockets",
-      run: (host) =>
-        withMountFixture(host, {}, async ({ takes, stored }) => {
-          let isReached = false;
-          const arrived = deferred();
-          const first = (req: NodeRequest): void => {
-            isReached = true;
-            ahead(req);
-          };
-          const second = (req: NodeRequest): void => {
-            ahead(req);
-            arrived.resolve();
-          };
-          await onRequests(first, (headers) => takes("accepted", { headers, body: longReport }));
-          same(textOf(stored[0]?.body), longReport, "what is stored");
-          // Other servers than Node's tell of no request.
-          if (!isReached) return;
-          await onRequests(second, (headers) => {
-            const body = inChunks(longReport, arrived.promise);
-            return takes("accepted", { headers, body, signature: "valid-2" });
-          });
-          same(textOf(stored[1]?.body), longReport, "what is stored of chunks");
-        }),
+      async run({ takes, stored }) {
+        let isReached = false;
+        const arrived = deferred();
+        const first = (req: NodeRequest): void => {
+          isReached = true;
+          ahead(req);
+        };
+        const second = (req: NodeRequest): void => {
+          ahead(req);
+          arrived.resolve();
+        };
+        await onRequests(first, (headers) => takes("accepted", { headers, body: longReport }));
+        same(textOf(stored[0]?.body), longReport, "what is stored");
+        // Other servers than Node's tell of no request.
+        if (!isReached) return;
+        await onRequests(second, (headers) => {
+          const body = inChunks(longReport, arrived.promise);
+          return takes("accepted", { headers, body, signature: "valid-2" });
+        });
+        same(textOf(stored[1]?.body), longReport, "what is stored of chunks");
+      },
     }),
   ),
   {
     name: "the body is stored where its bytes are of another realm",
-    run: (host) =>
-      withMountFixture(host, {}, async (fixture) => {
-        const bytes = foreign(completeReport);
-        if (bytes === null) return;
-        if (host.raw === undefined) await takesForeign(fixture, bytes);
-        else {
-          await onRequests(
-            (req) => void Object.assign(req, { rawBody: bytes }),
-            (headers) => fixture.takes("accepted", { headers }),
-          );
-        }
-        same(textOf(fixture.stored[0]?.body), completeReport, "the stored body");
-      }),
+    async run(fixture) {
+      const bytes = foreign(completeReport);
+      if (bytes === null) return;
+      if (fixture.host.raw === undefined) await takesForeign(fixture, bytes);
+      else {
+        await onRequests(
+          (req) => void Object.assign(req, { rawBody: bytes }),
+          (headers) => fixture.takes("accepted", { headers }),
+        );
+      }
+      same(textOf(fixture.stored[0]?.body), completeReport, "the stored body");
+    },
   },
 ];
 

@@ -18,39 +18,36 @@ const test = '{"event_type":"test_webhook_endpoint","payload":"hello"}';
 export const answerCases: readonly Definition[] = [
   {
     name: "200 accepted once a notification is stored",
-    run: (host) =>
-      withMountFixture(host, {}, async ({ takes, stored, receiver, served }) => {
-        const id = await takes("accepted", { query: "?to=1&to=%C3%A9" });
-        same(stored[0]?.id, id, "the id");
-        const { pathname } = new URL(served.url);
-        same(stored[0]?.url, `${pathname}?to=1&to=%C3%A9`, "path and query, prefix included");
-        await receiver.idle({ timeoutMs: 60_000 });
-        same((await receiver.inbox.get(id))?.state, "handled", "the state");
-      }),
+    async run({ takes, stored, receiver, served }) {
+      const id = await takes("accepted", { query: "?to=1&to=%C3%A9" });
+      same(stored[0]?.id, id, "the id");
+      const { pathname } = new URL(served.url);
+      same(stored[0]?.url, `${pathname}?to=1&to=%C3%A9`, "path and query, prefix included");
+      await receiver.idle({ timeoutMs: 60_000 });
+      same((await receiver.inbox.get(id))?.state, "handled", "the state");
+    },
   },
   {
     name: "200 duplicate when the same bytes come again with the same signature",
-    run: (host) =>
-      withMountFixture(host, {}, async ({ takes }) => {
-        const id = await takes("accepted");
-        same(await takes("duplicate"), id, "the duplicate's id");
-        for (const other of [{ query: "?x" }, { body: `${completeReport} ` }]) {
-          same((await takes("accepted", other)) === id, false, "another one's id is the first's");
-        }
-      }),
+    async run({ takes }) {
+      const id = await takes("accepted");
+      same(await takes("duplicate"), id, "the duplicate's id");
+      for (const other of [{ query: "?x" }, { body: `${completeReport} ` }]) {
+        same((await takes("accepted", other)) === id, false, "another one's id is the first's");
+      }
+    },
   },
   {
     name: "200 accepted twice when the same comes unsigned",
-    run: (host) =>
-      withMountFixture(host, {}, async ({ takes }) => {
-        const first = await takes("accepted", { signature: null });
-        const second = await takes("accepted", { signature: null });
-        same(first === second, false, "unsigned ones are one");
-      }),
+    async run({ takes }) {
+      const first = await takes("accepted", { signature: null });
+      const second = await takes("accepted", { signature: null });
+      same(first === second, false, "unsigned ones are one");
+    },
   },
   {
     name: "200 accepted before authorize answers",
-    async run(host) {
+    async runOn(host) {
       const events: string[] = [];
       const verdict = deferred<Verdict>();
       const authorize = (): Promise<Verdict> =>
@@ -80,113 +77,89 @@ export const answerCases: readonly Definition[] = [
     (method): Definition => ({
       name: `405 method_not_allowed for ${method}`,
       needs: "all methods",
-      run: (host) =>
-        withMountFixture(host, {}, async ({ refuses, stored }) => {
-          await refuses("method_not_allowed", { method });
-          same(stored.length, 0, "stored");
-        }),
+      async run({ refuses, stored }) {
+        await refuses("method_not_allowed", { method });
+        same(stored.length, 0, "stored");
+      },
     }),
   ),
   {
     name: "503 closing once the receiver with a memory inbox is closed",
-    run: (host) =>
-      withMountFixture(host, {}, async ({ receiver, refuses }) => {
-        await receiver.close();
-        await refuses("closing");
-      }),
+    async run({ receiver, refuses }) {
+      await receiver.close();
+      await refuses("closing");
+    },
   },
   {
     name: "503 overloaded when too many are waiting",
-    run: (host) =>
-      withMountFixture(
-        host,
-        { receiver: { autostart: false, limits: { waiting: 1 } } },
-        async ({ takes, refuses }) => {
-          await takes("accepted");
-          await refuses("overloaded", { signature: "valid-2" });
-        },
-      ),
+    receiver: { autostart: false, limits: { waiting: 1 } },
+    async run({ takes, refuses }) {
+      await takes("accepted");
+      await refuses("overloaded", { signature: "valid-2" });
+    },
   },
   {
     name: "503 overloaded when too many are unverified",
-    run: (host) =>
-      withMountFixture(
-        host,
-        { receiver: { autostart: false, limits: { unverified: 1 } } },
-        async ({ takes, refuses }) => {
-          await takes("accepted");
-          await refuses("overloaded", { signature: "valid-2" });
-        },
-      ),
+    receiver: { autostart: false, limits: { unverified: 1 } },
+    async run({ takes, refuses }) {
+      await takes("accepted");
+      await refuses("overloaded", { signature: "valid-2" });
+    },
   },
   {
     name: "413 body_too_large for an unsigned body over 4 KiB",
-    run: (host) =>
-      withMountFixture(host, {}, async ({ refuses, takes }) => {
-        const sized = (bytes: number): string => `{"a":"${"x".repeat(bytes - 8)}"}`;
-        await takes("accepted", { signature: null, body: sized(4_096) });
-        await refuses("body_too_large", { signature: null, body: sized(4_097) });
-      }),
+    async run({ refuses, takes }) {
+      const sized = (bytes: number): string => `{"a":"${"x".repeat(bytes - 8)}"}`;
+      await takes("accepted", { signature: null, body: sized(4_096) });
+      await refuses("body_too_large", { signature: null, body: sized(4_097) });
+    },
   },
   {
     name: "413 body_too_large for a body of known length over the limit",
-    run: (host) =>
-      withMountFixture(
-        host,
-        { receiver: { limits: { bodyBytes: completeReport.length } } },
-        async ({ refuses, takes }) => {
-          await takes("accepted");
-          await refuses("body_too_large", { body: `${completeReport} ` });
-        },
-      ),
+    receiver: { limits: { bodyBytes: completeReport.length } },
+    async run({ refuses, takes }) {
+      await takes("accepted");
+      await refuses("body_too_large", { body: `${completeReport} ` });
+    },
   },
   {
     name: "500 body_unavailable when something ahead consumed the body",
-    run: (host) =>
-      withMountFixture(host, { consumed: true }, async ({ refuses, stored }) => {
-        await refuses("body_unavailable");
-        same(stored.length, 0, "stored");
-      }),
+    consumed: true,
+    async run({ refuses, stored }) {
+      await refuses("body_unavailable");
+      same(stored.length, 0, "stored");
+    },
   },
   {
     name: "415 unsupported_media_type for an unsigned body that is not JSON",
-    run: (host) =>
-      withMountFixture(host, {}, ({ refuses }) =>
-        refuses("unsupported_media_type", { signature: null, headers: text }),
-      ),
+    run: ({ refuses }) => refuses("unsupported_media_type", { signature: null, headers: text }),
   },
   {
     name: "200 accepted for unsigned JSON of a vendor's type",
-    run: (host) =>
-      withMountFixture(host, {}, async ({ takes }) => {
-        const headers = { "content-type": "application/vnd.my_app+json" };
-        await takes("accepted", { signature: null, headers });
-      }),
+    async run({ takes }) {
+      const headers = { "content-type": "application/vnd.my_app+json" };
+      await takes("accepted", { signature: null, headers });
+    },
   },
   {
     name: "200 accepted for a signed body of any content type",
-    run: (host) =>
-      withMountFixture(host, {}, async ({ takes, receiver }) => {
-        const id = await takes("accepted", { headers: text });
-        await receiver.idle({ timeoutMs: 60_000 });
-        same((await receiver.inbox.get(id))?.state, "handled", "the state");
-      }),
+    async run({ takes, receiver }) {
+      const id = await takes("accepted", { headers: text });
+      await receiver.idle({ timeoutMs: 60_000 });
+      same((await receiver.inbox.get(id))?.state, "handled", "the state");
+    },
   },
   {
     name: "401 missing_signature when the options refuse unsigned notifications",
-    run: (host) =>
-      withMountFixture(
-        host,
-        { receiver: { unsigned: "refuse", unsignedTests: "refuse" } },
-        async ({ refuses }) => {
-          await refuses("missing_signature", { signature: null });
-          await refuses("missing_signature", { signature: "  ", body: test });
-        },
-      ),
+    receiver: { unsigned: "refuse", unsignedTests: "refuse" },
+    async run({ refuses }) {
+      await refuses("missing_signature", { signature: null });
+      await refuses("missing_signature", { signature: "  ", body: test });
+    },
   },
   {
     name: "401 missing_signature for the eleventh unsigned one of a second",
-    run: (host) =>
+    runOn: (host) =>
       withMountFixture(host, { receiver: { clock: manualClock() } }, async ({ takes, refuses }) => {
         for (let count = 0; count < 10; count++) await takes("accepted", { signature: null });
         await refuses("missing_signature", { signature: null, body: test });
@@ -195,14 +168,13 @@ export const answerCases: readonly Definition[] = [
   },
   {
     name: "503 inbox_unavailable when the inbox hangs",
-    run: (host) =>
-      withMountFixture(host, { receiver: { limits: { ackMs: 50 } }, add: never }, ({ refuses }) =>
-        refuses("inbox_unavailable"),
-      ),
+    receiver: { limits: { ackMs: 50 } },
+    add: never,
+    run: ({ refuses }) => refuses("inbox_unavailable"),
   },
   {
     name: "503 inbox_unavailable when the inbox rejects or throws",
-    async run(host) {
+    async runOn(host) {
       const failed = (): never => {
         throw new Error("disk full");
       };
@@ -213,7 +185,7 @@ export const answerCases: readonly Definition[] = [
   },
   {
     name: "content-length counts bytes when the answer is not ASCII",
-    async run(host) {
+    async runOn(host) {
       const body = '{"status":"größer, 漢字, 🎉"}';
       const answer = { status: 207, headers: { "Content-Type": "application/json" }, body };
       const served = await host.serve(

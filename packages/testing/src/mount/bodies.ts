@@ -1,7 +1,7 @@
 import type { State } from "@reporthook/core";
 import type { ProblemCode } from "@reporthook/core/telemetry";
 import { same } from "../assert.ts";
-import { completeReport, type Definition, withMountFixture } from "./fixture.ts";
+import { completeReport, type Definition } from "./fixture.ts";
 
 interface Oddity {
   readonly what: string;
@@ -93,24 +93,22 @@ export const bodyCases: readonly Definition[] = oddities.flatMap((oddity) => {
   return [
     {
       name: `a signed body is stored and accepted: ${what}`,
-      run: (host) =>
-        withMountFixture(host, {}, async ({ takes, stored, receiver }) => {
-          const id = await takes("accepted", sent);
-          const kept = stored[0]?.body ?? new Uint8Array();
-          same(hex(kept), hex(bytes), "the stored bytes");
-          await receiver.idle({ timeoutMs: 60_000 });
-          same((await receiver.inbox.get(id))?.state, signed, "the state");
-          same(Object.hasOwn(Object.prototype, "status"), false, "the prototype is polluted");
-        }),
+      async run({ takes, stored, receiver }) {
+        const id = await takes("accepted", sent);
+        const kept = stored[0]?.body ?? new Uint8Array();
+        same(hex(kept), hex(bytes), "the stored bytes");
+        await receiver.idle({ timeoutMs: 60_000 });
+        same((await receiver.inbox.get(id))?.state, signed, "the state");
+        same(Object.hasOwn(Object.prototype, "status"), false, "the prototype is polluted");
+      },
     },
     {
       name: `an unsigned body is accepted or refused: ${what}`,
-      run: (host) =>
-        withMountFixture(host, {}, async ({ takes, refuses, stored }) => {
-          if (unsigned !== null) await refuses(unsigned, { ...sent, signature: null });
-          else await takes("accepted", { ...sent, signature: null });
-          same(stored.length, unsigned === null ? 1 : 0, "stored");
-        }),
+      async run({ takes, refuses, stored }) {
+        if (unsigned !== null) await refuses(unsigned, { ...sent, signature: null });
+        else await takes("accepted", { ...sent, signature: null });
+        same(stored.length, unsigned === null ? 1 : 0, "stored");
+      },
     },
   ] satisfies Definition[];
 });

@@ -7,7 +7,7 @@ const secrets = ["0123456789abcdef0123456789abcdef"];
 export const callbackCases: readonly Definition[] = [
   {
     name: "the context of a callback URL comes back with the event, beside other parameters",
-    async run(host) {
+    async runOn(host) {
       const seen: unknown[] = [];
       await withMountFixture(
         host,
@@ -29,26 +29,22 @@ export const callbackCases: readonly Definition[] = [
   },
   {
     name: "404 not_found unsigned and without a valid callback token, when one is required",
-    run: (host) =>
-      withMountFixture(
-        host,
-        { receiver: { callback: { secrets, require: true } } },
-        async ({ receiver, served, stored, refuses, takes }) => {
-          const { search } = new URL(await receiver.callbackUrl(served.url));
-          for (const query of ["", "?a=1", `${search}A`]) {
-            await refuses("not_found", { query, signature: null });
-          }
-          same(stored.length, 0, "stored");
-          await takes("accepted", { query: search });
-          await takes("accepted", { query: `${search}A` });
-          await receiver.idle({ timeoutMs: 60_000 });
-          const held = await receiver.inbox.list({ state: "held" });
-          same(
-            held.map(({ reason }) => reason?.code),
-            ["no_token"],
-            "what is held",
-          );
-        },
-      ),
+    receiver: { callback: { secrets, require: true } },
+    async run({ receiver, served, stored, refuses, takes }) {
+      const { search } = new URL(await receiver.callbackUrl(served.url));
+      for (const query of ["", "?a=1", `${search}A`]) {
+        await refuses("not_found", { query, signature: null });
+      }
+      same(stored.length, 0, "stored");
+      await takes("accepted", { query: search });
+      await takes("accepted", { query: `${search}A` });
+      await receiver.idle({ timeoutMs: 60_000 });
+      const held = await receiver.inbox.list({ state: "held" });
+      same(
+        held.map(({ reason }) => reason?.code),
+        ["no_token"],
+        "what is held",
+      );
+    },
   },
 ];

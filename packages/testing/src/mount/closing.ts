@@ -1,14 +1,14 @@
 import { patiently, same } from "../assert.ts";
 import { deferred } from "../deferred.ts";
 import { completeReport, type Definition, type MountFixture, withMountFixture } from "./fixture.ts";
-import type { MountHost, RawConnection } from "./host.ts";
+import type { RawConnection } from "./host.ts";
 import { answersIn, postText } from "./wire.ts";
 
 /** The promises about requests that are on their way when the process is told to end. */
 export const closingCases: readonly Definition[] = [
   {
     name: "200 accepted for a request that is half sent when the server is shut down",
-    async run(host) {
+    async runOn(host) {
       const arrived = deferred();
       await withMountFixture(host, { onRequest: () => arrived.resolve() }, async (fixture) => {
         const { receiver, send, served } = fixture;
@@ -28,8 +28,8 @@ export const closingCases: readonly Definition[] = [
   {
     name: "a head that is half sent on a kept connection is answered while the server is shut down",
     needs: "shutdown",
-    run: (host) =>
-      whileShutDown(host, async (wire, fixture) => {
+    run: (fixture) =>
+      whileShutDown(fixture, async (wire) => {
         const next = request(fixture, 2);
         await ask(wire, request(fixture, 1));
         wire.send(next.slice(0, 30));
@@ -39,8 +39,8 @@ export const closingCases: readonly Definition[] = [
   {
     name: "a kept connection asks once more while the server is shut down",
     needs: "shutdown",
-    run: (host) =>
-      whileShutDown(host, async (wire, fixture) => {
+    run: (fixture) =>
+      whileShutDown(fixture, async (wire) => {
         await ask(wire, request(fixture, 1));
         return request(fixture, 2);
       }),
@@ -48,10 +48,10 @@ export const closingCases: readonly Definition[] = [
   {
     name: "all requests that are sent at once are answered while the server is shut down",
     needs: "shutdown",
-    run: (host) =>
+    run: (fixture) =>
       whileShutDown(
-        host,
-        async (wire, fixture) => {
+        fixture,
+        async (wire) => {
           await ask(wire, request(fixture, 1));
           return request(fixture, 2) + request(fixture, 3);
         },
@@ -62,27 +62,21 @@ export const closingCases: readonly Definition[] = [
 
 /** Shuts the server down, then sends the rest: each request is stored and answered, and the last answer ends the connection. */
 async function whileShutDown(
-  host: MountHost,
-  begin: (wire: RawConnection, fixture: MountFixture) => Promise<string>,
+  { host, receiver, served, stored }: MountFixture,
+  begin: (wire: RawConnection) => Promise<string>,
   requests = 2,
 ): Promise<void> {
-  await withMountFixture(host, {}, async (fixture) => {
-    const { receiver, served, stored } = fixture;
-    const wire = await host.connect?.(served.url);
-    if (wire === undefined) throw new Error("There is no connection");
-    const rest = await begin(wire, fixture);
-    const closed = served.shutdown?.(receiver);
-    wire.send(rest);
-    const answers = answersIn(await patiently(wire.ended, "the connection ends", 60_000));
-    await closed;
-    const statuses = answers.map(({ status }) => status);
-    same([statuses, stored.length], [Array(requests).fill(200), requests], "answered, and stored");
-    same(
-      answers.at(-1)?.headers.get("connection")?.toLowerCase(),
-      "close",
-      "the last one's connection",
-    );
-  });
+  const wire = await host.connect?.(served.url);
+  if (wire === undefined) throw new Error("There is no connection");
+  const rest = await begin(wire);
+  const closed = served.shutdown?.(receiver);
+  wire.send(rest);
+  const answers = answersIn(await patiently(wire.ended, "the connection ends", 60_000));
+  await closed;
+  const statuses = answers.map(({ status }) => status);
+  same([statuses, stored.length], [Array(requests).fill(200), requests], "answered, and stored");
+  const last = answers.at(-1)?.headers.get("connection")?.toLowerCase();
+  same(last, "close", "the last one's connection");
 }
 
 async function ask(wire: RawConnection, text: string): Promise<void> {

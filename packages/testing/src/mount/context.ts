@@ -10,7 +10,7 @@ const ways = [{}, { verify: "before-ack" }, { ack: "handled" }] as const;
 export const contextCases: readonly Definition[] = [
   {
     name: "the handlers and authorize run in the async context in which the receiver was made",
-    async run(host) {
+    async runOn(host) {
       const storage = asyncStorage();
       if (storage === null) return;
       for (const way of ways) {

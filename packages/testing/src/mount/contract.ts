@@ -5,7 +5,7 @@ import { bodyCases } from "./bodies.ts";
 import { callbackCases } from "./callback.ts";
 import { closingCases } from "./closing.ts";
 import { contextCases } from "./context.ts";
-import type { Definition } from "./fixture.ts";
+import { type Definition, withMountFixture } from "./fixture.ts";
 import type { MountCase, MountHost } from "./host.ts";
 import { waitingCases } from "./waiting.ts";
 import { wireCases } from "./wire.ts";
@@ -50,7 +50,10 @@ function caseOf(definition: Definition, host: MountHost): MountCase {
   return {
     name: definition.name,
     skip: undefined,
-    run: () => definition.run(host),
+    run: () =>
+      "run" in definition
+        ? withMountFixture(host, definition, definition.run)
+        : definition.runOn(host),
   };
 }
 

@@ -13,11 +13,15 @@ import { problemDocuments } from "../problem-documents.ts";
 import type { MountedReceiver, MountHost, Served } from "./host.ts";
 
 /** A case as the files of cases write it. */
-export interface Definition {
+export type Definition = {
   readonly name: string;
   /** The feature that the host must offer. */
   readonly needs?: "sockets" | "shutdown" | "all methods";
-  readonly run: (host: MountHost) => Promise<void>;
+} & (OnReceiver | { readonly runOn: (host: MountHost) => Promise<void> });
+
+/** A case on one receiver that is mounted for it. */
+interface OnReceiver extends MountFixtureOptions {
+  readonly run: (fixture: MountFixture) => Promise<void>;
 }
 
 /** A request of a case; a signed report that is complete when nothing is said. */

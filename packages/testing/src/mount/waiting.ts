@@ -7,49 +7,35 @@ const never = (): Promise<never> => new Promise(() => {});
 export const waitingCases: readonly Definition[] = [
   {
     name: "401 invalid_signature with before-ack",
-    run: (host) =>
-      withMountFixture(
-        host,
-        { receiver: { verify: "before-ack" } },
-        async ({ takes, refuses, stored, receiver }) => {
-          await refuses("invalid_signature", { signature: "forged-1" });
-          same(stored.length, 0, "stored");
-          const id = await takes("accepted");
-          await receiver.idle({ timeoutMs: 60_000 });
-          same((await receiver.inbox.get(id))?.state, "handled", "the state");
-        },
-      ),
+    receiver: { verify: "before-ack" },
+    async run({ takes, refuses, stored, receiver }) {
+      await refuses("invalid_signature", { signature: "forged-1" });
+      same(stored.length, 0, "stored");
+      const id = await takes("accepted");
+      await receiver.idle({ timeoutMs: 60_000 });
+      same((await receiver.inbox.get(id))?.state, "handled", "the state");
+    },
   },
   {
     name: "401 expired_signature with before-ack and expired: refuse",
-    run: (host) =>
-      withMountFixture(
-        host,
-        { receiver: { verify: "before-ack", expired: "refuse" } },
-        ({ refuses }) => refuses("expired_signature", { signature: "old-1" }),
-      ),
+    receiver: { verify: "before-ack", expired: "refuse" },
+    run: ({ refuses }) => refuses("expired_signature", { signature: "old-1" }),
   },
   {
     name: "200 accepted with before-ack when authorize gives no answer in time",
-    run: (host) =>
-      withMountFixture(
-        host,
-        {
-          receiver: {
-            verify: "before-ack",
-            autostart: false,
-            limits: { verifyMs: 20 },
-            client: { authorize: never },
-          },
-        },
-        async ({ takes }) => {
-          await takes("accepted");
-        },
-      ),
+    receiver: {
+      verify: "before-ack",
+      autostart: false,
+      limits: { verifyMs: 20 },
+      client: { authorize: never },
+    },
+    async run({ takes }) {
+      await takes("accepted");
+    },
   },
   {
     name: "200 accepted with ack: handled once the handlers are done",
-    async run(host) {
+    async runOn(host) {
       const ids: string[] = [];
       await withMountFixture(
         host,
@@ -67,37 +53,25 @@ export const waitingCases: readonly Definition[] = [
   },
   {
     name: "503 not_handled and 401 with ack: handled, and nothing of the handler's error",
-    run: (host) =>
-      withMountFixture(
-        host,
-        {
-          receiver: { ack: "handled" },
-          prepare: (receiver) => {
-            receiver.on("report", () => {
-              throw new Error("a secret");
-            });
-          },
-        },
-        async ({ refuses }) => {
-          await refuses("not_handled");
-          await refuses("invalid_signature", { signature: "forged-1" });
-          await refuses("expired_signature", { signature: "old-1" });
-          await refuses("missing_signature", { signature: null });
-        },
-      ),
+    receiver: { ack: "handled" },
+    prepare: (receiver) => {
+      receiver.on("report", () => {
+        throw new Error("a secret");
+      });
+    },
+    async run({ refuses }) {
+      await refuses("not_handled");
+      await refuses("invalid_signature", { signature: "forged-1" });
+      await refuses("expired_signature", { signature: "old-1" });
+      await refuses("missing_signature", { signature: null });
+    },
   },
   {
     name: "503 not_handled with ack: handled when a handler outlasts the deadline",
-    run: (host) =>
-      withMountFixture(
-        host,
-        {
-          receiver: { ack: "handled", limits: { ackMs: 50 } },
-          prepare: (receiver) => {
-            receiver.on("report", never);
-          },
-        },
-        ({ refuses }) => refuses("not_handled"),
-      ),
+    receiver: { ack: "handled", limits: { ackMs: 50 } },
+    prepare: (receiver) => {
+      receiver.on("report", never);
+    },
+    run: ({ refuses }) => refuses("not_handled"),
   },
 ];

@@ -1,5 +1,5 @@
 import { maxActs, sumOf } from "@reporthook/core/store";
-import { same } from "../../assert.ts";
+import { same, sameEach } from "../../assert.ts";
 import { endedAs, type InboxCase, type InboxFixture, putMany, valid } from "../fixture.ts";
 import { unsigned } from "./retaining.ts";
 
@@ -35,11 +35,7 @@ export const actLog: readonly InboxCase[] = [
       same((at?.getTime() ?? 0) >= begin - 1, true, "Whether it has its time");
       same(await inbox.acts({ receiver: "b" }), [], "The acts on another receiver");
       same((await inbox.acts()).length, 2, "The acts on all receivers");
-      same(
-        (await inbox.acts({ limit: 1 })).map((one) => one.act),
-        ["discard"],
-        "The last one alone",
-      );
+      sameEach(await inbox.acts({ limit: 1 }), "act", ["discard"], "The last one alone");
     },
   },
   {

@@ -1,5 +1,5 @@
 import type { Pruned } from "@reporthook/core";
-import { same } from "../../assert.ts";
+import { same, sameEach } from "../../assert.ts";
 import { endedAs, type InboxCase, type InboxFixture, valid } from "../fixture.ts";
 
 const dayMs = 86_400_000;
@@ -64,11 +64,7 @@ export const announcing: readonly InboxCase[] = [
       const [before] = await inbox.list({ state: "parked" });
       await pruneAfter(fixture, 28 * dayMs);
       const listed = await inbox.list({ state: "parked" });
-      same(
-        listed.map(({ id }) => id),
-        ids,
-        "Those listed",
-      );
+      sameEach(listed, "id", ids, "Those listed");
       same(listed[0], before, "An entry");
       const { parked, parkedChangedAt } = await inbox.summary(noTime);
       same(parked, { no_handler: 1, do_not_retry: 1 }, "Those counted");

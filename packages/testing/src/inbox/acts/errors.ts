@@ -1,5 +1,5 @@
 import { errorKeyOf } from "@reporthook/core/store";
-import { same } from "../../assert.ts";
+import { same, sameEach } from "../../assert.ts";
 import { endedAs, handled, type InboxCase, type InboxFixture, later, valid } from "../fixture.ts";
 
 const lost = (nth: number): string =>
@@ -45,25 +45,13 @@ export const errors: readonly InboxCase[] = [
       ];
       const error = errorKeyOf(lost(3));
       const found = await inbox.list({ error, state: "parked" });
-      same(
-        found.map(({ id }) => id),
-        ids,
-        "The list",
-      );
-      same(
-        found.map((entry) => entry.error),
-        [error, error],
-        "The key of each",
-      );
+      sameEach(found, "id", ids, "The list");
+      sameEach(found, "error", [error, error], "The key of each");
       same((await inbox.get(ids[0] ?? ""))?.error, error, "The key of one in full");
       const some = { error, reason: "do_not_retry", state: "parked" } as const;
       same((await inbox.list(some)).length, 1, "Together with the reason");
       same(await act("release", { error }), 2, "How many are released");
-      same(
-        (await inbox.errors()).map(({ text }) => text),
-        [full],
-        "The groups that are left",
-      );
+      sameEach(await inbox.errors(), "text", [full], "The groups that are left");
     },
   },
   {

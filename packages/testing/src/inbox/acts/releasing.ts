@@ -1,6 +1,6 @@
 import type { Arrival } from "@reporthook/core";
 import { withoutToken } from "@reporthook/core/store";
-import { rejects, same } from "../../assert.ts";
+import { rejects, same, sameEach } from "../../assert.ts";
 import { endedAs, handled, type InboxCase, later, valid } from "../fixture.ts";
 import { oneInEachState, unsigned, unsignedTest } from "./retaining.ts";
 
@@ -38,11 +38,7 @@ export const releasing: readonly InboxCase[] = [
       const jobs = await work("handle", handled, handled, handled, handled);
       const seen = Object.fromEntries(jobs.map((job) => [job.id, job.released]));
       same(seen, waiting, "What was handed out, and whether as released");
-      same(
-        jobs.map(({ attempts }) => attempts),
-        [0, 0, 0, 0],
-        "The attempts",
-      );
+      sameEach(jobs, "attempts", [0, 0, 0, 0], "The attempts");
       same((await inbox.counts("a")).handled, 4, "How many are handled");
     },
   },
@@ -86,11 +82,7 @@ export const releasing: readonly InboxCase[] = [
       await put({ arrival: { ...heldWithoutToken, reason: { code: "no_handler", message: "!" } } });
       same(inbox.backlog("a").withoutToken, 2, "How many are held");
       const found = await inbox.list({ receiver: "a", reason: "no_token" });
-      same(
-        found.map(({ id }) => id),
-        ids,
-        "Those found by their reason",
-      );
+      sameEach(found, "id", ids, "Those found by their reason");
       const query = { from: new Date(0), until: new Date(clock.now() + 1) };
       same((await inbox.summary(query)).parked, { no_token: 2, no_handler: 1 }, "The summary");
       same((await inbox.counts("a")).held, 3, "The count");
@@ -149,11 +141,7 @@ export const releasing: readonly InboxCase[] = [
       const ids = [await put(unsignedTest), await put(unsignedTest), await put(unsignedTest)];
       await work("handle", dead, dead, dead);
       const parked = await inbox.list({ state: "parked", reason: "do_not_retry" });
-      same(
-        parked.map(({ id }) => id),
-        ids,
-        "Those parked",
-      );
+      sameEach(parked, "id", ids, "Those parked");
       const span = { from: new Date(0), until: new Date(clock.now() + 1) };
       same((await inbox.summary(span)).parked, { do_not_retry: 3 }, "Those parked, by reason");
       await act("discard", ids[2] as string);

@@ -1,6 +1,6 @@
 import type { Arrival } from "@reporthook/core";
 import { maxUnsigned, noBacklog, states } from "@reporthook/core/store";
-import { same } from "../../assert.ts";
+import { same, sameEach } from "../../assert.ts";
 import {
   endedAs,
   handled,
@@ -42,11 +42,7 @@ export const retaining: readonly InboxCase[] = [
       const other = await put({ receiver: "b" });
       for (const state of states) {
         const found = await inbox.list({ receiver: "a", state });
-        same(
-          found.map(({ id }) => id),
-          [ids[state]],
-          `Those ${state}`,
-        );
+        sameEach(found, "id", [ids[state]], `Those ${state}`);
       }
       const idsOf = async (query: Parameters<typeof inbox.list>[0]) =>
         (await inbox.list(query)).map(({ id }) => id);
