@@ -1,6 +1,6 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { pathToFileURL } from "node:url";
 import { createClient, createReceiver, memoryInbox, onceTable } from "@reporthook/core";
 import { createEmulator } from "@reporthook/emulator";
 import { loadDriver } from "@reporthook/sqlite/internals";
@@ -21,23 +21,17 @@ import {
   shopOf,
   withSqlite,
 } from "./exactly-once/page.ts";
+import { programFolder } from "./page.ts";
 import { compile } from "./readme/compile.ts";
 
-const root = fileURLToPath(new URL("../..", import.meta.url));
 const onPostgres = rows.filter(({ run }) => !run.includes("prepare"));
 const [onSqlite] = rows.filter(({ run }) => run.includes("prepare"));
 const { library: ofSqlite = "" } = onSqlite ?? {};
 const libraries = ofSqlite.split(", ");
 const tables = [onceTable, "CREATE TABLE IF NOT EXISTS bookings (event TEXT, report TEXT)"];
 
-// Inside the workspace, so that the page's code finds the packages.
-let folder = "";
-let data = "";
-beforeAll(async () => {
-  folder = await mkdtemp(join(root, "node_modules", ".exactly-once-"));
-  data = temporaryFolder();
-});
-afterAll(() => rm(folder, { recursive: true, force: true }));
+const folder = await programFolder();
+const data = temporaryFolder();
 
 /** Loads code of the page. */
 async function load(code: string): Promise<unknown> {

@@ -1,28 +1,21 @@
 import { execFile } from "node:child_process";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { json } from "node:stream/consumers";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { listenLocally } from "@reporthook/test-support/listening";
 import { programOf } from "@reporthook/test-support/program";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import { blocksOf, programFolder } from "./page.ts";
 
-const root = fileURLToPath(new URL("../..", import.meta.url));
-const page = await readFile(join(root, "docs/monitoring.md"), "utf8");
-const [slack = "", mail = "", metrics = ""] = [...page.matchAll(/^```ts\n(.*?)^```/gms)].map(
-  ([, code]) => code,
+const [slack = "", mail = "", metrics = ""] = (await blocksOf("docs/monitoring.md")).map(
+  ({ code }) => code,
 );
 const run = promisify(execFile);
 
-let programs = "";
-beforeAll(async () => {
-  // Inside the workspace, so that the examples find the packages.
-  programs = await mkdtemp(join(root, "node_modules", ".monitoring-"));
-  await writeFile(join(programs, "package.json"), '{ "type": "module" }');
-});
-afterAll(() => rm(programs, { recursive: true, force: true }));
+const programs = await programFolder();
 
 /** Runs an example of the page with what an app would have around it; resolves to what that prints. */
 async function runWith(

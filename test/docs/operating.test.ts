@@ -1,9 +1,6 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import {
   copyFile,
   mkdir,
-  mkdtemp,
   readdir,
   readFile,
   readlink,
@@ -12,83 +9,44 @@ import {
   writeFile,
 } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
-import { createClient, createReceiver, type Health, type Receiver } from "@reporthook/core";
+import { pathToFileURL } from "node:url";
+import { createClient, createReceiver, type Health } from "@reporthook/core";
 import { parkedReasons } from "@reporthook/core/store";
 import { reasonHint, reasonName, reasons as shown } from "@reporthook/dashboard/internals";
-import { createEmulator, type Emulator } from "@reporthook/emulator";
 import { sqliteInbox } from "@reporthook/sqlite";
-import { freePort } from "@reporthook/test-support/free-port";
 import { testWith } from "@reporthook/test-support/needs";
 import { patient } from "@reporthook/test-support/patient";
 import { programOf } from "@reporthook/test-support/program";
 import { temporaryFolder } from "@reporthook/test-support/temporary";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { Terminal } from "#cli";
 import { createProgram } from "#cli";
+import {
+  blocksOf,
+  healthOf,
+  type PageApp,
+  pageService,
+  programFolder,
+  root,
+  until,
+} from "./page.ts";
 
-const root = fileURLToPath(new URL("../..", import.meta.url));
 const page = await readFile(join(root, "docs/operating.md"), "utf8");
 
-let folder = "";
-let program = "";
-let inbox = "";
-let emulator: Emulator;
-let serviceUrl = "";
-beforeAll(async () => {
-  // Inside the workspace, so that the example finds the packages.
-  program = await mkdtemp(join(root, "node_modules", ".operating-"));
-  await writeFile(join(program, "package.json"), '{ "type": "module" }');
-  const deploying = await readFile(join(root, "docs/deploying.md"), "utf8");
-  const [, example = ""] = /^```ts serve\n(.*?)^```/ms.exec(deploying) ?? [];
-  expect(example).toContain("SIGTERM");
-  await writeFile(join(program, "app.ts"), example);
-  folder = temporaryFolder();
-  inbox = join(folder, "inbox.db");
-  emulator = createEmulator();
-  serviceUrl = (await emulator.listen()).url;
-});
-afterAll(async () => {
-  await emulator?.close();
-  await rm(program, { recursive: true, force: true });
-});
+const program = join(await programFolder(), "app.ts");
+const [example] = await blocksOf("docs/deploying.md");
+await writeFile(program, example?.code ?? "");
+const folder = temporaryFolder();
+const inbox = join(folder, "inbox.db");
+const service = await pageService();
+const { emulator, workOff } = service;
 
-/** The example of the page, in a separate process. */
-interface App {
-  readonly child: ChildProcess;
-  readonly url: string;
-  readonly ended: Promise<unknown[]>;
-}
-
-async function start(): Promise<App> {
-  const port = await freePort();
-  const bundle = await programOf(pathToFileURL(join(program, "app.ts")));
-  const child = spawn(process.execPath, [bundle], {
-    env: {
-      ...process.env,
-      PORT: String(port),
-      REPORTS_URL: serviceUrl,
-      INBOX: inbox,
-      REPORTS_API_KEY: emulator.clientOptions.apiKey,
-    },
-    stdio: ["ignore", "ignore", "inherit"],
-  });
-  const app = { child, url: `http://127.0.0.1:${port}`, ended: once(child, "exit") };
-  await until(async () => {
-    expect(child.exitCode).toBe(null);
-    return (await health(app)) === 200;
-  });
-  return app;
-}
-
-async function health({ url }: App): Promise<number | null> {
-  const answer = await fetch(`${url}/health`).catch(() => null);
-  await answer?.arrayBuffer();
-  return answer?.status ?? null;
-}
+/** Starts the example of the page on the file that all tests share. */
+const start = async (): Promise<PageApp> =>
+  service.start([await programOf(pathToFileURL(program))], inbox);
 
 /** Sends one; its id once it is acknowledged, else null. */
-async function send({ url }: App): Promise<string | null> {
+async function send({ url }: PageApp): Promise<string | null> {
   try {
     const answer = await fetch(`${url}/webhooks/reports`, emulator.notification("report.complete"));
     const { id } = (await answer.json()) as { readonly id?: string };
@@ -99,26 +57,11 @@ async function send({ url }: App): Promise<string | null> {
 }
 
 /** Sends without a pause, from 16 at once, until one of each is not acknowledged. */
-function load(app: App, acknowledged: Set<string>): Promise<unknown> {
+function load(app: PageApp, acknowledged: Set<string>): Promise<unknown> {
   const sender = async (): Promise<void> => {
     for (let id = await send(app); id !== null; id = await send(app)) acknowledged.add(id);
   };
   return Promise.all(Array.from({ length: 16 }, sender));
-}
-
-async function until(check: () => boolean | Promise<boolean>): Promise<void> {
-  await vi.waitUntil(check, { timeout: 60_000, interval: 20 });
-}
-
-/** Opens a file as the next start of an app would, and has what waits handled. */
-async function finish(file: string): Promise<Receiver> {
-  const client = createClient(emulator.clientOptions);
-  const receiver = createReceiver({ client, inbox: sqliteInbox(file), logger: false });
-  onTestFinished(() => receiver.close());
-  receiver.on("*", () => {});
-  await receiver.start();
-  await receiver.idle({ timeoutMs: 60_000 });
-  return receiver;
 }
 
 /** The terminal of a command that is run here. */
@@ -177,7 +120,7 @@ test("a copy made under load holds all deliveries acknowledged before, and can b
   for (const end of ["", "-wal", "-shm"])
     await rename(`${inbox}${end}`, join(broken, `i.db${end}`));
   await copyFile(copy, inbox);
-  const receiver = await finish(inbox);
+  const receiver = await workOff(inbox);
   for (const id of before) expect(await receiver.inbox.get(id)).toMatchObject({ state: "handled" });
 });
 
@@ -196,10 +139,10 @@ test("the health route stays ready while the service is away, and is not once th
   await rename(inbox, `${inbox}.away`);
   await until(async () => {
     await send(app);
-    return (await health(app)) === 503;
+    return (await healthOf(app)) === 503;
   });
   await rename(`${inbox}.away`, inbox);
-  await until(async () => (await send(app)) !== null && (await health(app)) === 200);
+  await until(async () => (await send(app)) !== null && (await healthOf(app)) === 200);
   app.child.kill("SIGTERM");
   expect(await app.ended).toEqual([0, null]);
 });
@@ -223,7 +166,7 @@ testWith(process.platform === "linux" ? null : "/proc needs Linux")(
     app.child.kill("SIGKILL");
     await app.ended;
     await rename(rescued, inbox);
-    const receiver = await finish(inbox);
+    const receiver = await workOff(inbox);
     for (const id of ids) {
       expect(await receiver.inbox.get(id ?? "")).toMatchObject({ state: "handled" });
     }

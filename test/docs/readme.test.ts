@@ -1,19 +1,19 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { createEmulator } from "@reporthook/emulator";
 import { freePort } from "@reporthook/test-support/free-port";
 import { isQuick, isRest, testWith } from "@reporthook/test-support/needs";
 import { programOf } from "@reporthook/test-support/program";
 import { noRedis, startRedis } from "@reporthook/test-support/servers";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
+import { type Block, blocksOf, programFolder, root } from "./page.ts";
 import { compile } from "./readme/compile.ts";
 import { examplesOf, exportsOf } from "./readme/examples.ts";
 
-const root = fileURLToPath(new URL("../..", import.meta.url));
 const packages = await readdir(join(root, "packages"));
 const docs = await readdir(join(root, "docs"));
 const readmes = [
@@ -25,23 +25,20 @@ const run = promisify(execFile);
 const bundled = (file: string): Promise<string> => programOf(pathToFileURL(file));
 
 /** One TypeScript block: compiled always; `run` ends by itself, `serve` takes notifications, `work` waits for them on Redis. */
-interface Block {
+interface NamedBlock extends Block {
   readonly name: string;
-  readonly mode: string;
-  readonly code: string;
 }
 
-const blocks: Block[] = [];
+const blocks: NamedBlock[] = [];
 for (const readme of readmes) {
-  const text = await readFile(join(root, readme), "utf8");
-  for (const [, mode = "", code = ""] of text.matchAll(/^```ts *(\w*)\n(.*?)^```/gms)) {
-    const package_ = readme.split("/").at(-2) ?? "root";
-    blocks.push({ name: `${package_}-${blocks.length}.ts`, mode, code });
+  const package_ = readme.split("/").at(-2) ?? "root";
+  for (const block of await blocksOf(readme)) {
+    blocks.push({ name: `${package_}-${blocks.length}.ts`, ...block });
   }
 }
 
 /** The blocks of a mode that run: `pnpm test` has those of the first page, and the rest all others. */
-const running = (mode: string): Block[] =>
+const running = (mode: string): NamedBlock[] =>
   blocks.filter((block) => {
     const isFirst = block.name.startsWith("root-");
     return block.mode === mode && (isFirst ? !isRest : !isQuick);
@@ -49,16 +46,12 @@ const running = (mode: string): Block[] =>
 
 const examples = packages.flatMap((name) => examplesOf(root, name));
 
-// Inside the workspace, so that the blocks find the packages.
-let folder = "";
+const folder = await programFolder();
 beforeAll(async () => {
-  folder = await mkdtemp(join(root, "node_modules", ".readme-"));
   await mkdir(join(folder, "examples"));
-  await writeFile(join(folder, "package.json"), '{ "type": "module" }');
   for (const { name, code } of blocks) await writeFile(join(folder, name), code);
   for (const { name, code } of examples) await writeFile(join(folder, "examples", name), code);
 });
-afterAll(() => rm(folder, { recursive: true, force: true }));
 
 test("the README blocks are found", () => {
   expect(blocks.length).toBeGreaterThanOrEqual(10);
@@ -160,7 +153,7 @@ for (const { name, code } of running("work")) {
 }
 
 /** The signal to end a program with: Ctrl-C for every second one that listens to it. */
-function signalOf({ code }: Block, index: number): NodeJS.Signals {
+function signalOf({ code }: NamedBlock, index: number): NodeJS.Signals {
   return code.includes('"SIGINT"') && index % 2 === 0 ? "SIGINT" : "SIGTERM";
 }
 

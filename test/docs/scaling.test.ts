@@ -1,7 +1,6 @@
 import { execFile } from "node:child_process";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { bullmqInbox } from "@reporthook/bullmq";
 import { createClient, createReceiver, type Receiver } from "@reporthook/core";
@@ -12,18 +11,16 @@ import { testWith } from "@reporthook/test-support/needs";
 import { patient } from "@reporthook/test-support/patient";
 import { endsWithTest, noRedis, startRedis } from "@reporthook/test-support/servers";
 import { expect } from "vitest";
+import { blocksOf, programFolder } from "./page.ts";
 
-const root = fileURLToPath(new URL("../..", import.meta.url));
+const folder = await programFolder();
+const script = (await blocksOf("docs/scaling.md")).at(-1);
 
 testWith(noRedis)(
   "the script of docs/scaling.md carries over waiting deliveries of a file, once",
   async () => {
     const server = await endsWithTest(startRedis());
-    const folder = await mkdtemp(join(root, "node_modules", ".scaling-"));
-    const page = await readFile(join(root, "docs/scaling.md"), "utf8");
-    const code = [...page.matchAll(/^```ts\n(.*?)^```/gms)].map(([, block]) => block ?? "").at(-1);
-    await writeFile(join(folder, "package.json"), '{ "type": "module" }');
-    await writeFile(join(folder, "carry.ts"), code ?? "");
+    await writeFile(join(folder, "carry.ts"), script?.code ?? "");
     const [db, emulator] = [join(folder, "inbox.db"), createEmulator()];
     const client = createClient(emulator.clientOptions);
     const options = { autostart: false, logger: false, ...patient } as const;
@@ -77,6 +74,5 @@ testWith(noRedis)(
     await receiver.idle({ timeoutMs: 60_000 });
     expect(handled.length).toBe(3);
     await receiver.close();
-    await rm(folder, { recursive: true });
   },
 );

@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
+import { blocksOf, root } from "../page.ts";
 
 /** A library of the page's table: its transaction and the first argument of `once`, as code. */
 export interface Row {
@@ -14,10 +15,9 @@ interface Setup {
   readonly close: string;
 }
 
-const file = fileURLToPath(new URL("../../../docs/exactly-once.md", import.meta.url));
-const text = await readFile(file, "utf8");
-const [ofPg = "", ofSqlite = "", outbox = ""] = [...text.matchAll(/^```ts\n(.*?)^```/gms)].map(
-  ([, code = ""]) => code,
+const text = await readFile(join(root, "docs/exactly-once.md"), "utf8");
+const [ofPg = "", ofSqlite = "", outbox = ""] = (await blocksOf("docs/exactly-once.md")).map(
+  ({ code }) => code,
 );
 
 /** The rows of the table. */
