@@ -16,8 +16,9 @@ import { telemetry } from "@reporthook/opentelemetry";
 import { missingProgram, testWith } from "@reporthook/test-support/needs";
 import { manualClock } from "@reporthook/testing/internals";
 import { expect, test } from "vitest";
+import { appOnStage } from "./stage/app-on-stage.ts";
 import { failingHandlers, play } from "./stage/scene.ts";
-import { type StageOptions, withStage } from "./stage/stage.ts";
+import type { StageOptions } from "./stage/stage.ts";
 
 /** Adds the units to the names: the specification requires them, and the exporter leaves them out. */
 function withUnits(metrics: string): string {
@@ -44,52 +45,54 @@ const secrets = ["0123456789abcdef0123456789abcdef"];
 const callback = { secrets, url: "https://app.example/webhooks/reports" };
 const staged: StageOptions = { handlers: failingHandlers, receiver: { name: "billing", callback } };
 
-test("the metrics tell the content of the inbox and the state of the receiver", () =>
-  withStage(staged, async (stage) => {
-    await stage.receiver.reports.request({ domains: ["example.com"] });
-    await play(stage);
-    await stage.receiver.fetch(new Request("http://app/hook"));
-    const answer = await fetch(`${stage.url}metrics`);
-    expect(answer.headers.get("content-type")).toMatch(/^text\/plain; version=0\.0\.4/);
-    const metrics = await answer.text();
-    const labels = 'messaging_system="reporthook",messaging_destination_name="billing"';
-    for (const line of metrics.split("\n").filter((line) => /^[a-z]/.test(line))) {
-      expect(line).toContain(labels);
-    }
-    const samples = samplesOf(metrics);
-    const { counts } = await stage.receiver.health();
-    expect(samples).toMatchObject({
-      reporthook_ready: 1,
-      reporthook_inbox_up: 1,
-      'reporthook_service_status{reporthook_status="ok"}': 1,
-      'reporthook_service_status{reporthook_status="refused"}': 0,
-      'reporthook_deliveries_waiting{reporthook_state="received"}': 0,
-      'reporthook_deliveries_waiting{reporthook_state="verified"}': 1,
-      'reporthook_deliveries_stored{reporthook_state="handled"}': counts.handled,
-      'reporthook_deliveries_stored{reporthook_state="rejected"}': 1,
-      'reporthook_deliveries_parked{reporthook_reason="do_not_retry"}': 3,
-      'reporthook_deliveries_parked{reporthook_reason="expired"}': 1,
-      'reporthook_deliveries_parked{reporthook_reason="poison"}': 0,
-      'reporthook_deliveries_total{reporthook_outcome="handled"}': counts.handled,
-      'reporthook_deliveries_total{reporthook_outcome="method_not_allowed"}': 1,
-      'reporthook_deliveries_total{reporthook_outcome="held",reporthook_reason="expired"}': 1,
-      'reporthook_deliveries_total{reporthook_outcome="dead",reporthook_reason="do_not_retry"}': 3,
-      'reporthook_deliveries_total{reporthook_outcome="rejected",reporthook_reason="invalid_signature"}': 1,
-      'reporthook_verdicts_total{reporthook_verdict="invalid"}': 1,
-      'reporthook_report_requests{reporthook_state="open"}': 1,
-      'reporthook_report_requests{reporthook_state="overdue"}': 0,
-      'reporthook_problem{code="parked",severity="warning"}': 1,
-      'reporthook_problem{code="key_refused",severity="critical"}': 0,
-    });
-    expect(samples["reporthook_deliveries_oldest_seconds"]).toBeGreaterThan(0);
-    const [silent = ""] = metrics.match(/^reporthook_process_silent_seconds.*$/m) ?? [];
-    for (const label of ["host", "version", "since"]) expect(silent).toMatch(`${label}="`);
-    expect(silent).toMatch(new RegExp(`pid="${process.pid}".*since="[\\d:T.-]+Z"`));
-    expect(metrics).not.toMatch(/key-that-nobody-may-see|q3-sales|lost-31|must not be shown/);
-  }));
+test("the metrics tell the content of the inbox and the state of the receiver", async () => {
+  const stage = await appOnStage(staged);
+  await stage.receiver.reports.request({ domains: ["example.com"] });
+  await play(stage);
+  await stage.receiver.fetch(new Request("http://app/hook"));
+  const answer = await fetch(`${stage.url}metrics`);
+  expect(answer.headers.get("content-type")).toMatch(/^text\/plain; version=0\.0\.4/);
+  const metrics = await answer.text();
+  const labels = 'messaging_system="reporthook",messaging_destination_name="billing"';
+  for (const line of metrics.split("\n").filter((line) => /^[a-z]/.test(line))) {
+    expect(line).toContain(labels);
+  }
+  const samples = samplesOf(metrics);
+  const { counts } = await stage.receiver.health();
+  expect(samples).toMatchObject({
+    reporthook_ready: 1,
+    reporthook_inbox_up: 1,
+    'reporthook_service_status{reporthook_status="ok"}': 1,
+    'reporthook_service_status{reporthook_status="refused"}': 0,
+    'reporthook_deliveries_waiting{reporthook_state="received"}': 0,
+    'reporthook_deliveries_waiting{reporthook_state="verified"}': 1,
+    'reporthook_deliveries_stored{reporthook_state="handled"}': counts.handled,
+    'reporthook_deliveries_stored{reporthook_state="rejected"}': 1,
+    'reporthook_deliveries_parked{reporthook_reason="do_not_retry"}': 3,
+    'reporthook_deliveries_parked{reporthook_reason="expired"}': 1,
+    'reporthook_deliveries_parked{reporthook_reason="poison"}': 0,
+    'reporthook_deliveries_total{reporthook_outcome="handled"}': counts.handled,
+    'reporthook_deliveries_total{reporthook_outcome="method_not_allowed"}': 1,
+    'reporthook_deliveries_total{reporthook_outcome="held",reporthook_reason="expired"}': 1,
+    'reporthook_deliveries_total{reporthook_outcome="dead",reporthook_reason="do_not_retry"}': 3,
+    'reporthook_deliveries_total{reporthook_outcome="rejected",reporthook_reason="invalid_signature"}': 1,
+    'reporthook_verdicts_total{reporthook_verdict="invalid"}': 1,
+    'reporthook_report_requests{reporthook_state="open"}': 1,
+    'reporthook_report_requests{reporthook_state="overdue"}': 0,
+    'reporthook_problem{code="parked",severity="warning"}': 1,
+    'reporthook_problem{code="key_refused",severity="critical"}': 0,
+  });
+  expect(samples["reporthook_deliveries_oldest_seconds"]).toBeGreaterThan(0);
+  const [silent = ""] = metrics.match(/^reporthook_process_silent_seconds.*$/m) ?? [];
+  for (const label of ["host", "version", "since"]) expect(silent).toMatch(`${label}="`);
+  expect(silent).toMatch(new RegExp(`pid="${process.pid}".*since="[\\d:T.-]+Z"`));
+  expect(metrics).not.toMatch(/key-that-nobody-may-see|q3-sales|lost-31|must not be shown/);
+});
 
-testWith(missingProgram("promtool", "prometheus"))("the metrics pass the check of promtool", () =>
-  withStage(staged, async (stage) => {
+testWith(missingProgram("promtool", "prometheus"))(
+  "the metrics pass the check of promtool",
+  async () => {
+    const stage = await appOnStage(staged);
     await play(stage);
     const metrics = await (await fetch(`${stage.url}metrics`)).text();
     const checking = spawn("promtool", ["check", "metrics"]);
@@ -100,44 +103,41 @@ testWith(missingProgram("promtool", "prometheus"))("the metrics pass the check o
       ["", ""],
       [0, null],
     ]);
-  }),
+  },
 );
 
 test("the metrics that OpenTelemetry measures too have the same names, labels and values there", async () => {
   const reader = new PrometheusExporter({ preventServerStart: true });
   const measuring = new MeterProvider({ readers: [reader] });
   const both = { ...staged.receiver, ...telemetry({ meter: measuring.getMeter("test") }) };
-  await withStage({ ...staged, receiver: both }, async (stage) => {
-    await stage.receiver.reports.request({ domains: ["example.com"] }, { overdueMs: 1 });
-    const told = { type: "report.overdue", state: "handled" } as const;
-    await expect.poll(() => stage.receiver.inbox.list(told)).toHaveLength(1);
-    await play(stage);
-    const { resourceMetrics } = await reader.collect();
-    const theirs = samplesOf(withUnits(new PrometheusSerializer().serialize(resourceMetrics)));
-    const ours = samplesOf(await (await fetch(`${stage.url}metrics`)).text());
-    const common = Object.keys(ours).filter((name) => name in theirs);
-    const states = ["received", "verified"].map(
-      (state) => `reporthook_deliveries_waiting{reporthook_state="${state}"}`,
-    );
-    for (const state of ["unconfirmed", "open", "complete", "internal_error", "overdue"]) {
-      states.push(`reporthook_report_requests{reporthook_state="${state}"}`);
-    }
-    const counted = common.filter((name) => /_total\{/.test(name));
-    states.push('reporthook_problem{code="parked",severity="warning"}');
-    expect(common).toEqual(
-      expect.arrayContaining(["reporthook_deliveries_oldest_seconds", ...states]),
-    );
-    expect(counted.length).toBeGreaterThan(5);
-    for (const name of [...states, ...counted])
-      expect([name, ours[name]]).toEqual([name, theirs[name]]);
-    const named = (name: string) => Object.keys(theirs).some((each) => each.startsWith(name));
-    expect(boundsIn(theirs)).toEqual(boundsIn(ours));
-    // One name has one meaning: that of a counter is nowhere else.
-    expect(named("reporthook_deliveries_total{")).toBe(true);
-    expect(Object.keys(ours).filter((name) => name.startsWith("reporthook_deliveries{"))).toEqual(
-      [],
-    );
-  });
+  const stage = await appOnStage({ ...staged, receiver: both });
+  await stage.receiver.reports.request({ domains: ["example.com"] }, { overdueMs: 1 });
+  const told = { type: "report.overdue", state: "handled" } as const;
+  await expect.poll(() => stage.receiver.inbox.list(told)).toHaveLength(1);
+  await play(stage);
+  const { resourceMetrics } = await reader.collect();
+  const theirs = samplesOf(withUnits(new PrometheusSerializer().serialize(resourceMetrics)));
+  const ours = samplesOf(await (await fetch(`${stage.url}metrics`)).text());
+  const common = Object.keys(ours).filter((name) => name in theirs);
+  const states = ["received", "verified"].map(
+    (state) => `reporthook_deliveries_waiting{reporthook_state="${state}"}`,
+  );
+  for (const state of ["unconfirmed", "open", "complete", "internal_error", "overdue"]) {
+    states.push(`reporthook_report_requests{reporthook_state="${state}"}`);
+  }
+  const counted = common.filter((name) => /_total\{/.test(name));
+  states.push('reporthook_problem{code="parked",severity="warning"}');
+  expect(common).toEqual(
+    expect.arrayContaining(["reporthook_deliveries_oldest_seconds", ...states]),
+  );
+  expect(counted.length).toBeGreaterThan(5);
+  for (const name of [...states, ...counted])
+    expect([name, ours[name]]).toEqual([name, theirs[name]]);
+  const named = (name: string) => Object.keys(theirs).some((each) => each.startsWith(name));
+  expect(boundsIn(theirs)).toEqual(boundsIn(ours));
+  // One name has one meaning: that of a counter is nowhere else.
+  expect(named("reporthook_deliveries_total{")).toBe(true);
+  expect(Object.keys(ours).filter((name) => name.startsWith("reporthook_deliveries{"))).toEqual([]);
   await measuring.shutdown();
 });
 
@@ -233,9 +233,9 @@ test("the metrics leave out unknown figures of an inbox that fails, or takes lon
   expect(without.length).toBe(all.length - 5);
 });
 
-test("the metrics are answered 503 once the receiver is closed, which Prometheus takes as down", () =>
-  withStage({}, async ({ url, receiver }) => {
-    expect((await fetch(`${url}metrics`)).status).toBe(200);
-    await receiver.close();
-    expect((await fetch(`${url}metrics`)).status).toBe(503);
-  }));
+test("the metrics are answered 503 once the receiver is closed, which Prometheus takes as down", async () => {
+  const { url, receiver } = await appOnStage();
+  expect((await fetch(`${url}metrics`)).status).toBe(200);
+  await receiver.close();
+  expect((await fetch(`${url}metrics`)).status).toBe(503);
+});

@@ -86,8 +86,10 @@ export interface Stage {
   readonly url: string;
   /** Has the service send one; resolves to the delivery's id. */
   send(name: NotificationName, options?: SendOptions): Promise<string>;
-  /** Ends the app's process, as far as the page can tell, and starts it again on the same file and port. */
-  restart(): Promise<void>;
+  /** Has the handlers of the option `fails` succeed from now on. */
+  fix(): void;
+  /** Ends the app's process, as far as the page can tell, and starts it again on the same file and port, or with other handlers. */
+  restart(handlers?: StageOptions["handlers"]): Promise<void>;
   /** Ends as an app does: its server first, which lets those finish that it answers. */
   finish(): Promise<void>;
   close(): Promise<void>;
@@ -101,6 +103,8 @@ export interface StageOptions extends DashboardOptions {
   readonly framework?: Framework;
   /** Registers handlers; called for each start. */
   readonly handlers?: (receiver: Receiver) => void;
+  /** What the handlers of reports throw until `fix()` is called. */
+  readonly fails?: Error;
   readonly receiver?: Partial<ReceiverOptions>;
   readonly port?: number;
 }
@@ -123,8 +127,9 @@ export async function startStage(options: StageOptions = {}): Promise<Stage> {
   let receiver: Receiver;
   let inbox: Inbox;
   let server: Server | undefined;
+  let { fails } = options;
 
-  async function start(): Promise<void> {
+  async function start(register = handlers): Promise<void> {
     inbox = sqliteInbox(join(folder, "inbox.db"));
     receiver = createReceiver({
       client: createClient(emulator.clientOptions),
@@ -137,7 +142,12 @@ export async function startStage(options: StageOptions = {}): Promise<Stage> {
       ...patient,
       ...given,
     });
-    handlers(receiver);
+    register(receiver);
+    if (fails !== undefined) {
+      receiver.on("report", () => {
+        if (fails !== undefined) throw fails;
+      });
+    }
     const { authorize } = options;
     const page = dashboard(receiver, { logger, ...(authorize !== undefined && { authorize }) });
     // On a busy machine a connection must not end while it is chosen for the next request.
@@ -170,9 +180,12 @@ export async function startStage(options: StageOptions = {}): Promise<Stage> {
       if (!response.ok) throw new Error(await response.text());
       return ((await response.json()) as { id: string }).id;
     },
-    async restart() {
+    fix() {
+      fails = undefined;
+    },
+    async restart(others) {
       await stop();
-      await start();
+      await start(others);
     },
     async finish() {
       const ended = once(server as Server, "close");
@@ -186,17 +199,4 @@ export async function startStage(options: StageOptions = {}): Promise<Stage> {
       rmSync(folder, { recursive: true });
     },
   };
-}
-
-/** Runs with an app, and ends it. */
-export async function withStage(
-  options: StageOptions,
-  run: (stage: Stage) => Promise<void>,
-): Promise<void> {
-  const stage = await startStage(options);
-  try {
-    await run(stage);
-  } finally {
-    await stage.close();
-  }
 }
