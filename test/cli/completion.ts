@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { missingProgram, testWith } from "@reporthook/test-support/needs";
 import { describe, expect, it } from "vitest";
-import { cli } from "./process.ts";
+import { cli, cliFails } from "./process.ts";
 
 /** The words that bash offers at the end of a line. */
 async function completed(line: string): Promise<string[]> {
@@ -38,8 +38,7 @@ describe("completion", () => {
       "complete -c reporthook -n '__fish_seen_subcommand_from inbox; and __fish_seen_subcommand_from retry' -l state -x -a 'received verified rejected' -d ",
     );
     expect(fish.out).toContain("complete -c reporthook -n '__fish_use_subcommand' -a inbox -d ");
-    const other = await cli(["completion", "tcsh"]);
-    expect([other.code, other.err]).toEqual([2, expect.stringContaining("bash, zsh and fish")]);
+    await cliFails(2, ["completion", "tcsh"], "bash, zsh and fish");
   });
 
   for (const shell of ["zsh", "fish"]) {

@@ -8,7 +8,7 @@ import { sqliteInbox } from "@reporthook/sqlite";
 import { patient } from "@reporthook/test-support/patient";
 import { temporaryFolder } from "@reporthook/test-support/temporary";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { cli, type Running, startCli, widest } from "./process.ts";
+import { cliFails, type Running, startCli, widest } from "./process.ts";
 
 const folder = temporaryFolder();
 
@@ -163,13 +163,16 @@ describe("the command dashboard", () => {
   });
 
   it("reporthook dashboard says what to do about a file that is not there and a port that is taken", async () => {
-    const missing = await cli(["dashboard", "--db", "nothing.db"], setting);
-    expect([missing.code, missing.err]).toEqual([1, expect.stringContaining("There is no inbox")]);
+    await cliFails(1, ["dashboard", "--db", "nothing.db"], "There is no inbox", setting);
     expect(existsSync(join(folder, "nothing.db"))).toBe(false);
     const { running, url } = await startDashboard("--db", "inbox.db");
     const { port } = new URL(url);
-    const taken = await cli(["dashboard", "--db", "inbox.db", "--port", port], setting);
-    expect([taken.code, taken.err]).toEqual([1, expect.stringContaining("another with --port")]);
+    await cliFails(
+      1,
+      ["dashboard", "--db", "inbox.db", "--port", port],
+      "another with --port",
+      setting,
+    );
     await end(running);
   });
 });

@@ -11,7 +11,7 @@ import { listenLocally } from "@reporthook/test-support/listening";
 import { patient } from "@reporthook/test-support/patient";
 import { temporaryFolder } from "@reporthook/test-support/temporary";
 import { describe, expect, it, vi } from "vitest";
-import { cli, type Running, startCli } from "./process.ts";
+import { cli, cliFails, type Running, startCli } from "./process.ts";
 
 const folder = temporaryFolder();
 
@@ -176,20 +176,18 @@ describe("the command dev", () => {
   it("reporthook dev says what to do about a port that is taken and a file that can't be", async () => {
     const { dev, url } = await startDev("--db", "port.db");
     const { port } = new URL(url);
-    const taken = await cli(["dev", "--port", port, "--db", "taken.db"], { cwd: folder });
-    expect([taken.code, taken.err]).toEqual([1, expect.stringContaining("another with --port")]);
+    await cliFails(1, ["dev", "--port", port, "--db", "taken.db"], "another with --port", {
+      cwd: folder,
+    });
     await end(dev);
-    const file = await cli(["dev", "--port", "0", "--db", "none/dev.db"], { cwd: folder });
-    expect([file.code, file.err]).toEqual([1, expect.stringContaining("create it")]);
+    await cliFails(1, ["dev", "--port", "0", "--db", "none/dev.db"], "create it", { cwd: folder });
     expect(existsSync(join(folder, "none"))).toBe(false);
     // A folder that can't be made.
     const elsewhere = mkdtempSync(join(folder, "elsewhere-"));
     symlinkSync("nowhere", join(elsewhere, ".reporthook"));
-    const made = await cli(["dev", "--port", "0"], { cwd: elsewhere });
-    expect([made.code, made.err]).toEqual([1, expect.stringContaining("with --db")]);
+    await cliFails(1, ["dev", "--port", "0"], "with --db", { cwd: elsewhere });
     const host = ["dev", "--host", "203.0.113.9", "--db", "host.db"];
-    const far = await cli(host, { cwd: folder });
-    expect([far.code, far.err]).toEqual([1, expect.stringContaining("another with --host")]);
+    await cliFails(1, host, "another with --host", { cwd: folder });
   });
 
   it("reporthook dev takes nothing from web pages, under any name of this machine", async () => {

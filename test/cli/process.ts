@@ -162,6 +162,17 @@ export async function cli(args: readonly string[], setting: Setting = {}): Promi
   return ended;
 }
 
+/** Runs a command that ends with this exit code, and whose error says so. */
+export async function cliFails(
+  code: number,
+  args: readonly string[],
+  said: string,
+  setting?: Setting,
+): Promise<void> {
+  const ended = await cli(args, setting);
+  expect([ended.code, ended.err]).toEqual([code, expect.stringContaining(said)]);
+}
+
 /** Runs a command to its end on a terminal of 80 columns; the frames of its spinner are left out, and its error. */
 export async function cliOnTerminal(
   args: readonly string[],

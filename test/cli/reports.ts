@@ -4,7 +4,7 @@ import { sqliteInbox } from "@reporthook/sqlite";
 import { patient } from "@reporthook/test-support/patient";
 import { temporaryFolder } from "@reporthook/test-support/temporary";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { cli, cliJson, commandsIn, type Failed } from "./process.ts";
+import { cli, cliFails, cliJson, commandsIn, type Failed } from "./process.ts";
 
 const folder = temporaryFolder();
 const db = join(folder, "inbox.db");
@@ -55,8 +55,7 @@ describe("reports that were asked for", () => {
       db,
     ]);
     expect(value.requests).toMatchObject([{ id, state: "open", context }]);
-    const nobodys = await cli(["reports", "list", "--receiver", "nope", "--db", db]);
-    expect([nobodys.code, nobodys.err]).toEqual([0, expect.stringContaining("receiver nope")]);
+    await cliFails(0, ["reports", "list", "--receiver", "nope", "--db", db], "receiver nope");
   });
 
   it("reporthook reports show prints a request with its deliveries, by the beginning of its id", async () => {
@@ -72,13 +71,11 @@ describe("reports that were asked for", () => {
     expect(text.out).toMatch(
       new RegExp(`^request +${id}\ncontext +\\{"customer":"c-1",.+\\}$`, "m"),
     );
-    const missing = await cli(["reports", "show", "nobody", "--db", db]);
-    expect([missing.code, missing.err]).toEqual([1, expect.stringContaining("No request")]);
+    await cliFails(1, ["reports", "show", "nobody", "--db", db], "No request");
   });
 
   it("reporthook reports settle has the handlers of the app run once", async () => {
-    const wrong = await cli(["reports", "settle", id, "done", "--db", db]);
-    expect([wrong.code, wrong.err]).toEqual([2, expect.stringContaining("complete or internal_")]);
+    await cliFails(2, ["reports", "settle", id, "done", "--db", db], "complete or internal_");
     const given = ["reports", "settle", id, "complete", "--body", '{"file":"r"}', "--db", db];
     expect((await cli(given)).code).toBe(0);
     await receiver.idle({ timeoutMs: 60_000 });
@@ -100,8 +97,7 @@ describe("reports that were asked for", () => {
       context: { ...context, api_key: "[removed]" },
       body: { file: "r" },
     });
-    const again = await cli(given);
-    expect([again.code, again.err]).toEqual([1, expect.stringContaining("is complete already")]);
+    await cliFails(1, given, "is complete already");
     const other = await cliJson<Failed>(["reports", "settle", id, "internal_error", "--db", db]);
     expect(other).toMatchObject({ code: 1, value: { id, settled: false } });
     expect(other.value.error).toMatchObject({ code: "settled" });
@@ -175,8 +171,7 @@ describe("requests of two receivers in one inbox", () => {
     const shown = await cliJson(["reports", "show", id.slice(0, 25), "--db", file]);
     expect(shown.value).toMatchObject({ id, deliveries: [{ type: "report.overdue" }] });
     const settle = ["reports", "settle", id, "complete", "--db", file];
-    const another = await cli([...settle, "--receiver", "reports"]);
-    expect([another.code, another.err]).toEqual([1, expect.stringContaining("No request")]);
+    await cliFails(1, [...settle, "--receiver", "reports"], "No request");
     expect(await cliJson(settle)).toEqual({ code: 0, value: { id, settled: true } });
     const stored = ["inbox", "list", "--state", "verified", "--receiver", "shop", "--db", file];
     const { value } = await cliJson(stored);

@@ -8,7 +8,7 @@ import { createEmulator, type Emulator } from "@reporthook/emulator";
 import { freePort } from "@reporthook/test-support/free-port";
 import { answering, serve } from "@reporthook/test-support/service-calls";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { cli, cliJson, type Failed } from "./process.ts";
+import { cli, cliFails, cliJson, type Failed } from "./process.ts";
 
 const apiKey = "a-key-of-the-tests";
 let emulator: Emulator;
@@ -44,11 +44,11 @@ describe("the command test", () => {
 
   it("reporthook test names the variable when the key is refused or the service is away", async () => {
     const to = await app(200);
-    const refused = await cli(["test", "--to", to], { env: { ...env, REPORTS_API_KEY: "wrong" } });
-    expect([refused.code, refused.err]).toEqual([1, expect.stringContaining("REPORTS_API_KEY")]);
+    await cliFails(1, ["test", "--to", to], "REPORTS_API_KEY", {
+      env: { ...env, REPORTS_API_KEY: "wrong" },
+    });
     await emulator.close();
-    const away = await cli(["test", "--to", to], { env });
-    expect([away.code, away.err]).toEqual([1, expect.stringContaining("check REPORTS_URL")]);
+    await cliFails(1, ["test", "--to", to], "check REPORTS_URL", { env });
   });
 });
 

@@ -2,65 +2,31 @@ import { execFileSync } from "node:child_process";
 import { symlinkSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
-import {
-  type Clock,
-  createClient,
-  createReceiver,
-  DoNotRetry,
-  type Entry,
-  type Receiver,
-  type RetentionOptions,
-} from "@reporthook/core";
-import {
-  createEmulator,
-  type NotificationName,
-  type NotificationOptions,
-} from "@reporthook/emulator";
+import { type Clock, DoNotRetry, type Entry, type ReceiverOptions } from "@reporthook/core";
+import type { NotificationName } from "@reporthook/emulator";
 import { sqliteInbox } from "@reporthook/sqlite";
-import { patient } from "@reporthook/test-support/patient";
 import { temporaryFolder } from "@reporthook/test-support/temporary";
 import { beforeAll, describe, expect, it } from "vitest";
-import { cli, cliJson, type Failed } from "../process.ts";
+import { type App, openApp } from "../app.ts";
+import { cli, cliFails, cliJson, type Failed } from "../process.ts";
 
 const folder = temporaryFolder();
 
-const emulator = createEmulator();
-const emulated = createClient(emulator.clientOptions);
-
-interface App {
-  readonly receiver: Receiver;
+interface HandlingApp extends App {
   readonly handled: string[];
-  send(name: NotificationName, options?: NotificationOptions): Promise<string>;
 }
 
 /** An app that gives up on failed reports at once. */
-function openApp(db: string, name = "reports", clock?: Clock, retention?: RetentionOptions): App {
-  const inbox = sqliteInbox(db, { retention });
-  const receiver = createReceiver({
-    client: emulated,
-    inbox,
-    name,
-    logger: false,
-    ...patient,
-    ...(clock && { clock }),
-  });
+function openHandling(db: string, options: Partial<ReceiverOptions> = {}): HandlingApp {
+  const app = openApp(db, options);
   const handled: string[] = [];
-  receiver.on("report.complete", ({ id }) => void handled.push(id));
-  receiver.on("report.internal_error", ({ id }, { attempt }) => {
+  app.receiver.on("report.complete", ({ id }) => void handled.push(id));
+  app.receiver.on("report.internal_error", ({ id }, { attempt }) => {
     if (!handled.includes(id)) handled.push(id);
     else if (attempt === 1) return;
     throw new DoNotRetry("it is gone");
   });
-  return {
-    receiver,
-    handled,
-    async send(event, options) {
-      const request = new Request("http://app/hook", emulator.notification(event, options));
-      const answer = await receiver.fetch(request);
-      expect(answer.status).toBe(200);
-      return ((await answer.json()) as { id: string }).id;
-    },
-  };
+  return { ...app, handled };
 }
 
 function daysAgo(days: number): Clock {
@@ -78,15 +44,14 @@ describe("the command inbox", () => {
   let ids: { complete: string; dead: string; held: string; rejected: string };
 
   beforeAll(async () => {
-    const app = openApp(db);
+    const app = openHandling(db);
     ids = {
       complete: await app.send("report.complete", { reportId: "r-1" }),
       dead: await app.send("report.internal_error"),
       held: await app.send("unknown"),
       rejected: await app.send("report", { signature: "invalid" }),
     };
-    await app.receiver.idle({ timeoutMs: 60_000 });
-    await app.receiver.close();
+    await app.finish();
   });
 
   it("reporthook inbox list shows deliveries, oldest first", async () => {
@@ -158,22 +123,19 @@ describe("the command inbox", () => {
 
   it("reporthook inbox release and discard do what they can, and fail on the rest", async () => {
     const other = join(folder, "decide.db");
-    const app = openApp(other, "mine");
+    const app = openHandling(other, { name: "mine" });
     const [one, two] = [await app.send("unknown"), await app.send("unknown")];
-    await app.receiver.idle({ timeoutMs: 60_000 });
-    await app.receiver.close();
+    await app.finish();
 
     const ofMine = ["--receiver", "mine", "--db", other];
-    const foreign = await cli(["inbox", "release", one, "--db", other]);
-    expect([foreign.code, foreign.err]).toEqual([1, expect.stringContaining("--receiver")]);
+    await cliFails(1, ["inbox", "release", one, "--db", other], "--receiver");
     const released = ["inbox", "release", one, "nobody", ...ofMine];
     const { code, value } = await cliJson<Failed>(released);
     expect(code).toBe(1);
     expect(value).toMatchObject({ released: [one], failed: [{ id: "nobody" }] });
     expect(value.error.message).toContain("inbox list");
 
-    const waiting = await cli(["inbox", "discard", one, ...ofMine]);
-    expect([waiting.code, waiting.err]).toEqual([1, expect.stringContaining("only held and dead")]);
+    await cliFails(1, ["inbox", "discard", one, ...ofMine], "only held and dead");
     const discarded = await cli(["inbox", "discard", two, ...ofMine]);
     expect([discarded.code, discarded.out]).toEqual([0, `${two} discarded\n`]);
     expect((await cli(["inbox", "show", two, "--db", other])).code).toBe(1);
@@ -183,10 +145,10 @@ describe("the command inbox", () => {
     const old = join(folder, "old.db");
     const made = async (parkedDays: number, ...names: NotificationName[]): Promise<void> => {
       const retention = { handledMs: 20 * 86_400_000, parkedMs: parkedDays * 86_400_000 };
-      const app = openApp(old, "reports", daysAgo(50), retention);
+      const inbox = sqliteInbox(old, { retention });
+      const app = openHandling(old, { inbox, clock: daysAgo(50) });
       for (const name of names) await app.send(name);
-      await app.receiver.idle({ timeoutMs: 60_000 });
-      await app.receiver.close();
+      await app.finish();
     };
     const prune = ["inbox", "prune", "--db", old];
     await made(90, "report.complete", "report.complete", "unknown");
@@ -210,10 +172,9 @@ describe("the command inbox", () => {
 
   it("reporthook inbox says the same whether or not the API key is a short word", async () => {
     const file = join(folder, "short-key.db");
-    const app = openApp(file, "reports", daysAgo(3));
+    const app = openHandling(file, { clock: daysAgo(3) });
     const id = await app.send("test_webhook_endpoint");
-    await app.receiver.idle({ timeoutMs: 60_000 });
-    await app.receiver.close();
+    await app.finish();
     for (const args of [["list"], ["list", "--json"], ["export", id]]) {
       const command = ["inbox", ...args, "--db", file];
       const { out } = await cli(command, { env: { REPORTS_API_KEY: "test" } });
@@ -236,7 +197,7 @@ describe("the command inbox", () => {
 
   it("reporthook inbox is safe while the app stores, handles and parks", async () => {
     const busy = join(folder, "busy.db");
-    const app = openApp(busy);
+    const app = openHandling(busy);
     await app.receiver.start();
     const sent: string[] = [];
     let sending = true;

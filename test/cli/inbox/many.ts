@@ -3,19 +3,16 @@ import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { hostname, userInfo } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { createClient, createReceiver, type Entry } from "@reporthook/core";
-import { createEmulator, type NotificationName } from "@reporthook/emulator";
-import { sqliteInbox } from "@reporthook/sqlite";
+import type { Entry } from "@reporthook/core";
 import { describeWith, missingProgram, testWith } from "@reporthook/test-support/needs";
-import { patient } from "@reporthook/test-support/patient";
 import { serve } from "@reporthook/test-support/service-calls";
 import { temporaryFolder } from "@reporthook/test-support/temporary";
 import { beforeEach, describe, expect, it } from "vitest";
-import { cli, cliJson, type Failed, programFile, startOnTerminal } from "../process.ts";
+import { openApp } from "../app.ts";
+import { cli, cliFails, cliJson, type Failed, programFile, startOnTerminal } from "../process.ts";
 
 const folder = temporaryFolder();
 
-const emulator = createEmulator();
 const payload = { report_id: "r-1", status: "complete" };
 const recorded = { event_type: "report_status_changed", payload, api_key: "sk-live-0123456789" };
 let folders = 0;
@@ -36,27 +33,16 @@ async function listed(...args: string[]): Promise<readonly string[]> {
 beforeEach(async () => {
   cwd = join(folder, String(folders++));
   mkdirSync(cwd);
-  const receiver = createReceiver({
-    client: createClient(emulator.clientOptions),
-    logger: false,
-    ...patient,
-    inbox: sqliteInbox(join(cwd, "inbox.db")),
-    retry: { attempts: 1 },
-  });
+  const { receiver, send, finish } = openApp(join(cwd, "inbox.db"), { retry: { attempts: 1 } });
   receiver.on(["report.complete", "report.internal_error"], () => {
     throw new Error("connect ECONNREFUSED 10.0.0.7:5432\u001b[31m\nand more");
   });
-  const send = async (name: NotificationName, body?: object): Promise<string> => {
-    const request = new Request("http://app/", emulator.notification(name, { body }));
-    return ((await (await receiver.fetch(request)).json()) as { id: string }).id;
-  };
   ids = {
-    failed: await send("report.complete", recorded),
+    failed: await send("report.complete", { body: recorded }),
     forgotten: await send("report.internal_error"),
     unknown: await send("unknown"),
   };
-  await receiver.idle({ timeoutMs: 60_000 });
-  await receiver.close();
+  await finish();
 });
 
 describe("the folder of an app", () => {
@@ -93,13 +79,13 @@ describe("the folder of an app", () => {
     expect(await listed("--since", "2100-01-01")).toEqual([]);
     expect(await listed("--until", "2h")).toEqual([]);
     expect(await listed("--until", "2100-01-01")).toEqual([failed, forgotten, unknown]);
-    const wrong = await cli(["inbox", "list", "--since", "yesterday"], { cwd });
-    expect([wrong.code, wrong.err]).toEqual([2, expect.stringContaining("30min, 2h or 7d")]);
-    const misspelt = await cli(["inbox", "list", "--reason", "atempts-used"], { cwd });
-    expect([misspelt.code, misspelt.err]).toEqual([
+    await cliFails(2, ["inbox", "list", "--since", "yesterday"], "30min, 2h or 7d", { cwd });
+    await cliFails(
       2,
-      expect.stringContaining("Did you mean attempts_used_up"),
-    ]);
+      ["inbox", "list", "--reason", "atempts-used"],
+      "Did you mean attempts_used_up",
+      { cwd },
+    );
   });
 
   it("reporthook inbox errors groups parked deliveries by error, and a group's key chooses in list, release and discard", async () => {
@@ -139,16 +125,15 @@ describe("the folder of an app", () => {
     const erase = ["inbox", "erase", "--report-id", "r-1"];
     const copied = await cli(["inbox", "backup", "copy.db"], { cwd });
     expect([copied.code, copied.out]).toEqual([0, "Copied to copy.db.\n"]);
-    const again = await cli(["inbox", "backup", "copy.db"], { cwd });
-    expect([again.code, again.err]).toEqual([1, expect.stringContaining("copy.db exists")]);
+    await cliFails(1, ["inbox", "backup", "copy.db"], "copy.db exists", { cwd });
     expect((await cli(["inbox", "backup", "copy.db", "--overwrite"], { cwd })).code).toBe(0);
-    const own = await cli(["inbox", "backup", "./inbox.db", "--overwrite"], { cwd });
-    expect([own.code, own.err]).toEqual([1, expect.stringContaining("inbox itself: name another")]);
-    const asked = await cli(erase, { cwd });
-    expect([asked.code, asked.err]).toEqual([
-      2,
-      expect.stringContaining("1 delivery would be erased: add --yes"),
-    ]);
+    await cliFails(
+      1,
+      ["inbox", "backup", "./inbox.db", "--overwrite"],
+      "inbox itself: name another",
+      { cwd },
+    );
+    await cliFails(2, erase, "1 delivery would be erased: add --yes", { cwd });
     const value = { erased: 1, requests: 0 };
     expect(await cliJson([...erase, "--yes"], { cwd })).toEqual({ code: 0, value });
     const shown = await cliJson<{ body: null; reason: object }>(["inbox", "show", ids.failed], {
@@ -198,15 +183,8 @@ describe("the folder of an app", () => {
   });
 
   it("reporthook inbox release --all leaves out unvouched deliveries, and says so, unless their reason is named", async () => {
-    const file = join(cwd, "inbox.db");
-    const receiver = createReceiver({
-      client: createClient(emulator.clientOptions),
-      inbox: sqliteInbox(file),
-      logger: false,
-      autostart: false,
-    });
-    const headers = { "content-type": "application/json" };
-    await receiver.fetch(new Request("http://app/", { method: "POST", headers, body: "{}" }));
+    const { receiver, send } = openApp(join(cwd, "inbox.db"), { autostart: false });
+    await send("report", { signature: "none" });
     await receiver.close();
     const all = ["inbox", "release", "--all", "--yes"];
     const { code, out, err } = await cli(all, { cwd });
@@ -255,8 +233,7 @@ describe("the folder of an app", () => {
     expect(sent).toMatchObject({ code: 0, value: { name: "report.complete", status: 200 } });
     expect(JSON.parse(bodies[0] ?? "")).toEqual(JSON.parse(exported.out).body);
 
-    const missing = await cli(["trigger", "--from", "none.json", "--to", to], { cwd });
-    expect([missing.code, missing.err]).toEqual([1, expect.stringContaining("ENOENT")]);
+    await cliFails(1, ["trigger", "--from", "none.json", "--to", to], "ENOENT", { cwd });
   });
 
   it.each([
@@ -282,16 +259,10 @@ describe("the folder of an app", () => {
   });
 
   it("reporthook inbox release runs handled deliveries, too, if told", async () => {
-    const receiver = createReceiver({
-      client: createClient(emulator.clientOptions),
-      logger: false,
-      ...patient,
-      inbox: sqliteInbox(join(cwd, "inbox.db")),
-    });
+    const { receiver, send, finish } = openApp(join(cwd, "inbox.db"));
     receiver.on("report.processing", () => {});
-    await receiver.fetch(new Request("http://app/", emulator.notification("report.processing")));
-    await receiver.idle({ timeoutMs: 60_000 });
-    await receiver.close();
+    await send("report.processing");
+    await finish();
     const handled = await listed("--state", "handled");
     expect(handled).toHaveLength(1);
     const release = ["inbox", "release", "--state", "handled", "--yes"];
@@ -333,20 +304,13 @@ describe("the folder of an app", () => {
         const asking = startOnTerminal(["inbox", verb, "--reason", "attempts_used_up"], { cwd });
         await asking.shown(`2 deliveries (attempts_used_up)? ${note}[y/N]`);
         // Somebody else releases one; it fails again.
-        const receiver = createReceiver({
-          client: createClient(emulator.clientOptions),
-          logger: false,
-          ...patient,
-          inbox: sqliteInbox(join(cwd, "inbox.db")),
-          retry: { attempts: 1 },
-        });
+        const { receiver, finish } = openApp(join(cwd, "inbox.db"), { retry: { attempts: 1 } });
         receiver.on("report.complete", () => {
           throw new Error("again");
         });
         await receiver.start();
         await receiver.inbox.release(ids.failed, { by: "ada" });
-        await receiver.idle({ timeoutMs: 60_000 });
-        await receiver.close();
+        await finish();
         expect(await listed("--reason", "attempts_used_up")).toHaveLength(2);
         asking.press("y\n");
         const { code, text } = await asking.ended();

@@ -1,28 +1,22 @@
 import { join } from "node:path";
-import { createClient, createReceiver, DoNotRetry, RetryAfter } from "@reporthook/core";
-import { createEmulator } from "@reporthook/emulator";
+import { DoNotRetry, RetryAfter } from "@reporthook/core";
 import { sqliteInbox } from "@reporthook/sqlite";
-import { patient } from "@reporthook/test-support/patient";
 import { temporaryFolder } from "@reporthook/test-support/temporary";
 import { beforeAll, describe, expect, it, vi } from "vitest";
-import { cli, cliJson, commandsIn } from "../process.ts";
+import { openApp } from "../app.ts";
+import { cli, cliFails, cliJson, commandsIn } from "../process.ts";
 
 const folder = temporaryFolder();
 
 const db = join(folder, "inbox.db");
-const emulator = createEmulator();
 
 /** Parks unsigned notifications of a receiver. */
 async function park(name: string, count: number): Promise<readonly string[]> {
-  const client = createClient(emulator.clientOptions);
-  const inbox = sqliteInbox(db);
-  const receiver = createReceiver({ client, inbox, name, logger: false, ...patient });
+  const { receiver, send } = openApp(db, { name });
   receiver.on("*", () => {});
   const ids: string[] = [];
   for (let sent = 0; sent < count; sent++) {
-    const unsigned = emulator.notification("report.complete", { signature: "none" });
-    const answer = await receiver.fetch(new Request("http://app/hook", unsigned));
-    ids.push(((await answer.json()) as { id: string }).id);
+    ids.push(await send("report.complete", { signature: "none" }));
   }
   await receiver.close();
   return ids;
@@ -88,8 +82,11 @@ describe("two receivers on one file", () => {
 
   it("reporthook inbox discard deletes nothing of another receiver, but for an id when none is named", async () => {
     const [first = "", second = ""] = theirs;
-    const one = await cli(["inbox", "discard", first, "--receiver", "reports", "--db", db]);
-    expect([one.code, one.err]).toEqual([1, expect.stringContaining("--receiver")]);
+    await cliFails(
+      1,
+      ["inbox", "discard", first, "--receiver", "reports", "--db", db],
+      "--receiver",
+    );
     const all = ["inbox", "discard", "--reason", "unsigned", "--yes", "--db", db];
     expect((await cli(all)).out).toBe("Discarded 1.\n");
     expect([await parkedOf("reports"), await parkedOf("mine")]).toEqual([0, 2]);
@@ -114,18 +111,15 @@ describe("two receivers on one file", () => {
 
 describe("errors of two receivers on one file", () => {
   const file = join(folder, "errors.db");
-  const client = createClient(emulator.clientOptions);
 
   /** Has a handler fail once. */
   async function fail(name: string, error: Error, state?: "verified"): Promise<void> {
-    const inbox = sqliteInbox(file);
-    const receiver = createReceiver({ client, inbox, name, logger: false, ...patient });
+    const { receiver, send } = openApp(file, { name });
     receiver.on("*", () => {
       throw error;
     });
-    await receiver.fetch(new Request("http://app/", emulator.notification("report.complete")));
-    const failed = async () =>
-      expect(await inbox.errors({ receiver: name, state })).toHaveLength(1);
+    await send("report.complete");
+    const failed = async () => expect(await receiver.inbox.errors({ state })).toHaveLength(1);
     await vi.waitFor(failed, { timeout: 60_000 });
     await receiver.close();
   }
@@ -158,10 +152,8 @@ describe("errors of two receivers on one file", () => {
 describe("processes on one file", () => {
   it("reporthook inbox stats names one that has ended only where none runs", async () => {
     const file = join(folder, "processes.db");
-    const client = createClient(emulator.clientOptions);
     const begin = async (name: string) => {
-      const inbox = sqliteInbox(file);
-      const receiver = createReceiver({ client, inbox, name, logger: false, ...patient });
+      const { receiver } = openApp(file, { name });
       await receiver.start();
       return receiver;
     };

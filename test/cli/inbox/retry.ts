@@ -1,19 +1,16 @@
 import { join } from "node:path";
-import { createClient, createReceiver, type Receiver } from "@reporthook/core";
+import { type Authorizer, createClient, type Receiver } from "@reporthook/core";
 import { createEmulator } from "@reporthook/emulator";
-import { sqliteInbox } from "@reporthook/sqlite";
-import { patient } from "@reporthook/test-support/patient";
 import { answering } from "@reporthook/test-support/service-calls";
 import { temporaryFolder } from "@reporthook/test-support/temporary";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { cli, cliJson, type Failed } from "../process.ts";
+import { emulator, openApp } from "../app.ts";
+import { cli, cliFails, cliJson, type Failed } from "../process.ts";
 
 const folder = temporaryFolder();
 const db = join(folder, "inbox.db");
 const hourMs = 3_600_000;
 let isBroken = true;
-
-const emulator = createEmulator();
 
 describe("waiting for the next try", () => {
   let receiver: Receiver;
@@ -21,18 +18,12 @@ describe("waiting for the next try", () => {
   const entry = () => receiver.inbox.get(id);
 
   beforeAll(async () => {
-    receiver = createReceiver({
-      client: createClient(emulator.clientOptions),
-      inbox: sqliteInbox(db),
-      logger: false,
-      ...patient,
-      retry: { attempts: 5, minMs: hourMs, maxMs: hourMs },
-    });
+    const app = openApp(db, { retry: { attempts: 5, minMs: hourMs, maxMs: hourMs } });
+    receiver = app.receiver;
     receiver.on("report.complete", () => {
       if (isBroken) throw new Error("boom");
     });
-    const request = new Request("http://app/hook", emulator.notification("report.complete"));
-    id = ((await (await receiver.fetch(request)).json()) as { id: string }).id;
+    id = await app.send("report.complete");
     const failed = async () => expect((await entry())?.lastError).toMatch(/^Error: boom$/m);
     await vi.waitFor(failed, { timeout: 60_000 });
   });
@@ -49,10 +40,8 @@ describe("waiting for the next try", () => {
   });
 
   it("reporthook inbox retry refuses a delivery that belongs to another receiver or is not there", async () => {
-    const foreign = await cli(["inbox", "retry", id, "--receiver", "mine", "--db", db]);
-    expect([foreign.code, foreign.err]).toEqual([1, expect.stringContaining("--receiver")]);
-    const missing = await cli(["inbox", "retry", "nobody", "--db", db]);
-    expect([missing.code, missing.err]).toEqual([1, expect.stringContaining("inbox list")]);
+    await cliFails(1, ["inbox", "retry", id, "--receiver", "mine", "--db", db], "--receiver");
+    await cliFails(1, ["inbox", "retry", "nobody", "--db", db], "inbox list");
     expect((await entry())?.state).toBe("verified");
   });
 
@@ -92,24 +81,15 @@ describe("waiting for the right API key", () => {
     const file = join(folder, "refused.db");
     const baseUrl = await answering(401, { "retry-after": "60" });
     const client = createClient({ baseUrl, apiKey: "another-key" });
-    const app = createReceiver({
-      name: "mine",
-      client,
-      inbox: sqliteInbox(file),
-      logger: false,
-      ...patient,
-    });
-    app.on("*", () => {});
-    for (let sent = 0; sent < 3; sent++) {
-      const request = new Request("http://app/hook", emulator.notification("report.complete"));
-      await app.fetch(request);
-    }
+    const { receiver, send } = openApp(file, { name: "mine", client });
+    receiver.on("*", () => {});
+    for (let sent = 0; sent < 3; sent++) await send("report.complete");
     const waits = async () => {
-      const asked = await app.inbox.list({ state: "received" });
+      const asked = await receiver.inbox.list({ state: "received" });
       expect(asked.filter(({ lastError }) => lastError !== null)).toHaveLength(3);
     };
     await vi.waitFor(waits, { timeout: 60_000 });
-    await app.close();
+    await receiver.close();
     const { out } = await cli(["inbox", "stats", "--receiver", "mine", "--db", file]);
     expect(out.replaceAll(/\s+/g, " ")).toMatch(
       /^critical: key_refused, for .*: The service refuses the API key, .* 3 deliveries wait, /,
@@ -122,40 +102,27 @@ describe("waiting for the right API key", () => {
 describe("the key of another account", () => {
   it("reporthook inbox retry --state rejected has all asked about again once the key is right: young ones are handled, older ones held", async () => {
     const file = join(folder, "rejected.db");
-    const service = createEmulator();
     const other = createEmulator({ apiKey: "key-of-another-account" });
     let authorize = createClient(other.clientOptions).authorize;
     const handled: string[] = [];
-    const app = createReceiver({
-      client: { authorize: (...given) => authorize(...given) },
-      inbox: sqliteInbox(file),
-      logger: false,
-      name: "accounts",
-      ...patient,
-    });
-    app.on("report.complete", ({ id }) => void handled.push(id));
-    const send = async (): Promise<void> => {
-      const request = new Request("http://app/", service.notification("report.complete"));
-      expect((await app.fetch(request)).status).toBe(200);
-    };
-    for (let sent = 0; sent < 20; sent++) await send();
-    service.clock.advance(301_000);
-    for (let sent = 0; sent < 30; sent++) await send();
-    const counts = () => app.inbox.counts();
+    const client: Authorizer = { authorize: (...given) => authorize(...given) };
+    const { receiver, send } = openApp(file, { client, name: "accounts" });
+    receiver.on("report.complete", ({ id }) => void handled.push(id));
+    for (let sent = 0; sent < 20; sent++) await send("report.complete");
+    emulator.clock.advance(301_000);
+    for (let sent = 0; sent < 30; sent++) await send("report.complete");
+    const counts = () => receiver.inbox.counts();
     await vi.waitFor(async () => expect(await counts()).toMatchObject({ rejected: 50 }), 60_000);
-    authorize = createClient(service.clientOptions).authorize;
+    authorize = createClient(emulator.clientOptions).authorize;
     const retry = ["inbox", "retry", "--state", "rejected", "--receiver", "accounts", "--db", file];
-    const asked = await cli(retry);
-    expect([asked.code, asked.err]).toEqual([
-      2,
-      expect.stringContaining("50 deliveries (invalid_signature) would be retried: add --yes"),
-    ]);
+    await cliFails(2, retry, "50 deliveries (invalid_signature) would be retried: add --yes");
     expect(await cli([...retry, "--yes"])).toMatchObject({ code: 0, out: "Retried 50.\n" });
     const ended = { received: 0, verified: 0, handled: 30, held: 20, rejected: 0, dead: 0 };
     await vi.waitFor(async () => expect(await counts()).toEqual(ended), 60_000);
     expect(new Set(handled).size).toBe(30);
-    const held = await app.inbox.list({ state: "held" });
+    const held = await receiver.inbox.list({ state: "held" });
     expect(new Set(held.map(({ reason }) => reason?.code))).toEqual(new Set(["expired"]));
-    await app.close();
+    emulator.reset();
+    await receiver.close();
   });
 });
