@@ -10,8 +10,6 @@ export interface QueueByHand {
   readonly engine: EngineName;
   /** Also has BullMQ tell copies, by a hash of signature and body. */
   readonly dedupes?: boolean;
-  /** How many the worker handles at once: 8, as ours, when left out. */
-  readonly concurrency?: number;
 }
 
 const path = "/webhooks/reports";
@@ -20,7 +18,7 @@ const lookEveryMs = 50;
 
 /** Makes the app; with `handle` a worker empties its queue. Also tells what waits. */
 export async function queueByHand(
-  { engine, dedupes = false, concurrency = 8 }: QueueByHand,
+  { engine, dedupes = false }: QueueByHand,
   folder: string,
   handle: Handle | null,
 ): Promise<{ readonly app: Express; waiting(): number }> {
@@ -48,7 +46,7 @@ export async function queueByHand(
     res.status(200).json({ status: job.id === jobId ? "accepted" : "duplicate", id: job.id });
   });
   if (handle === null) return { app, waiting: () => 0 };
-  const given = { ...options, concurrency, removeOnComplete: { age: (7 * dayMs) / 1_000 } };
+  const given = { ...options, concurrency: 8, removeOnComplete: { age: (7 * dayMs) / 1_000 } };
   const worker = new Worker(name, async ({ data }) => handle(data), given, ...(factory as []));
   await worker.waitUntilReady();
   let waiting = 0;

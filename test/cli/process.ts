@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { stripVTControlCharacters } from "node:util";
 import { expect } from "vitest";
@@ -140,6 +140,29 @@ export function startOnTerminal(
       return { code: Number(code), settings, text };
     },
   };
+}
+
+/** A terminal, and what is typed on it. */
+interface Terminal extends Setting {
+  readonly columns: number;
+  readonly input?: string;
+}
+
+/** Runs Node with these arguments to its end on a pseudo-terminal: its exit code, and all that is shown. */
+export function nodeOnTerminal(
+  args: readonly string[],
+  { cwd, env = {}, columns, input }: Terminal,
+): { readonly status: number | null; readonly shown: string } {
+  const { PATH = "", HOME = "" } = process.env;
+  const quoted = [process.execPath, ...args].map((arg) => `'${arg}'`).join(" ");
+  const line = `stty cols ${columns} rows 30; ${quoted}`;
+  const { status, stdout } = spawnSync("script", ["-qec", line, "/dev/null"], {
+    cwd,
+    input,
+    env: { PATH, HOME, TERM: "xterm-256color", ...env },
+    timeout: 120_000,
+  });
+  return { status, shown: stdout.toString() };
 }
 
 /** Ends what still runs. */

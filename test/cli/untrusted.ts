@@ -1,11 +1,10 @@
-import { spawnSync } from "node:child_process";
 import { createReceiver } from "@reporthook/core";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { describeWith, missingProgram } from "@reporthook/test-support/needs";
 import { patient } from "@reporthook/test-support/patient";
 import { temporaryPath } from "@reporthook/test-support/temporary";
 import { beforeAll, describe, expect, it } from "vitest";
-import { cli, programFile } from "./process.ts";
+import { cli, nodeOnTerminal, programFile } from "./process.ts";
 
 const db = temporaryPath();
 /** Clears the screen, sets the title, paints, goes back in the line, turns the direction of text, and begins lines. */
@@ -72,14 +71,8 @@ describe("text that others have written", () => {
 
   describeWith(noScript)("on a terminal", () =>
     it.each(commands)("reporthook %s steers no terminal with it, also on one", (_, mark, args) => {
-      const { PATH = "", HOME = "" } = process.env;
-      const line = [process.execPath, programFile(), ...args(), "--db", db].join(" ");
-      const command = `stty cols 1000 rows 30; ${line}`;
-      const { stdout, status } = spawnSync("script", ["-qec", command, "/dev/null"], {
-        env: { PATH, HOME, TERM: "xterm-256color" },
-        timeout: 120_000,
-      });
-      const shown = stdout.toString();
+      const command = [programFile(), ...args(), "--db", db];
+      const { status, shown } = nodeOnTerminal(command, { columns: 1_000 });
       expect([status, shown]).toEqual([0, expect.stringContaining(mark)]);
       expect(controls.filter((each) => shown.includes(each))).toEqual([]);
       expect(shown.replaceAll("\r\n", "\n")).not.toContain("\r EVIL");

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { describeWith, missingProgram } from "@reporthook/test-support/needs";
 import { answering } from "@reporthook/test-support/service-calls";
 import { describe, expect, it } from "vitest";
-import { cli, cliJson, type Failed, programFile, widest } from "./process.ts";
+import { cli, cliJson, type Failed, nodeOnTerminal, programFile, widest } from "./process.ts";
 
 const service = { REPORTS_URL: "http://127.0.0.1:9", REPORTS_API_KEY: "a-key-of-the-tests" };
 
@@ -227,15 +227,10 @@ const noScript = missingProgram("script", "bsdutils");
 describeWith(noScript)("on a terminal", () => {
   const painted = "\u001b[3";
   const onTerminal = (line: string, env: Record<string, string> = {}, columns = 100): string => {
-    const { PATH = "", HOME = "" } = process.env;
-    const command = `stty cols ${columns} rows 30; "${process.execPath}" "${programFile()}" ${line}`;
-    const { stdout, status } = spawnSync("script", ["-qec", command, "/dev/null"], {
-      env: { PATH, HOME, TERM: "xterm-256color", ...env },
-      timeout: 120_000,
-    });
+    const { status, shown } = nodeOnTerminal([programFile(), ...line.split(" ")], { env, columns });
     // It has ended by itself.
     expect(status).not.toBeNull();
-    return stdout.toString();
+    return shown;
   };
 
   it("an error is painted, unless NO_COLOR is set", () => {

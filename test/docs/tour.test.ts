@@ -1,4 +1,3 @@
-import { spawnSync } from "node:child_process";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { createClient, createReceiver } from "@reporthook/core";
@@ -9,7 +8,7 @@ import { missingProgram, testWith } from "@reporthook/test-support/needs";
 import { patient } from "@reporthook/test-support/patient";
 import { temporaryFolder } from "@reporthook/test-support/temporary";
 import { afterAll, describe, expect, it } from "vitest";
-import { endAll, type Running, startNode, widest } from "../cli/process.ts";
+import { endAll, nodeOnTerminal, type Running, startNode, widest } from "../cli/process.ts";
 
 const folder = temporaryFolder();
 afterAll(endAll);
@@ -97,17 +96,10 @@ describe("pnpm start", () => {
     "the tour shows a spinner on a terminal, without colour where NO_COLOR is set",
     async () => {
       const onTerminal = (db: string, env: Record<string, string>): string => {
-        const { PATH = "", HOME = "" } = process.env;
-        const tour = [`"${process.execPath}"`, ...source, "--exit", "--port", "0", "--db"].join(
-          " ",
-        );
-        const line = `stty cols 100 rows 30; ${tour} "${join(folder, db)}"`;
-        const { stdout, status } = spawnSync("script", ["-qec", line, "/dev/null"], {
-          env: { PATH, HOME, TERM: "xterm-256color", ...env },
-          timeout: 60_000,
-        });
-        expect([status, stdout.toString()]).toEqual([0, expect.stringContaining("✔")]);
-        return stdout.toString();
+        const tour = [...source, "--exit", "--port", "0", "--db", join(folder, db)];
+        const { status, shown } = nodeOnTerminal(tour, { env, columns: 100 });
+        expect([status, shown]).toEqual([0, expect.stringContaining("✔")]);
+        return shown;
       };
       const spinner = "⠋";
       const painted = onTerminal("painted.db", {});

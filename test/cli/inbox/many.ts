@@ -1,4 +1,3 @@
-import { spawnSync } from "node:child_process";
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { hostname, userInfo } from "node:os";
 import { join } from "node:path";
@@ -9,7 +8,15 @@ import { serve } from "@reporthook/test-support/service-calls";
 import { temporaryFolder } from "@reporthook/test-support/temporary";
 import { beforeEach, describe, expect, it } from "vitest";
 import { openApp } from "../app.ts";
-import { cli, cliFails, cliJson, type Failed, programFile, startOnTerminal } from "../process.ts";
+import {
+  cli,
+  cliFails,
+  cliJson,
+  type Failed,
+  nodeOnTerminal,
+  programFile,
+  startOnTerminal,
+} from "../process.ts";
 
 const folder = temporaryFolder();
 
@@ -272,15 +279,9 @@ describe("the folder of an app", () => {
 
   const noScript = missingProgram("script", "bsdutils");
   testWith(noScript)("reporthook inbox discard asks on a terminal", async () => {
-    const answer = (text: string): string => {
-      const command = `"${process.execPath}" "${programFile()}" inbox discard --all`;
-      const { stdout } = spawnSync("script", ["-qec", command, "/dev/null"], {
-        cwd,
-        input: text,
-        timeout: 120_000,
-        env: { PATH: process.env["PATH"] ?? "", TERM: "xterm-256color", NO_COLOR: "1" },
-      });
-      return stdout.toString();
+    const answer = (input: string): string => {
+      const discard = [programFile(), "inbox", "discard", "--all"];
+      return nodeOnTerminal(discard, { cwd, input, columns: 200, env: { NO_COLOR: "1" } }).shown;
     };
     const question =
       "Discard 3 deliveries (2 attempts_used_up, 1 no_handler)? They are deleted for good. [y/N]";

@@ -83,13 +83,8 @@ it("entryLines() puts attempts that are alike in a row on one line", () => {
 
 it("entryLines() shows a stack trace once, a frame a line", () => {
   const lastError = "TypeError: boom\n    at run (a.js:1:2)\n  caused by Error: disk";
-  const history = [1, 2].map((ms) => ({
-    stage: "handle" as const,
-    at,
-    ms,
-    outcome: "retry" as const,
-    error: lastError,
-  }));
+  const failed = { stage: "handle", at, outcome: "retry", error: lastError } as const;
+  const history = [1, 2].map((ms) => ({ ...failed, ms }));
   const details: EntryDetails = {
     ...triedOnce,
     attempts: 2,
@@ -108,18 +103,11 @@ it("entryTable() tells that no handler ran", () => {
   const [, line] = entryTable(
     [
       {
-        id: "01m7",
+        ...triedOnce,
         state: "handled",
-        reason: null,
         type: "report.internal_error",
         reportId: null,
-        receivedAt: at,
-        attempts: 1,
-        nextAttemptAt: null,
         lastError: "no handler ran",
-        error: null,
-        changedAt: at,
-        requestId: null,
       },
     ],
     createTerminal(false, {}),
@@ -138,17 +126,12 @@ it.each([
     const [, line] = entryTable(
       [
         {
-          id: "01m7",
+          ...triedOnce,
           state: "received",
-          reason: null,
           type: null,
           reportId: null,
-          receivedAt: at,
-          changedAt: at,
           attempts: 0,
           lastError,
-          error: null,
-          requestId: null,
           nextAttemptAt: new Date(Date.now() + ms),
         },
       ],
