@@ -41,6 +41,18 @@ test("deliverTo() brings a listener the path, query and Host of webhook_url, ove
   expect(emulator.deliveries).toMatchObject([{ url: address, status: 202, body: "thanks" }]);
 });
 
+test("deliverTo() has the app reached from this machine alone", async () => {
+  const emulator = make();
+  let port: number | undefined;
+  emulator.deliverTo((request, response) => {
+    port = request.socket.localPort;
+    response.end();
+  });
+  await ask(emulator);
+  await emulator.settled();
+  await expect(fetch(`http://127.0.0.2:${port}/`)).rejects.toThrow("fetch failed");
+});
+
 test("deliverTo() brings an app with fetch a Request with webhook_url, and reads its answer", async () => {
   const emulator = make();
   const seen: unknown[] = [];

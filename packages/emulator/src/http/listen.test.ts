@@ -53,6 +53,20 @@ test("listen() serves the three operations over HTTP", async () => {
   ]);
 });
 
+// Other systems have no second address that leads to this machine alone.
+test.runIf(process.platform === "linux")(
+  "listen() is reached at 127.0.0.1 alone, unless it is told another address",
+  async () => {
+    const { emulator, url } = await listening();
+    const elsewhere = (at: string) => fetch(at.replace("127.0.0.1", "127.0.0.2"));
+    await expect(elsewhere(url)).rejects.toThrow("fetch failed");
+    await emulator.close();
+    const open = createEmulator();
+    expect((await elsewhere((await open.listen(0, "0.0.0.0")).url)).status).toBe(404);
+    await open.close();
+  },
+);
+
 test.each(["x", -1, 65_536, 1.5])("listen() refuses the port %s", async (port) => {
   const listening = createEmulator().listen(port as number);
   await expect(listening).rejects.toThrow("port must be a whole number");
