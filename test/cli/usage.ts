@@ -111,6 +111,9 @@ describe("help", () => {
     [["doctor"]],
     [["inbox"]],
     [["dashboard"]],
+    [["reports"]],
+    [["callback-url"]],
+    [["completion"]],
   ])("reporthook %j --help shows examples, in 80 columns", async (command) => {
     const { code, out, err } = await cli([...command, "--help"]);
     expect({ code, err }).toEqual({ code: 0, err: "" });
@@ -126,21 +129,13 @@ describe("help", () => {
     }
   });
 
+  const ofInbox = ["list", "show", "release", "retry", "discard", "acts"];
+  const more = ["errors", "erase", "backup", "export", "stats", "prune"];
   it.concurrent.each([
-    "list",
-    "show",
-    "release",
-    "retry",
-    "discard",
-    "acts",
-    "errors",
-    "erase",
-    "backup",
-    "export",
-    "stats",
-    "prune",
-  ])("reporthook inbox %s --help is in 80 columns, and has --json", async (command) => {
-    const { code, out } = await cli(["inbox", command, "--help"]);
+    ...[...ofInbox, ...more].map((name) => ["inbox", name]),
+    ...["list", "show", "settle"].map((name) => ["reports", name]),
+  ])("reporthook %s %s --help is in 80 columns, and has --json", async (...command) => {
+    const { code, out } = await cli([...command, "--help"]);
     expect(code).toBe(0);
     expect(out).toContain("--json");
     expect(widest(out)).toBeLessThanOrEqual(80);
