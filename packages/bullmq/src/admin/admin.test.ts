@@ -9,7 +9,6 @@ import { expect, it } from "vitest";
 import { BacklogMeter } from "../process/backlog.ts";
 import { nextHop, removeFromQueue, settle } from "../process/settle.ts";
 import { type DeliveryJob, type Found, takenFrom } from "../queues/found.ts";
-import type { ReceiverQueues } from "../queues/queues.ts";
 import { actOnOne } from "./act-on-one.ts";
 import { prune } from "./prune.ts";
 
@@ -17,9 +16,9 @@ const dead = endedAs("dead", "do_not_retry");
 let prefixes = 0;
 
 /** Acts on one of receiver `a` as another process does; resolves to whether it did. */
-async function acts(
-  act: Act,
+async function actsOn(
   { queues, meter }: Pick<Opened, "queues" | "meter">,
+  act: Act,
   id: string,
 ): Promise<boolean> {
   const query = { act, receiver: "a", id, now: Date.now(), by: null };
@@ -34,20 +33,43 @@ async function openOn(address: string) {
 }
 type Opened = Awaited<ReturnType<typeof openOn>>;
 
-async function parked({ put, work }: Opened): Promise<string> {
-  const id = await put();
-  await work("verify", valid);
-  await work("handle", dead);
-  return id;
-}
-
 onEachServer((server, { kind }) => {
-  const open = () => openOn(server().url);
+  const open = async () => {
+    const opened = await openOn(server().url);
+    const { queues, put, work } = opened;
+    /** Finds a delivery that is there. */
+    const foundBy = async (id: string): Promise<Found> => {
+      const found = await queues.find(id);
+      if (found === null) throw new Error("It is there");
+      return found;
+    };
+    const acts = (act: Act, id: string) => actsOn(opened, act, id);
+    return {
+      ...opened,
+      foundBy,
+      acts,
+      /** Parks one; resolves to its id. */
+      async parked() {
+        const id = await put();
+        await work("verify", valid);
+        await work("handle", dead);
+        return id;
+      },
+      /** Discards a delivery as it was found, also when it has changed since. */
+      discards(found: Found) {
+        const { find } = queues;
+        queues.find = async () => {
+          queues.find = find;
+          return found;
+        };
+        return acts("discard", found.jobState.stored.id);
+      },
+    };
+  };
 
   it("release() by a slow process does not delete a delivery that is parked again before it goes on", async () => {
-    const opened = await open();
-    const { inbox, queues, consume } = opened;
-    const id = await parked(opened);
+    const { inbox, queues, consume, until, parked, acts } = await open();
+    const id = await parked();
     const { jobs } = consume("handle", dead);
     const remove = queues.remove.bind(queues);
     queues.remove = async (...given) => {
@@ -57,19 +79,18 @@ onEachServer((server, { kind }) => {
       await pause(300);
       return remove(...given);
     };
-    await acts("release", opened, id);
-    await opened.until(() => jobs.length === 1, "it is worked on again");
-    await opened.until(async () => (await inbox.get(id))?.state === "dead", "it is parked again");
+    await acts("release", id);
+    await until(() => jobs.length === 1, "it is worked on again");
+    await until(async () => (await inbox.get(id))?.state === "dead", "it is parked again");
     expect((await inbox.counts("a")).dead).toBe(1);
   });
 
   it("two that release() the same delivery at once run it once, and lose nothing", async () => {
-    const opened = await open();
-    const { inbox, act, consume, until } = opened;
-    const id = await parked(opened);
+    const { inbox, act, consume, until, parked, acts } = await open();
+    const id = await parked();
     const { jobs } = consume("handle", dead);
     const both = await Promise.all([
-      acts("release", opened, id),
+      acts("release", id),
       act("release", { state: "dead" }).then((released) => released === 1),
     ]);
     // The later one may find it on its way already.
@@ -80,9 +101,8 @@ onEachServer((server, { kind }) => {
   });
 
   it("find() finds a delivery that moved on while its places were asked", async () => {
-    const opened = await open();
-    const { queues } = opened;
-    const id = await parked(opened);
+    const { queues, parked, acts } = await open();
+    const id = await parked();
     const { findIn } = queues;
     let isMoving = true;
     queues.findIn = async (place, asked) => {
@@ -90,7 +110,7 @@ onEachServer((server, { kind }) => {
       // Asked after it has left, where the other place was asked before it came.
       if (place === "dead") {
         isMoving = false;
-        await acts("release", opened, id);
+        await acts("release", id);
       }
       return findIn.call(queues, place, asked);
     };
@@ -98,9 +118,8 @@ onEachServer((server, { kind }) => {
   });
 
   it("release() of a delivery that another has released says so, also when it is handled by then", async () => {
-    const opened = await open();
-    const { queues, put, work } = opened;
-    const ids = [await parked(opened), await put()];
+    const { queues, put, work, parked, acts } = await open();
+    const ids = [await parked(), await put()];
     await work("verify", valid);
     await work("handle", handled);
     for (const id of ids) {
@@ -108,24 +127,23 @@ onEachServer((server, { kind }) => {
       const found = await queues.find(id);
       // As one that has looked before the other did anything.
       queues.find = async () => copyOf(found);
-      expect(await acts("release", opened, id)).toBe(true);
-      expect(await acts("release", opened, id)).toBe(false);
+      expect(await acts("release", id)).toBe(true);
+      expect(await acts("release", id)).toBe(false);
       queues.find = find;
     }
   });
 
   it("release() of a handled delivery that another had handled again meanwhile says so", async () => {
-    const opened = await open();
-    const { inbox, queues, put, work } = opened;
+    const { inbox, queues, put, work, acts } = await open();
     const id = await put();
     await work("verify", valid);
     await work("handle", handled);
     const found = copyOf(await queues.find(id));
-    await acts("release", opened, id);
+    await acts("release", id);
     await work("handle", handled);
     const before = await inbox.get(id);
     queues.find = async () => found;
-    expect(await acts("release", opened, id)).toBe(false);
+    expect(await acts("release", id)).toBe(false);
     expect(await inbox.get(id)).toEqual(before);
   });
 
@@ -135,8 +153,7 @@ onEachServer((server, { kind }) => {
   ])(
     "release() of a delivery that was only just parked waits until it leaves its queue, %s",
     async (_when, isJustThen) => {
-      const opened = await open();
-      const { inbox, connection, queues, put, work, consume, until } = opened;
+      const { inbox, connection, queues, put, work, consume, until, acts } = await open();
       const id = await put();
       await work("verify", valid);
       const worker = connection.worker(queues.of("handle").name);
@@ -153,7 +170,7 @@ onEachServer((server, { kind }) => {
         isCleared = true;
         return added;
       };
-      const released = acts("release", opened, id);
+      const released = acts("release", id);
       if (!isJustThen) await pause(200).then(clear);
       expect(await released).toBe(true);
       await worker.close(true);
@@ -164,33 +181,31 @@ onEachServer((server, { kind }) => {
   );
 
   it("release() that comes too late undoes no later record", async () => {
-    const opened = await open();
-    const { inbox, queues, put, work } = opened;
+    const { inbox, queues, put, work, acts } = await open();
     const id = await put();
     await work("verify", valid);
     await work("handle", handled);
     const found = await queues.find(id);
-    await acts("release", opened, id);
+    await acts("release", id);
     await work("handle", later(60_000));
     const before = await inbox.get(id);
     queues.find = async () => found;
-    expect(await acts("release", opened, id)).toBe(false);
+    expect(await acts("release", id)).toBe(false);
     expect(await inbox.get(id)).toEqual(before);
     expect(before?.attempts).toBe(1);
   });
 
   it("discard() of a delivery that another has released meanwhile says so, and it is worked on", async () => {
-    const opened = await open();
-    const { inbox, queues, put, work } = opened;
-    const ids = [await parked(opened), await put()];
+    const { inbox, put, work, parked, acts, discards, foundBy } = await open();
+    const ids = [await parked(), await put()];
     await work("verify", endedAs("held", "not_verified"));
     for (const [id, state] of [
       [ids[0] ?? "", "verified"],
       [ids[1] ?? "", "received"],
     ] as const) {
-      const found = await foundBy(queues, id);
-      await acts("release", opened, id);
-      expect(await discards(opened, found)).toBe(false);
+      const found = await foundBy(id);
+      await acts("release", id);
+      expect(await discards(found)).toBe(false);
       expect((await inbox.get(id))?.state).toBe(state);
       if (state === "received") await work("verify", valid);
       await work("handle", handled);
@@ -199,119 +214,111 @@ onEachServer((server, { kind }) => {
   });
 
   it("discard() of a delivery that another has released meanwhile, or that was parked again since, leaves its copies known", async () => {
-    const opened = await open();
-    const { add, make, queues, work } = opened;
+    const { add, make, work, acts, discards, foundBy } = await open();
     const delivery = await make();
     const { id } = delivery;
     await add(delivery);
     await work("verify", valid);
     await work("handle", dead);
-    const found = await foundBy(queues, id);
-    await acts("release", opened, id);
+    const found = await foundBy(id);
+    await acts("release", id);
     for (const again of [async () => {}, () => work("handle", dead)]) {
       await again();
-      expect(await discards(opened, copyOf(found) as Found)).toBe(false);
+      expect(await discards(copyOf(found) as Found)).toBe(false);
       const copy = { ...delivery, id: (await make()).id };
       expect(await add(copy)).toMatchObject({ status: "duplicate", id });
     }
   });
 
   it("retry() of a delivery that another has had tried, or that has just come due, says so", async () => {
-    const opened = await open();
-    const { put, queues, work } = opened;
+    const { put, queues, work, acts, foundBy } = await open();
     const id = await put();
     await work("verify", later(60_000));
-    const found = await foundBy(queues, id);
+    const found = await foundBy(id);
     queues.find = async () => found;
     found.job.isDelayed = async () => true;
-    expect(await acts("retry", opened, id)).toBe(true);
-    expect(await acts("retry", opened, id)).toBe(false);
+    expect(await acts("retry", id)).toBe(true);
+    expect(await acts("retry", id)).toBe(false);
   });
 
   it("release() wins over discard() of one delivery at the same moment", async () => {
-    const opened = await open();
-    const { queues, put, work } = opened;
-    const ids = [await parked(opened), await put()];
+    const { queues, put, work, parked, acts, discards, foundBy } = await open();
+    const ids = [await parked(), await put()];
     await work("verify", endedAs("held", "not_verified"));
     const answers: unknown[] = [];
     for (const id of ids) {
-      const found = await foundBy(queues, id);
+      const found = await foundBy(id);
       const remove = queues.remove.bind(queues);
       queues.remove = async (...given) => {
         queues.remove = remove;
-        answers.push(await discards(opened, found));
+        answers.push(await discards(found));
         return remove(...given);
       };
-      answers.push(await acts("release", opened, id));
+      answers.push(await acts("release", id));
       answers.push((await queues.find(id))?.jobState.stored.state);
     }
     expect(answers).toEqual([false, true, "verified", false, true, "received"]);
   });
 
   it("release() of a delivery that another deletes before it has put it into its next queue says so", async () => {
-    const opened = await open();
-    const { inbox, queues } = opened;
-    const id = await parked(opened);
-    const found = await foundBy(queues, id);
+    const { inbox, queues, parked, acts, discards, foundBy } = await open();
+    const id = await parked();
+    const found = await foundBy(id);
     const add = queues.add.bind(queues);
     queues.add = async (...given) => {
-      expect(await discards(opened, found)).toBe(true);
+      expect(await discards(found)).toBe(true);
       return add(...given);
     };
-    expect(await acts("release", opened, id)).toBe(false);
+    expect(await acts("release", id)).toBe(false);
     expect(await inbox.get(id)).toBeNull();
     expect((await inbox.facts("a")).deleted).toEqual({ do_not_retry: 1 });
   });
 
   it("discard() by several at the same moment counts each delivery once, and loses none", async () => {
-    const opened = await open();
-    const { inbox, put, work } = opened;
+    const { inbox, put, work, acts, options } = await open();
     const ids: string[] = [];
     for (let count = 0; count < 20; count++) ids.push(await put());
     await work("verify", ...ids.map(() => endedAs("held", "not_verified")));
-    const others = await openQueues(opened.options);
+    const others = await openQueues(options);
     const meter = new BacklogMeter(async () => others.queues);
     const done = await Promise.all(
-      ids.flatMap((id) => [acts("discard", opened, id), acts("discard", { ...others, meter }, id)]),
+      ids.flatMap((id) => [acts("discard", id), actsOn({ ...others, meter }, "discard", id)]),
     );
     expect(done.filter(Boolean).length).toBe(20);
     expect((await inbox.facts("a")).deleted).toEqual({ not_verified: 20 });
   });
 
   it("discard() of a delivery that was released and parked again since leaves it alone", async () => {
-    const opened = await open();
-    const { inbox, queues, work } = opened;
-    const id = await parked(opened);
-    const found = await foundBy(queues, id);
-    await acts("release", opened, id);
+    const { inbox, work, parked, acts, discards, foundBy } = await open();
+    const id = await parked();
+    const found = await foundBy(id);
+    await acts("release", id);
     await work("handle", dead);
-    expect(await discards(opened, found)).toBe(false);
+    expect(await discards(found)).toBe(false);
     expect((await inbox.get(id))?.state).toBe("dead");
     expect((await inbox.facts("a")).deleted).toEqual({});
   });
 
   it("discard() deletes no delivery that is released, worked on and parked again while it looks for that", async () => {
-    const opened = await open();
-    const { inbox, queues, work } = opened;
-    const id = await parked(opened);
-    const found = await foundBy(queues, id);
+    const { inbox, queues, work, parked, acts, discards, foundBy } = await open();
+    const id = await parked();
+    const found = await foundBy(id);
     const findIn = queues.findIn.bind(queues);
     queues.findIn = async (place, asked) => {
       if (place !== "handle") return findIn(place, asked);
       queues.findIn = findIn;
-      await acts("release", opened, id);
+      await acts("release", id);
       const there = await findIn(place, asked);
       await work("handle", dead);
       return there;
     };
-    expect(await discards(opened, found)).toBe(false);
+    expect(await discards(found)).toBe(false);
     expect((await inbox.get(id))?.state).toBe("dead");
   });
 
   it("discard() has counted a delivery by the moment at which it is gone", async () => {
-    const opened = await open();
-    const { inbox, connection } = opened;
-    const id = await parked(opened);
+    const { inbox, connection, parked, acts } = await open();
+    const id = await parked();
     const { removeJob } = connection;
     const seen: unknown[] = [];
     connection.removeJob = async (...given) => {
@@ -320,7 +327,7 @@ onEachServer((server, { kind }) => {
       seen.push([parked, deleted]);
       return isRemoved;
     };
-    await acts("discard", opened, id);
+    await acts("discard", id);
     expect(seen).toEqual([[[], { do_not_retry: 1 }]]);
   });
 
@@ -342,10 +349,9 @@ onEachServer((server, { kind }) => {
   );
 
   it("a job that a crash in release() left behind is cleared away before it is worked on", async () => {
-    const opened = await open();
-    const { inbox, queues, work } = opened;
-    const id = await parked(opened);
-    const found = await foundBy(queues, id);
+    const { inbox, queues, work, parked, foundBy } = await open();
+    const id = await parked();
+    const found = await foundBy(id);
     Object.assign(found.jobState.stored, { state: "verified", released: true, attempts: 0 });
     await queues.add(nextHop(found.jobState));
     await work("handle", endedAs("dead", "schema_mismatch"));
@@ -355,8 +361,7 @@ onEachServer((server, { kind }) => {
   });
 
   it("retry() of a delivery that is in work meanwhile brings nothing back", async () => {
-    const opened = await open();
-    const { put, queues, work } = opened;
+    const { put, queues, work, acts } = await open();
     const id = await put();
     await work("verify", later(60_000));
     const queue = queues.of("verify");
@@ -374,7 +379,7 @@ onEachServer((server, { kind }) => {
       }
       return job;
     };
-    expect(await acts("retry", opened, id)).toBe(false);
+    expect(await acts("retry", id)).toBe(false);
     queue.getJob = getJob;
     const found = await queues.find(id);
     expect([found?.jobState.stored.state, found?.jobState.stored.history.at(-1)]).toEqual([
@@ -384,8 +389,7 @@ onEachServer((server, { kind }) => {
   });
 
   it("a rejected delivery that is retried while its content is dropped keeps it", async () => {
-    const opened = await open();
-    const { inbox, act, connection, queues, put, work } = opened;
+    const { inbox, act, connection, queues, put, work } = await open();
     const id = await put();
     await work("verify", endedAs("rejected", "invalid_signature"));
     await put();
@@ -409,10 +413,10 @@ onEachServer((server, { kind }) => {
   });
 
   it("a rejected delivery keeps its content if that is dropped just before it waits again", async () => {
-    const { inbox, meter, queues, put, work } = await open();
+    const { inbox, meter, queues, put, work, foundBy } = await open();
     const id = await put();
     await work("verify", endedAs("rejected", "invalid_signature"));
-    const found = await foundBy(queues, id);
+    const found = await foundBy(id);
     const { backend } = queues.of("verify");
     const update = backend.updateData.bind(backend);
     backend.updateData = async (...given) => {
@@ -446,8 +450,7 @@ onEachServer((server, { kind }) => {
   );
 
   it("prune() takes no delivery for another that is gone since it asked", async () => {
-    const opened = await open();
-    const { inbox, act, queues, put, work } = opened;
+    const { inbox, act, queues, put, work } = await open();
     const gone = await put({ signature: null, arrival: unsigned });
     const kept = await put();
     await work("verify", endedAs("held", "expired"));
@@ -475,11 +478,10 @@ onEachServer((server, { kind }) => {
   });
 
   it("discard() also removes the job that a crash has left in the queue before", async () => {
-    const opened = await open();
-    const { inbox, act, queues, put, work, consume } = opened;
+    const { inbox, act, queues, put, work, consume, foundBy } = await open();
     const id = await put();
     await work("verify", valid);
-    const left = await foundBy(queues, id);
+    const left = await foundBy(id);
     left.jobState.stored.state = "dead";
     left.jobState.stored.reason = { code: "do_not_retry", message: "no" };
     await queues.add(nextHop(left.jobState));
@@ -510,24 +512,6 @@ onEachServer((server, { kind }) => {
     });
   }
 });
-
-/** Finds a delivery that is there. */
-async function foundBy(queues: ReceiverQueues, id: string): Promise<Found> {
-  const found = await queues.find(id);
-  if (found === null) throw new Error("It is there");
-  return found;
-}
-
-/** Discards a delivery as it was found, also when it has changed since. */
-function discards(opened: Opened, found: Found): Promise<boolean> {
-  const { queues } = opened;
-  const { find } = queues;
-  queues.find = async () => {
-    queues.find = find;
-    return found;
-  };
-  return acts("discard", opened, found.jobState.stored.id);
-}
 
 /** A copy, as if it were found again: a release changes the object that was found. */
 function copyOf(found: Found | null): Found | null {
