@@ -1,22 +1,6 @@
 import { expect, test } from "vitest";
 import { createFaults, type FaultOptions } from "./faults.ts";
 
-test("take() gives a fault to its target only", () => {
-  const faults = createFaults();
-  faults.set("authorize", { status: 503 });
-  expect(faults.take("test")).toBeUndefined();
-  expect(faults.take("authorize")).toEqual({ status: 503 });
-  expect(faults.take("authorize")).toEqual({ status: 503 });
-});
-
-test("take() goes through the faults of a target in the order they were set", () => {
-  const faults = createFaults();
-  faults.set("authorize", { status: 500, times: 2 });
-  faults.set("authorize", { status: 503, times: 1 });
-  const statuses = Array.from({ length: 4 }, () => faults.take("authorize")?.status);
-  expect(statuses).toEqual([500, 500, 503, undefined]);
-});
-
 test("set() replaces a fault that would last", () => {
   const faults = createFaults();
   faults.set("authorize", { status: 500 });
@@ -34,13 +18,6 @@ test("set() returns a function that ends this fault and no other", () => {
   end();
   end();
   expect(faults.take("delivery")).toEqual({ status: 500 });
-});
-
-test("clear() ends all", () => {
-  const faults = createFaults();
-  faults.set("delivery", { duplicate: true });
-  faults.clear();
-  expect(faults.take("delivery")).toBeUndefined();
 });
 
 test.each([

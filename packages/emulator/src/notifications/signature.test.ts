@@ -4,11 +4,6 @@ import { createSigner, SIGNATURE_VALID_MS, type Verdict } from "./signature.ts";
 const VERDICTS: Verdict[] = ["valid", "invalid", "expired"];
 const ISSUED = 1_763_700_000_000;
 
-test.each(VERDICTS)("sign() makes a signature that check() calls %s", (verdict) => {
-  const signer = createSigner("key", Date.now);
-  expect(signer.check(signer.sign(verdict))).toBe(verdict);
-});
-
 test.each(VERDICTS)("sign() never makes the same %s signature twice", (verdict) => {
   const signer = createSigner("key", () => ISSUED);
   expect(new Set(Array.from({ length: 50 }, () => signer.sign(verdict))).size).toBe(50);
