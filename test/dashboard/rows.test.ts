@@ -77,8 +77,10 @@ test(`the dashboard finds its way among ${number} deliveries`, { timeout: timeou
       const times: number[] = [];
       for (let count = 0; count < (isLong ? 6 : 1); count++) {
         const began = performance.now();
-        const { entries } = (await (await fetch(url + path)).json()) as { entries?: unknown[] };
+        const answer = await fetch(url + path);
+        const { entries } = (await answer.json()) as { entries?: unknown[] };
         times.push(performance.now() - began);
+        expect(answer.status, path).toBe(200);
         const expected = asked[path] ?? 0;
         if (expected > 0) expect(entries?.length, path).toBe(expected);
       }
