@@ -7,79 +7,46 @@ export interface ProblemDocument {
   readonly body: string;
 }
 
+type Row = readonly [status: number, title: string, detail: string, headers?: object];
+
 const close = { connection: "close" };
 const retry = { "retry-after": "5" };
+const jsonAlone =
+  "A notification is JSON: Content-Type: application/json, and no Content-Encoding.";
+const tooLarge = "The body is over the limit, which is smaller without a signature.";
+const consumed =
+  "Something ahead of the receiver consumed the body and left nothing: mount the receiver before it, or let it keep the raw body.";
 
-/** Every problem document, written out: the same bytes on every host. */
-export const problemDocuments: Readonly<Record<ProblemCode, ProblemDocument>> = {
-  method_not_allowed: {
-    status: 405,
-    headers: { allow: "POST" },
-    body: '{"type":"about:blank","title":"Method Not Allowed","status":405,"code":"method_not_allowed","detail":"Notifications are sent with POST."}',
-  },
-  not_found: {
-    status: 404,
-    headers: close,
-    body: '{"type":"about:blank","title":"Not Found","status":404,"code":"not_found","detail":"There is nothing at this address."}',
-  },
-  closing: {
-    status: 503,
-    headers: retry,
-    body: '{"type":"about:blank","title":"Service Unavailable","status":503,"code":"closing","detail":"This server is shutting down."}',
-  },
-  overloaded: {
-    status: 503,
-    headers: retry,
-    body: '{"type":"about:blank","title":"Service Unavailable","status":503,"code":"overloaded","detail":"Too many notifications are waiting here."}',
-  },
-  body_too_large: {
-    status: 413,
-    headers: close,
-    body: '{"type":"about:blank","title":"Content Too Large","status":413,"code":"body_too_large","detail":"The body is over the limit, which is smaller without a signature."}',
-  },
-  body_timeout: {
-    status: 408,
-    headers: close,
-    body: '{"type":"about:blank","title":"Request Timeout","status":408,"code":"body_timeout","detail":"The body did not arrive in time."}',
-  },
-  body_unavailable: {
-    status: 500,
-    headers: {},
-    body: '{"type":"about:blank","title":"Internal Server Error","status":500,"code":"body_unavailable","detail":"Something ahead of the receiver consumed the body and left nothing: mount the receiver before it, or let it keep the raw body."}',
-  },
-  unsupported_media_type: {
-    status: 415,
-    headers: {},
-    body: '{"type":"about:blank","title":"Unsupported Media Type","status":415,"code":"unsupported_media_type","detail":"A notification is JSON: Content-Type: application/json, and no Content-Encoding."}',
-  },
-  invalid_json: {
-    status: 400,
-    headers: {},
-    body: '{"type":"about:blank","title":"Bad Request","status":400,"code":"invalid_json","detail":"The body is not a JSON object."}',
-  },
-  missing_signature: {
-    status: 401,
-    headers: {},
-    body: '{"type":"about:blank","title":"Unauthorized","status":401,"code":"missing_signature","detail":"The request carries no signature."}',
-  },
-  invalid_signature: {
-    status: 401,
-    headers: {},
-    body: '{"type":"about:blank","title":"Unauthorized","status":401,"code":"invalid_signature","detail":"The service did not make this signature."}',
-  },
-  expired_signature: {
-    status: 401,
-    headers: {},
-    body: '{"type":"about:blank","title":"Unauthorized","status":401,"code":"expired_signature","detail":"The signature is older than 5 minutes."}',
-  },
-  inbox_unavailable: {
-    status: 503,
-    headers: retry,
-    body: '{"type":"about:blank","title":"Service Unavailable","status":503,"code":"inbox_unavailable","detail":"The notification could not be stored."}',
-  },
-  not_handled: {
-    status: 503,
-    headers: {},
-    body: '{"type":"about:blank","title":"Service Unavailable","status":503,"code":"not_handled","detail":"The notification was not handled."}',
-  },
+const rows: Readonly<Record<ProblemCode, Row>> = {
+  method_not_allowed: [
+    405,
+    "Method Not Allowed",
+    "Notifications are sent with POST.",
+    { allow: "POST" },
+  ],
+  not_found: [404, "Not Found", "There is nothing at this address.", close],
+  closing: [503, "Service Unavailable", "This server is shutting down.", retry],
+  overloaded: [503, "Service Unavailable", "Too many notifications are waiting here.", retry],
+  body_too_large: [413, "Content Too Large", tooLarge, close],
+  body_timeout: [408, "Request Timeout", "The body did not arrive in time.", close],
+  body_unavailable: [500, "Internal Server Error", consumed],
+  unsupported_media_type: [415, "Unsupported Media Type", jsonAlone],
+  invalid_json: [400, "Bad Request", "The body is not a JSON object."],
+  missing_signature: [401, "Unauthorized", "The request carries no signature."],
+  invalid_signature: [401, "Unauthorized", "The service did not make this signature."],
+  expired_signature: [401, "Unauthorized", "The signature is older than 5 minutes."],
+  inbox_unavailable: [503, "Service Unavailable", "The notification could not be stored.", retry],
+  not_handled: [503, "Service Unavailable", "The notification was not handled."],
 };
+
+/** Every problem document: the same bytes on every host. */
+export const problemDocuments = Object.fromEntries(
+  Object.entries(rows).map(([code, [status, title, detail, headers = {}]]) => [
+    code,
+    {
+      status,
+      headers,
+      body: `{"type":"about:blank","title":"${title}","status":${status},"code":"${code}","detail":"${detail}"}`,
+    },
+  ]),
+) as Readonly<Record<ProblemCode, ProblemDocument>>;
