@@ -1,5 +1,6 @@
 import { noBacklog } from "@reporthook/core/store";
 import { same, truly } from "../assert.ts";
+import { unsignedTest } from "./acts/retaining.ts";
 import { handled, type InboxCase, valid } from "./fixture.ts";
 
 /** The promises of `add`. */
@@ -56,27 +57,13 @@ export const adding: readonly InboxCase[] = [
       const [job] = await work("verify", valid);
       await add(empty);
       const [second] = await work("verify", valid);
-      const { url, headers, signature } = delivery;
-      const { body, ...rest } = job ?? {};
-      same(body?.length, bytes.length, "How many bytes");
+      same(job?.body.length, bytes.length, "How many bytes");
+      const isSame = job?.body.every((byte, index) => byte === bytes[index]);
+      same(isSame, true, "Whether they are the same bytes");
+      const { id, receivedAt, url, headers, signature } = delivery;
       same(
-        body?.every((byte, index) => byte === bytes[index]),
-        true,
-        "The same bytes",
-      );
-      const {
-        id,
-        receivedAt,
-        url: jobUrl,
-        headers: jobHeaders,
-        signature: jobSignature,
-      } = {
-        ...delivery,
-        ...rest,
-      };
-      same(
-        { id, at: Number(receivedAt), jobUrl, jobHeaders, jobSignature },
-        { id, at: delivery.receivedAt, jobUrl: url, jobHeaders: headers, jobSignature: signature },
+        [job?.id, Number(job?.receivedAt), job?.url, job?.headers, job?.signature],
+        [id, receivedAt, url, headers, signature],
         "The job",
       );
       same([job?.context, second?.context], ['{"a":"é"}', null], "The contexts");
@@ -87,15 +74,7 @@ export const adding: readonly InboxCase[] = [
   {
     name: "add() begins where it is told to",
     async run({ inbox, put, work }) {
-      const test = await put({
-        signature: null,
-        arrival: {
-          to: "verified",
-          verification: "unsigned",
-          type: "test_webhook_endpoint",
-          reportId: null,
-        },
-      });
+      const test = await put(unsignedTest);
       const held = await put({
         signature: null,
         arrival: {
@@ -109,16 +88,9 @@ export const adding: readonly InboxCase[] = [
       const load = { ...noBacklog, waiting: 1, unsignedWaiting: 1, unsignedHeld: 1 };
       same(inbox.backlog("a"), load, "The load");
       const [job] = await work("handle", handled);
-      const { id, type, verification, signature, released } = job ?? {};
       same(
-        { id, type, verification, signature, released },
-        {
-          id: test,
-          type: "test_webhook_endpoint",
-          verification: "unsigned",
-          signature: null,
-          released: false,
-        },
+        [job?.id, job?.type, job?.verification, job?.signature, job?.released],
+        [test, "test_webhook_endpoint", "unsigned", null, false],
         "The job",
       );
       const entry = await inbox.get(held);
@@ -150,15 +122,9 @@ export const adding: readonly InboxCase[] = [
   {
     name: "add() stores every unsigned delivery",
     async run({ inbox, put }) {
-      const parts = { signature: null, body: "{}" };
-      const arrival = {
-        to: "verified",
-        verification: "unsigned",
-        type: null,
-        reportId: null,
-      } as const;
-      await put({ ...parts, arrival });
-      await put({ ...parts, arrival });
+      const parts = { ...unsignedTest, body: "{}" };
+      await put(parts);
+      await put(parts);
       same((await inbox.counts("a")).verified, 2, "How many are stored");
     },
   },

@@ -92,12 +92,8 @@ export const retaining: readonly InboxCase[] = [
       same(inbox.backlog("a"), { ...noBacklog, waiting: 2, unverified: 1 }, "The load");
       const old = clock.now() - 20_000;
       await put({ at: old, receiver: "b" });
-      await fixture.put({ signature: null, arrival: unsigned, receiver: "b" });
-      await fixture.put({
-        signature: null,
-        receiver: "b",
-        arrival: { to: "verified", verification: "unsigned", type: null, reportId: null },
-      });
+      await put({ signature: null, arrival: unsigned, receiver: "b" });
+      await put({ ...unsignedTest, receiver: "b" });
       const load = { ...noBacklog, waiting: 2, unverified: 1, unsignedWaiting: 1, unsignedHeld: 1 };
       same(inbox.backlog("b"), load, "The load of b");
       same((await inbox.counts("b")).received, 1, "The counts of b");
