@@ -1,34 +1,11 @@
 import { hostname } from "node:os";
 import { memoryInbox, RetryAfter } from "@reporthook/core";
-import { idAt } from "@reporthook/core/internals";
 import { describe, expect } from "vitest";
 import { settled } from "./stage/look.ts";
 import { onStage, test } from "./stage/on-stage.ts";
-import type { Stage } from "./stage/stage.ts";
+import { addAt } from "./stage/scene.ts";
 
 const minuteMs = 60_000;
-
-/** As if so many had come so many minutes ago. */
-async function cameAgo({ inbox, receiver }: Stage, minutes: number, many: number) {
-  const receivedAt = Date.now() - minutes * minuteMs;
-  const body = new TextEncoder().encode('{"status":"complete"}');
-  for (let number = 1; number <= many; number++) {
-    const id = `${idAt(receivedAt)}${String(number).padStart(16, "0")}`;
-    const parts = {
-      key: null,
-      signature: null,
-      context: null,
-      url: "/",
-      headers: {},
-      requestId: null,
-    };
-    await inbox.add(
-      { ...parts, id, receiver: "reports", receivedAt, arrivedAt: receivedAt, body },
-      { to: "verified", verification: "valid", type: "report.complete", reportId: null },
-    );
-  }
-  await receiver.idle({ timeoutMs: 60_000 });
-}
 
 describe("what comes first", () => {
   const facts = () => Promise.reject(new Error("EIO: i/o error, read"));
@@ -130,7 +107,8 @@ describe("what comes first", () => {
 
   test("the overview moves its charts on although nothing comes", async () => {
     const [page, stage] = await onStage();
-    await cameAgo(stage, 57, 1);
+    await addAt(stage, Date.now() - 57 * minuteMs, "r-1");
+    await stage.receiver.idle({ timeoutMs: 60_000 });
     await page.clock.install();
     await page.goto(stage.url);
     await page.getByText("Last 1 h: 1 handled").waitFor();

@@ -1,5 +1,5 @@
 import { DoNotRetry, type Receiver, type RequestState, RetryAfter } from "@reporthook/core";
-import { idAt } from "@reporthook/core/internals";
+import { deliveryMaker } from "@reporthook/testing/internals";
 import type { Stage } from "./stage.ts";
 
 /** Handlers that fail in the ways in which handlers fail. */
@@ -79,35 +79,25 @@ function report(id: string): Record<string, unknown> {
   };
 }
 
+const make = deliveryMaker(Date.now);
+
+/** Adds a genuine report, as if it had come at this moment. */
+export async function addAt({ inbox }: Stage, at: number, reportId: string): Promise<void> {
+  const body = JSON.stringify({ status: "complete", id: reportId });
+  const delivery = await make({ receiver: "reports", signature: null, at, body });
+  const type = "report.complete";
+  await inbox.add(delivery, { to: "verified", verification: "valid", type, reportId });
+}
+
 /** Adds the deliveries of an hour, as if it had just passed. */
-export async function passAnHour({ inbox, receiver }: Stage): Promise<void> {
+export async function passAnHour(stage: Stage): Promise<void> {
   const now = Date.now();
-  const arrival = { to: "verified", verification: "valid", type: "report.complete" } as const;
   let number = 0;
   for (let minute = 58; minute > 0; minute--) {
     const many = Math.round(5 + 4 * Math.sin(minute / 6) + 3 * Math.cos(minute / 2.3));
     for (let count = 0; count < many; count++) {
-      const receivedAt = now - minute * 60_000 - count * 1_500;
-      const id = `${idAt(receivedAt)}${String(++number).padStart(16, "0")}`;
-      const reportId = `hourly-${number}`;
-      const body = new TextEncoder().encode(JSON.stringify({ status: "complete", id: reportId }));
-      await inbox.add(
-        {
-          id,
-          receiver: "reports",
-          receivedAt,
-          arrivedAt: receivedAt,
-          body,
-          headers: {},
-          key: null,
-          signature: null,
-          context: null,
-          requestId: null,
-          url: "/webhooks/reports",
-        },
-        { ...arrival, reportId },
-      );
+      await addAt(stage, now - minute * 60_000 - count * 1_500, `hourly-${++number}`);
     }
   }
-  await receiver.idle({ timeoutMs: 30_000 });
+  await stage.receiver.idle({ timeoutMs: 30_000 });
 }

@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { createServer } from "node:http";
 import { bullmqInbox } from "@reporthook/bullmq";
-import { createClient, createReceiver } from "@reporthook/core";
+import { createClient, createReceiver, type ReceiverOptions } from "@reporthook/core";
 import { nodeHandler } from "@reporthook/core/node";
 import { createEmulator } from "@reporthook/emulator";
 import { listenLocally } from "@reporthook/test-support/listening";
@@ -54,24 +54,24 @@ onEachServer((server, { kind }) => {
     await receiver.close();
   });
 
-  // Redis only: PostgreSQL has a process for each connection.
-  const hangs = kind === "redis" ? it : null;
-  hangs?.("a server that hangs is answered 503 for, and nothing piles up", async () => {
-    const inbox = bullmqInbox({ connection: server().url, prefix: "hung", logger: false });
-    const receiver = createReceiver({
-      client: { authorize: async () => "valid" },
-      inbox,
-      name: "hung",
-      autostart: false,
-      logger: false,
-      limits: { ackMs },
-    });
+  /** A receiver that only stores, and what sends it one: the status of its answer. */
+  const storing = async (name: string, options: Partial<ReceiverOptions>) => {
+    const inbox = bullmqInbox({ connection: server().url, prefix: name, logger: false });
+    const client = { authorize: async () => "valid" as const };
+    const receiver = createReceiver({ client, inbox, name, autostart: false, ...options });
     const emulator = createEmulator();
-    const send = async () => {
+    await inbox.open();
+    const send = async (): Promise<number> => {
       const sent = emulator.notification("report.complete");
       return (await receiver.fetch(new Request("https://app/hook", sent))).status;
     };
-    await inbox.open();
+    return { inbox, receiver, send };
+  };
+
+  // Redis only: PostgreSQL has a process for each connection.
+  const hangs = kind === "redis" ? it : null;
+  hangs?.("a server that hangs is answered 503 for, and nothing piles up", async () => {
+    const { receiver, send } = await storing("hung", { logger: false, limits: { ackMs } });
     await vi.waitUntil(async () => (await send()) === 200, patienceMs);
     process.kill(server().pid() ?? 0, "SIGSTOP");
     expect(await Promise.all([send(), send(), send()])).toEqual([503, 503, 503]);
@@ -87,23 +87,11 @@ onEachServer((server, { kind }) => {
   redis?.(
     "a server that takes no writes is not ready, and one that lost its data is filled again",
     async () => {
-      const prefix = "no_writes";
-      const inbox = bullmqInbox({ connection: server().url, prefix, logger: false });
       const lines: unknown[] = [];
-      const receiver = createReceiver({
-        client: { authorize: async () => "valid" },
-        inbox,
-        name: "no-writes",
-        autostart: false,
+      const { inbox, receiver, send } = await storing("no_writes", {
         ...patient,
         logger: { warn: () => {}, error: ({ error }) => lines.push(error) },
       });
-      const emulator = createEmulator();
-      const send = async () => {
-        const sent = emulator.notification("report.complete");
-        return (await receiver.fetch(new Request("https://app/hook", sent))).status;
-      };
-      await inbox.open();
       expect([await send(), (await receiver.health()).ready]).toEqual([200, true]);
       tell("config", "set", "maxmemory", "1");
       expect(await send()).toBe(503);
