@@ -1,10 +1,9 @@
-import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { request } from "node:http";
 import { join } from "node:path";
 import { createClient, createReceiver, DoNotRetry, type Receiver } from "@reporthook/core";
 import { createEmulator } from "@reporthook/emulator";
 import { sqliteInbox } from "@reporthook/sqlite";
+import { ask } from "@reporthook/test-support/asking";
 import { patient } from "@reporthook/test-support/patient";
 import { temporaryFolder } from "@reporthook/test-support/temporary";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -73,11 +72,8 @@ async function expectPage(url: string): Promise<string> {
 }
 
 /** The status of an answer to a Host that somebody points at this machine. */
-async function askedAs(host: string, url: string): Promise<number | undefined> {
-  const asking = request(url, { headers: { host } }).end();
-  const [answer] = await once(asking, "response");
-  answer.resume();
-  return answer.statusCode;
+async function askedAs(host: string, url: string): Promise<number> {
+  return (await ask(url, { host })).status;
 }
 
 describe("the command dashboard", () => {

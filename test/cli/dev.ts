@@ -1,11 +1,12 @@
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, symlinkSync } from "node:fs";
-import { createServer, request } from "node:http";
+import { createServer } from "node:http";
 import { join } from "node:path";
 import { createClient, createReceiver } from "@reporthook/core";
 import { nodeHandler } from "@reporthook/core/node";
 import { createEmulator } from "@reporthook/emulator";
 import { sqliteInbox } from "@reporthook/sqlite";
+import { ask } from "@reporthook/test-support/asking";
 import { freePort } from "@reporthook/test-support/free-port";
 import { listenLocally } from "@reporthook/test-support/listening";
 import { patient } from "@reporthook/test-support/patient";
@@ -193,12 +194,9 @@ describe("the command dev", () => {
   it("reporthook dev takes nothing from web pages, under any name of this machine", async () => {
     const { dev, url } = await startDev("--db", "pages.db");
     const { port } = new URL(url);
-    const answerTo = async (headers: Record<string, string>): Promise<number | undefined> => {
-      const asking = request(`${url}/batch/v4/request-report`, { method: "POST", headers });
-      asking.end('{"webhook_url":"http://127.0.0.1:9/hook"}');
-      const [answer] = await once(asking, "response");
-      answer.resume();
-      return answer.statusCode;
+    const answerTo = async (headers: Record<string, string>): Promise<number> => {
+      const body = '{"webhook_url":"http://127.0.0.1:9/hook"}';
+      return (await ask(`${url}/batch/v4/request-report`, headers, "POST", body)).status;
     };
     for (const [headers, status] of [
       [{ origin: "https://page.example" }, 403],
@@ -224,14 +222,8 @@ describe("the command dev", () => {
 
   it("reporthook dev takes any name of this machine if others may reach it, and still nothing from web pages", async () => {
     const { dev, url } = await startDev("--db", "open.db", "--host", "0.0.0.0");
-    const answerTo = async (headers: Record<string, string>): Promise<number | undefined> => {
-      const asking = request(`${url}/`, { headers });
-      const [answer] = await once(asking.end(), "response");
-      answer.resume();
-      return answer.statusCode;
-    };
-    expect(await answerTo({ host: "playground:4747" })).toBe(404);
-    expect(await answerTo({ origin: "http://playground:4747" })).toBe(403);
+    expect((await ask(`${url}/`, { host: "playground:4747" })).status).toBe(404);
+    expect((await ask(`${url}/`, { origin: "http://playground:4747" })).status).toBe(403);
     dev.child.kill("SIGTERM");
     expect((await dev.ended()).code).toBe(0);
   });

@@ -1,10 +1,10 @@
-import { request as httpRequest } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { createClient, createReceiver, memoryInbox } from "@reporthook/core";
 import { dashboard, ofInbox } from "@reporthook/dashboard";
 import { sqliteInbox } from "@reporthook/sqlite";
+import { ask } from "@reporthook/test-support/asking";
 import { describe, expect, test } from "vitest";
 import { raw } from "../adapters/hosts/mount.ts";
 import { appOnStage } from "./stage/app-on-stage.ts";
@@ -13,28 +13,6 @@ import { frameworks, type StageOptions } from "./stage/stage.ts";
 
 const act = { "x-reporthook": "1", "sec-fetch-site": "same-origin" };
 const ada = { name: "Ada", may: "act" } as const;
-
-/** An answer over a connection whose Host header says what the test wants. */
-interface Answered {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, unknown>>;
-  readonly text: string;
-}
-
-function ask(url: string, headers: Record<string, string> = {}, method = "GET"): Promise<Answered> {
-  return new Promise((resolve, reject) => {
-    const asking = httpRequest(url, { method, headers }, (response) => {
-      let text = "";
-      response.setEncoding("utf8").on("data", (chunk) => {
-        text += chunk;
-      });
-      response.on("end", () =>
-        resolve({ status: response.statusCode ?? 0, headers: response.headers, text }),
-      );
-    });
-    asking.on("error", reject).end();
-  });
-}
 
 const post = (url: string, headers: Record<string, string> = act) => ask(url, headers, "POST");
 

@@ -1,5 +1,6 @@
 import { createServer, request as httpRequest } from "node:http";
 import { connect } from "node:net";
+import { ask } from "@reporthook/test-support/asking";
 import { freePort } from "@reporthook/test-support/free-port";
 import { afterEach, expect, test } from "vitest";
 import { createEmulator, type Emulator } from "../emulator.ts";
@@ -103,17 +104,10 @@ test.each<Record<string, string>>([
   const body = JSON.stringify({ webhook_url: "http://10.0.0.1/admin" });
   // A page may send it to any address without asking.
   const headers = { ...ofPage, "content-type": "text/plain" };
-  const ask = (given: Record<string, string>) =>
-    new Promise<number | undefined>((resolve) => {
-      const to = `${url}/batch/v4/request-report`;
-      httpRequest(to, { method: "POST", headers: given }, (response) => {
-        response.resume();
-        resolve(response.statusCode);
-      }).end(body);
-    });
-  expect(await ask(headers)).toBe(403);
+  const to = `${url}/batch/v4/request-report`;
+  expect((await ask(to, headers, "POST", body)).status).toBe(403);
   expect(emulator.reports.list()).toEqual([]);
-  expect(await ask({ "sec-fetch-site": "none" })).toBe(200);
+  expect((await ask(to, { "sec-fetch-site": "none" }, "POST", body)).status).toBe(200);
 });
 
 test("listen() answers 405 with Allow when the method is another", async () => {
