@@ -3,10 +3,10 @@ import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { bullmqInbox } from "@reporthook/bullmq";
+import { fixtureOf } from "@reporthook/test-support/fixture";
 import { programOf } from "@reporthook/test-support/program";
 import { onEachServer } from "@reporthook/test-support/servers";
 import { temporaryFolder } from "@reporthook/test-support/temporary";
-import { createInboxFixture } from "@reporthook/testing/internals";
 import { expect, it } from "vitest";
 import type { WorkerOptions } from "./worker.ts";
 
@@ -17,10 +17,7 @@ onEachServer((server, { kind }) => {
   /** Workers on one delivery, and what they wrote down. */
   async function open(receiver: string) {
     const inboxUrl = server().url;
-    const fixture = createInboxFixture(
-      bullmqInbox({ connection: inboxUrl, logger: false }),
-      60_000,
-    );
+    const fixture = fixtureOf(bullmqInbox({ connection: inboxUrl, logger: false }));
     const diary = join(folder, `${kind}-${receiver}`);
     writeFileSync(diary, "");
     const id = await fixture.put({ receiver });
@@ -56,7 +53,7 @@ onEachServer((server, { kind }) => {
   }
 
   it("a delivery whose worker is killed while it handles for long is handled again, and not asked about again", async () => {
-    const { inbox, id, start, kill, wait, told, end } = await open("long");
+    const { inbox, id, start, kill, wait, told } = await open("long");
     const first = start("hangs");
     await wait("verified");
     await kill(first);
@@ -67,22 +64,20 @@ onEachServer((server, { kind }) => {
     const entry = await inbox.get(id);
     expect(entry?.history).toMatchObject([{ outcome: "verified" }, { outcome: "handled" }]);
     expect((await inbox.counts("long")).handled).toBe(1);
-    await end();
   });
 
   it("a delivery whose worker is killed as soon as it handles is asked about again, and never lost", async () => {
-    const { inbox, start, kill, wait, told, end } = await open("soon");
+    const { inbox, start, kill, wait, told } = await open("soon");
     await once(start("dies"), "exit");
     const second = start("returns");
     await wait("handled");
     await kill(second);
     expect(told()).toEqual(["asked", "begun", "asked", "begun"]);
     expect((await inbox.counts("soon")).handled).toBe(1);
-    await end();
   });
 
   it("a release of all whose process is killed in the middle, again and again, loses none and runs none twice", async () => {
-    const { inbox, put, until, start, kill, told, end } = await open("released");
+    const { inbox, put, until, start, kill, told } = await open("released");
     for (let more = 1; more < many; more++) await put({ receiver: "released" });
     const parking = start("parks");
     const counts = () => inbox.counts("released");
@@ -101,7 +96,6 @@ onEachServer((server, { kind }) => {
     expect(others).toEqual({ received: 0, verified: 0, held: 0, rejected: 0 });
     expect(dead + handled).toBe(many);
     expect(told().filter((line) => line === "begun").length).toBe(many + handled);
-    await end();
   });
 });
 

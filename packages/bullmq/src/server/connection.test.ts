@@ -1,3 +1,4 @@
+import { fixtureOf } from "@reporthook/test-support/fixture";
 import { testWith } from "@reporthook/test-support/needs";
 import {
   endsWithTest,
@@ -6,7 +7,7 @@ import {
   startPostgres,
   startRedis,
 } from "@reporthook/test-support/servers";
-import { createInboxFixture, handled, valid } from "@reporthook/testing/internals";
+import { handled, valid } from "@reporthook/testing/internals";
 import { Redis } from "ioredis";
 import { expect } from "vitest";
 import { bullmqInbox } from "../index.ts";
@@ -14,8 +15,6 @@ import { openConnection } from "./connection.ts";
 import { openMs } from "./driver.ts";
 import { postgresConnection } from "./postgres.ts";
 import { bullmqSettingsOf } from "./settings.ts";
-
-const patienceMs = 20_000;
 
 testWith(noPostgres)(
   "a server that ends takes no process with it that has a connection in use",
@@ -42,7 +41,7 @@ for (const [shown, retryStrategy] of Object.entries(endings)) {
       const { hostname: host, port } = new URL(server.url);
       const connection = { host, port: Number(port), retryStrategy };
       const inbox = bullmqInbox({ connection, logger: false });
-      const { consume, put, until, end } = createInboxFixture(inbox, patienceMs);
+      const { consume, put, until } = fixtureOf(inbox);
       const { jobs } = consume("verify", valid);
       await put();
       await until(() => jobs.length === 1, "it is verified");
@@ -57,7 +56,6 @@ for (const [shown, retryStrategy] of Object.entries(endings)) {
       await until(opens, "it opens again");
       await put();
       await until(() => jobs.length === 2, "it works again");
-      await end();
     },
   );
 }
@@ -67,7 +65,7 @@ testWith(noRedis)(
   async () => {
     const server = await endsWithTest(startRedis());
     const inbox = bullmqInbox({ connection: server.url, logger: false });
-    const { consume, put, until } = createInboxFixture(inbox, patienceMs);
+    const { consume, put, until } = fixtureOf(inbox);
     const consuming = [consume("verify", valid), consume("handle", handled)];
     await put();
     await until(() => consuming[1]?.jobs.length === 1, "it is handled");
