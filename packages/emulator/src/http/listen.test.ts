@@ -2,6 +2,7 @@ import { createServer, request as httpRequest } from "node:http";
 import { connect } from "node:net";
 import { ask } from "@reporthook/test-support/asking";
 import { freePort } from "@reporthook/test-support/free-port";
+import { testWith } from "@reporthook/test-support/needs";
 import { afterEach, expect, test } from "vitest";
 import { createEmulator, type Emulator } from "../emulator.ts";
 
@@ -54,8 +55,8 @@ test("listen() serves the three operations over HTTP", async () => {
   ]);
 });
 
-// Other systems have no second address that leads to this machine alone.
-test.runIf(process.platform === "linux")(
+const noOther = "no second address leads to this machine alone but on Linux";
+testWith(process.platform === "linux" ? null : noOther)(
   "listen() is reached at 127.0.0.1 alone, unless it is told another address",
   async () => {
     const { emulator, url } = await listening();
