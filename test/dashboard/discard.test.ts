@@ -2,18 +2,16 @@ import { createReceiver, memoryInbox } from "@reporthook/core";
 import { dashboard } from "@reporthook/dashboard";
 import { dashboardMessages } from "@reporthook/dashboard/internals";
 import { describe, expect, it } from "vitest";
-import { appOnStage } from "./stage/app-on-stage.ts";
+import { playedAppOnStage } from "./stage/app-on-stage.ts";
 import { focused, rows } from "./stage/look.ts";
 import { onPlayedStage, test } from "./stage/on-stage.ts";
-import { failingHandlers, play } from "./stage/scene.ts";
 
 const act = { "x-reporthook": "1", "sec-fetch-site": "same-origin" };
 const ada = { name: "Ada", may: "act" } as const;
 
 describe("requests", () => {
   it("the dashboard discards a delivery, or all of a reason that are as shown, and logs who did it", async () => {
-    const stage = await appOnStage({ handlers: failingHandlers, authorize: () => ada });
-    await play(stage);
+    const stage = await playedAppOnStage({ authorize: () => ada });
     const { url, receiver, logged } = stage;
     const [first, second, third] = await receiver.inbox.list({ state: "dead" });
     const { origin } = new URL(url);

@@ -1,9 +1,8 @@
 import { DoNotRetry, type Receiver } from "@reporthook/core";
 import { describe, expect, it } from "vitest";
-import { appOnStage } from "./stage/app-on-stage.ts";
+import { appOnStage, playedAppOnStage } from "./stage/app-on-stage.ts";
 import { rows } from "./stage/look.ts";
 import { onPlayedStage, onStage, test } from "./stage/on-stage.ts";
-import { failingHandlers, play } from "./stage/scene.ts";
 
 const ada = { name: "Ada", may: "act" } as const;
 
@@ -22,8 +21,7 @@ interface Counted {
 
 describe("requests", () => {
   it("the dashboard groups parked deliveries by equal errors, and discards a whole group", async () => {
-    const stage = await appOnStage({ handlers: failingHandlers, authorize: () => ada });
-    await play(stage);
+    const stage = await playedAppOnStage({ authorize: () => ada });
     const { url, receiver } = stage;
     const { origin } = new URL(url);
     const headers = { "x-reporthook": "1", origin };

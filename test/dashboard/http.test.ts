@@ -7,8 +7,7 @@ import { sqliteInbox } from "@reporthook/sqlite";
 import { ask } from "@reporthook/test-support/asking";
 import { describe, expect, test } from "vitest";
 import { raw } from "../adapters/hosts/mount.ts";
-import { appOnStage } from "./stage/app-on-stage.ts";
-import { failingHandlers, play } from "./stage/scene.ts";
+import { appOnStage, playedAppOnStage } from "./stage/app-on-stage.ts";
 import { frameworks, type StageOptions } from "./stage/stage.ts";
 
 const act = { "x-reporthook": "1", "sec-fetch-site": "same-origin" };
@@ -111,8 +110,7 @@ describe("on node:http", () => {
   test.each(["state", "event", "reason"])(
     "the dashboard leaves out a %s that it does not know, and fails at none",
     async (name) => {
-      const stage = await appOnStage({ handlers: failingHandlers });
-      await play(stage);
+      const stage = await playedAppOnStage();
       const { status, text } = await ask(`${stage.url}api/deliveries?${name}=other`);
       expect(status).toBe(200);
       expect(JSON.parse(text).entries).not.toEqual([]);
@@ -120,8 +118,7 @@ describe("on node:http", () => {
   );
 
   test("the dashboard lets no other site act or read, even with the cookies of a login", async () => {
-    const stage = await appOnStage({ handlers: failingHandlers, authorize: () => ada });
-    await play(stage);
+    const stage = await playedAppOnStage({ authorize: () => ada });
     const { url, receiver } = stage;
     const [dead] = await receiver.inbox.list({ state: "dead" });
     const release = `${url}api/deliveries/${dead?.id}/release`;
@@ -156,11 +153,7 @@ describe("on node:http", () => {
   });
 
   test("the dashboard lets a person who may only view do nothing", async () => {
-    const stage = await appOnStage({
-      handlers: failingHandlers,
-      authorize: () => ({ name: "Bob", may: "view" }),
-    });
-    await play(stage);
+    const stage = await playedAppOnStage({ authorize: () => ({ name: "Bob", may: "view" }) });
     const [dead] = await stage.receiver.inbox.list({ state: "dead" });
     const one = `${stage.url}api/deliveries/${dead?.id}`;
     const all = ["release", "discard"].map(
@@ -175,8 +168,7 @@ describe("on node:http", () => {
   });
 
   test("the dashboard retries a rejected delivery as it was shown, with its reason", async () => {
-    const stage = await appOnStage({ handlers: failingHandlers });
-    await play(stage);
+    const stage = await playedAppOnStage();
     const [rejected] = await stage.receiver.inbox.list({ reason: "invalid_signature" });
     const unchangedSince = rejected?.changedAt?.toISOString() ?? "";
     const shown = { state: "rejected", reason: "invalid_signature", unchangedSince };
@@ -186,8 +178,7 @@ describe("on node:http", () => {
   });
 
   test("the dashboard says why it did not do what was asked", async () => {
-    const stage = await appOnStage({ handlers: failingHandlers });
-    await play(stage);
+    const stage = await playedAppOnStage();
     const [rejected] = await stage.receiver.inbox.list({ state: "rejected" });
     const of = (path: string) => post(`${stage.url}api/deliveries/${path}`);
     expect((await of("none/release")).status).toBe(404);
