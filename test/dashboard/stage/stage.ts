@@ -103,7 +103,7 @@ export interface StageOptions extends DashboardOptions {
   readonly framework?: Framework;
   /** Registers handlers; called for each start. */
   readonly handlers?: (receiver: Receiver) => void;
-  /** What the handlers of reports throw until `fix()` is called. */
+  /** The error that handlers of reports throw until `fix()` is called. */
   readonly fails?: Error;
   readonly receiver?: Partial<ReceiverOptions>;
   readonly port?: number;

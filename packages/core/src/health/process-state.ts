@@ -207,7 +207,7 @@ export class ProcessState {
     if ((this.#noted.failingSince ?? 0) < noneFailedAt) this.#noted.failingSince = null;
   }
 
-  /** What was turned away, by lived time. */
+  /** The notifications that were turned away, by lived time. */
   #lost(at: number): ProcessReport["lost"] {
     const running = this.#clock.running();
     const lost = this.#lostAt(running);
