@@ -1,3 +1,5 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import {
   copyFileSync,
   existsSync,
@@ -8,7 +10,8 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { loadDriver } from "@reporthook/sqlite/internals";
+import { expect, onTestFinished, test } from "vitest";
 import { expectUnavailable } from "./expect.ts";
 import { makeFolder, serveFile } from "./folder.ts";
 import { start } from "./processes/processes.ts";
@@ -25,6 +28,26 @@ function expectStored(path: string, ids: readonly string[]): void {
   const found = stored(path);
   expect(ids.filter((id) => found.get(id) !== 1)).toEqual([]);
   expect([...found.values()].filter((times) => times !== 1)).toEqual([]);
+}
+
+/** Has another process begin to read the file; resolves to what ends it. */
+async function readByOther(path: string): Promise<() => Promise<unknown>> {
+  const code = `
+    const { Database, DatabaseSync } = { Database: undefined, ...require(process.argv[1]) };
+    const one = new (DatabaseSync ?? Database ?? require(process.argv[1]))(process.argv[2]);
+    one.exec("BEGIN");
+    one.prepare("SELECT count(*) FROM delivery").get();
+    process.send("reads");
+    process.once("message", () => process.disconnect());
+  `;
+  const args = ["-e", code, loadDriver().module, path];
+  const child = spawn(process.execPath, args, { stdio: ["ignore", "ignore", "inherit", "ipc"] });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  await once(child, "message");
+  return async () => {
+    child.send("end");
+    await once(child, "exit");
+  };
 }
 
 for (const [what, files] of [
@@ -113,6 +136,23 @@ test("an inbox opens its file again whose log another process has deleted, as th
   await served.close();
   expectStored(path, ids);
   expect(existsSync(`${path}-damaged`)).toBe(false);
+});
+
+test("an inbox whose log and index are deleted while another program reads goes on once that has ended: nothing is lost", async () => {
+  const path = join(makeFolder(), "inbox.db");
+  const served = await serveFile(path);
+  const ids = await three(served.url);
+  const end = await readByOther(path);
+  ids.push(...(await three(served.url)));
+  for (const file of [`${path}-wal`, `${path}-shm`]) rmSync(file);
+  // It would have been opened again by then.
+  for (const answered = performance.now(); performance.now() - answered < 6_000; ) {
+    expect((await post(served.url)).status).toBe(503);
+  }
+  await end();
+  ids.push((await postUntil(served.url, 200)).id);
+  await served.close();
+  expectStored(path, ids);
 });
 
 test("the file is emptied while it is open: 503, and a restart does not drop its log", async () => {

@@ -234,19 +234,27 @@ describe("a file that another process has closed as the last one", () => {
     one.close();
   `;
 
-  /** The names of receivers that a restart finds, after `act` on the guard. */
-  function namesAfter(act: (guard: FileGuard, database: Database) => void) {
+  /** Copies the file as an app may do, and has another process write to it and close it. */
+  function leave(): void {
+    closeSync(openSync(path, "r"));
+    spawnSync(process.execPath, ["-e", others, driver.module, path]);
+  }
+
+  /** The names of receivers that a restart finds, after `end`, and `act` on the guard. */
+  function namesAfter(
+    act: (guard: FileGuard, database: Database) => void,
+    end = leave,
+    Log = LogContent,
+  ) {
     for (const each of [path, log, index]) unlinkSync(each);
     const [database, reader] = [driver.open(path), driver.open(path)];
     prepareSchema(database, path, true);
     database.exec("PRAGMA journal_mode = WAL; INSERT INTO receiver (name) VALUES ('first')");
     const descriptor = openSync(path, "r");
     const file = new FileContent(database, descriptor, reader, true);
-    const guard = new FileGuard(path, { file, log: new LogContent(path) });
+    const guard = new FileGuard(path, { file, log: new Log(path) });
     guard.check();
-    // As a copy by the app does.
-    closeSync(openSync(path, "r"));
-    spawnSync(process.execPath, ["-e", others, driver.module, path]);
+    end();
     act(guard, database);
     for (const each of [reader, database]) each.close();
     guard.close();
@@ -258,14 +266,45 @@ describe("a file that another process has closed as the last one", () => {
 
   const leaves = (guard: FileGuard, database: Database): void => {
     expect(() => guard.check()).toThrow(
-      /inbox\.db-wal was deleted while it was open: it is opened/,
+      /inbox\.db-(wal|shm) was deleted while it was open: it is opened/,
     );
     guard.save(database);
     expect([guard.isLeft, guard.damage]).toEqual([true, null]);
   };
 
+  it("FileGuard.save() goes on until all is in the file, and only then FileGuard.isLeft says that it can be opened again", () => {
+    const names = namesAfter(
+      (guard, database) => {
+        const reader = driver.open(path);
+        reader.exec("BEGIN; SELECT name FROM receiver");
+        database.exec("PRAGMA busy_timeout = 0; INSERT INTO receiver (name) VALUES ('last')");
+        for (const each of [log, index]) unlinkSync(each);
+        expect(() => guard.check()).toThrow(/deleted/);
+        guard.save(database);
+        expect(guard.isLeft).toBe(false);
+        reader.close();
+        guard.save(database);
+        expect(guard.isLeft).toBe(true);
+      },
+      () => {},
+    );
+    expect(names).toEqual(["first", "last"].map((name) => ({ name })));
+  });
+
   it("FileGuard.isLeft says that it can be opened again: nothing is damaged", () => {
     expect(namesAfter(leaves)).toEqual([{ name: "first" }, { name: "one" }]);
+  });
+
+  it("FileGuard.check() looks again for the log while its index alone is deleted, as SQLite does it first", () => {
+    class DeletedBetweenLooks extends LogContent {
+      override isDeleted(): boolean {
+        const isDeleted = super.isDeleted();
+        rmSync(log, { force: true });
+        return isDeleted;
+      }
+    }
+    const names = namesAfter(leaves, () => unlinkSync(index), DeletedBetweenLooks);
+    expect(names).toEqual([{ name: "first" }]);
   });
 
   it("FileGuard.save() adds to the file what was written after that", () => {

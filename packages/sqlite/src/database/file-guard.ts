@@ -5,6 +5,7 @@ import { describe } from "@reporthook/core/store";
 import { damagedPath, isDamage, setAside } from "./damaged.ts";
 import { type Database, inboxFailed } from "./driver.ts";
 import type { FileContent } from "./file-content.ts";
+import { lookAgain } from "./header.ts";
 import type { LogContent } from "./log-content.ts";
 
 /** Milliseconds after a change of a folder during which another change may have the same time: FAT has a resolution of 2 s. */
@@ -85,8 +86,8 @@ export class FileGuard {
 
   /** Whether all is in the file, which can be opened again, for another program has deleted its log as the last one that uses it. */
   get isLeft(): boolean {
-    const isThere = isSameFile(this.#seen(this.#path)[0], this.#file);
-    return this.#state === "saved" && isThere && this.#content?.log.isDeleted() === true;
+    if (this.#state !== "saved" || !isSameFile(this.#seen(this.#path)[0], this.#file)) return false;
+    return this.#content?.log.isDeleted() === true && this.#content.log.isCopied();
   }
 
   /** Whether {@link check} passes. */
@@ -171,10 +172,10 @@ export class FileGuard {
     if (problem) throw this.latch(`${path} was ${problem} while it was open`);
   }
 
-  /** Whether SQLite has deleted the log after all of it was in the file: only what this process adds meanwhile may be missing. */
+  /** Whether SQLite has deleted the index, then the log, with all of it in the file: only what is added meanwhile may be missing. */
   #isLogLeft(): boolean {
-    const { file, log } = this.#content ?? {};
-    return log?.isDeleted() === true && file?.check(lstatSync(this.#path)) === null;
+    const problem = lookAgain(() => (this.#content?.log.isDeleted() ? null : "there"));
+    return (problem ?? this.#content?.file.check(lstatSync(this.#path))) === null;
   }
 
   /** Checks one of the files; `isWritten` if the inbox file was written to, and perhaps by another program. */
@@ -227,11 +228,12 @@ export class FileGuard {
   }
 
   /**
-   * After a file was moved: writes the log into its file, at its new place. Then a deleted log loses nothing, and a log left
-   * beside another file does not overwrite it at the next start. Leaves alone what others may have written.
+   * Writes the log of a file that was moved into it, until all is there: a reader ends a checkpoint early. So a deleted log
+   * loses nothing, and one left beside another file does not overwrite it at the next start. Leaves alone what others wrote.
    */
   save(database: Database): void {
-    if (this.#damage !== null || this.#state !== "moved") return;
+    const isSaved = this.#state === "saved" && this.#content?.log.isCopied() !== false;
+    if (this.#damage !== null || this.#state === "there" || isSaved) return;
     this.#state = "saved";
     database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
   }

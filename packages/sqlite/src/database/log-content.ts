@@ -121,6 +121,12 @@ export class LogContent {
     return [this.#descriptor, this.index.descriptor].every((each) => fstatSync(each).nlink === 0);
   }
 
+  /** Whether all of it is in the inbox file, as its index says. */
+  isCopied(): boolean {
+    const index = this.index.header();
+    return index !== null && index.copied === index.last;
+  }
+
   /** Whether a commit that wrote something has followed what was there before. */
   hasGrown(): boolean {
     const before = this.#header;
