@@ -60,8 +60,6 @@ export class ProcessState {
   readonly #judged = new Map<number, number>();
   /** By running time: lived time leaps when it is joined, which is once the inbox can be opened. */
   #notStoredAt = never;
-  /** Milliseconds from running to lived time. */
-  #livedOffset = 0;
   readonly #clock: ReceiverClock;
 
   /** `alerts` is whether this process sends them. */
@@ -212,13 +210,12 @@ export class ProcessState {
     const running = this.#clock.running();
     const lost = this.#lostAt(running);
     if (lost === null) return null;
-    // Each is a whole number: the difference may be another by one.
-    if (Math.abs(at - running - this.#livedOffset) > 1) this.#livedOffset = at - running;
-    const ms = this.#livedOffset;
-    const minutes = lost.minutes.map(
-      ([minute, ...counts]) => [minute + ms / minuteMs, ...counts] as const,
-    );
-    return { since: lost.since + ms, certainAt: lost.certainAt + ms, minutes };
+    const ms = at - running;
+    return {
+      since: lost.since + ms,
+      certainAt: lost.certainAt + ms,
+      minutes: lost.minutes.map(([minute, ...counts]) => [minute + ms / minuteMs, ...counts]),
+    };
   }
 
   /** A minute that began an hour ago is over. */

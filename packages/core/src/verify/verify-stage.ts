@@ -203,10 +203,8 @@ export class VerifyStage {
   #callFor(why: Unjudged, error: string, retryAfterMs: number): CallInVain {
     const { open, openMs, judgedAt } = this.#breaker;
     const { clock } = this.#settings;
-    const now = clock.now();
-    const { knownSince } = clock;
     const { judgedAt: judgedAnywhereAt } = this.#lookout;
-    const times = { now, knownSince, openMs, judgedAt, judgedAnywhereAt };
-    return { why, error, retryAfterMs, open, ...times };
+    const service = { open, openMs, judgedAt, judgedAnywhereAt, knownSince: clock.knownSince };
+    return { why, error, retryAfterMs, now: clock.now(), ...service };
   }
 }
