@@ -96,7 +96,10 @@ function serve({ writer, log, guard }: Opened): void {
   const keepUp = orEnd(() => {
     if (writer.needsUpkeep) commit([]);
     log.shrink(performance.now(), guard);
-    if (guard.isLeft) end();
+    if (!guard.isLeft) return;
+    end();
+    // It is damaged since this moment: closing it fails otherwise.
+    throw guard.damage;
   });
   const upkeep = setInterval(keepUp, upkeepMs);
   // Closing the last connection checkpoints the log.

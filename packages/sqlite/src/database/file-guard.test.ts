@@ -272,12 +272,13 @@ describe("a file that another process has closed as the last one", () => {
     expect([guard.isLeft, guard.damage]).toEqual([true, null]);
   };
 
-  it("FileGuard.save() goes on until all is in the file, and only then FileGuard.isLeft says that it can be opened again", () => {
+  it("FileGuard.save() goes on until nobody reads the log, and only then FileGuard.isLeft says that it can be opened again", () => {
     const names = namesAfter(
       (guard, database) => {
+        database.exec("PRAGMA busy_timeout = 0; INSERT INTO receiver (name) VALUES ('last')");
+        // What opened the file then would share the old index with this one.
         const reader = driver.open(path);
         reader.exec("BEGIN; SELECT name FROM receiver");
-        database.exec("PRAGMA busy_timeout = 0; INSERT INTO receiver (name) VALUES ('last')");
         for (const each of [log, index]) unlinkSync(each);
         expect(() => guard.check()).toThrow(/deleted/);
         guard.save(database);

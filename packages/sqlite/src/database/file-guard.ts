@@ -87,7 +87,7 @@ export class FileGuard {
   /** Whether all is in the file, which can be opened again, for another program has deleted its log as the last one that uses it. */
   get isLeft(): boolean {
     if (this.#state !== "saved" || !isSameFile(this.#seen(this.#path)[0], this.#file)) return false;
-    return this.#content?.log.isDeleted() === true && this.#content.log.isCopied();
+    return this.#content?.log.isDeleted() === true && this.#content.log.isEmpty();
   }
 
   /** Whether {@link check} passes. */
@@ -232,7 +232,7 @@ export class FileGuard {
    * loses nothing, and one left beside another file does not overwrite it at the next start. Leaves alone what others wrote.
    */
   save(database: Database): void {
-    const isSaved = this.#state === "saved" && this.#content?.log.isCopied() !== false;
+    const isSaved = this.#state === "saved" && this.#content?.log.isEmpty() !== false;
     if (this.#damage !== null || this.#state === "there" || isSaved) return;
     this.#state = "saved";
     database.exec("PRAGMA wal_checkpoint(TRUNCATE)");

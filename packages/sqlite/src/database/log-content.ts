@@ -121,10 +121,9 @@ export class LogContent {
     return [this.#descriptor, this.index.descriptor].every((each) => fstatSync(each).nlink === 0);
   }
 
-  /** Whether all of it is in the inbox file, as its index says. */
-  isCopied(): boolean {
-    const index = this.index.header();
-    return index !== null && index.copied === index.last;
+  /** Whether all of it is in the inbox file, and nobody reads or writes it any more: its index has no frames. */
+  isEmpty(): boolean {
+    return this.index.header()?.last === 0;
   }
 
   /** Whether a commit that wrote something has followed what was there before. */
