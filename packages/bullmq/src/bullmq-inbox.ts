@@ -93,15 +93,11 @@ class BullmqInbox implements Inbox {
   }
 
   async open(): Promise<void> {
-    try {
-      // A readable server may still refuse writes.
-      await this.#session.ask(async ({ receivers }) => {
-        await receivers.registerAgain();
-        await receivers.keepRetention(this.#settings.retention);
-      });
-    } catch (error) {
-      throw await this.#session.explained(error);
-    }
+    // A readable server may still refuse writes.
+    await this.#session.ask(async ({ receivers }) => {
+      await receivers.registerAgain();
+      await receivers.keepRetention(this.#settings.retention);
+    });
   }
 
   async add(delivery: NewDelivery, arrival: Arrival): Promise<AddResult> {
@@ -219,7 +215,7 @@ class BullmqInbox implements Inbox {
       await this.#session.ask(({ receivers }) => receivers.registerAgain());
       return { ok: true };
     } catch (error) {
-      return { ok: false, error: (await this.#session.explained(error)).message };
+      return { ok: false, error: (error as Error).message };
     }
   }
 

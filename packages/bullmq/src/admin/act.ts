@@ -1,7 +1,7 @@
 import type { ActQuery, ActStep } from "@reporthook/core";
 import { ActCount, statesOf } from "@reporthook/core/store";
 import type { BacklogMeter } from "../process/backlog.ts";
-import { askOn, type Session } from "../queues/session.ts";
+import type { Session } from "../queues/session.ts";
 import { actOnOne } from "./act-on-one.ts";
 import { candidatesOf } from "./query.ts";
 
@@ -16,7 +16,7 @@ export async function* actInSteps(
 ): AsyncGenerator<ActStep> {
   const open = await session.open();
   const { id } = query;
-  const found = await askOn(open, async ({ receivers }) => {
+  const found = await session.askOn(open, async ({ receivers }) => {
     const all = await receivers.some(query.receiver);
     if (id !== undefined) return all.map((queues) => [id, queues] as const);
     return candidatesOf(all, query, statesOf(query));
@@ -34,8 +34,8 @@ export async function* actInSteps(
       await Promise.all(acting.map((one) => one.catch((error) => failures.push(error))));
       return step;
     };
-    await askOn<unknown>(open, () => (query.dryRun === true ? take() : log(take)));
+    await session.askOn<unknown>(open, () => (query.dryRun === true ? take() : log(take)));
     yield step;
-    if (failures.length > 0) throw failures[0];
+    if (failures.length > 0) throw await session.explained(failures[0]);
   }
 }

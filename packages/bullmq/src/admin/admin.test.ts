@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import type { Act } from "@reporthook/core";
 import { dayMs, PruneCount } from "@reporthook/core/store";
 import { openQueues } from "@reporthook/test-support/queues";
@@ -345,6 +346,23 @@ onEachServer((server, { kind }) => {
         "Before that 2 were discarded",
       );
       expect((await inbox.acts())[0]?.count).toBe(2);
+    },
+  );
+
+  it.runIf(kind === "redis")(
+    "release() that the server refuses rejects inbox_failed, and shows nothing of the delivery",
+    async () => {
+      const opened = await open();
+      const id = await parked(opened);
+      const client = new Redis(server().url);
+      await client.set(opened.queues.of("handle").toKey("wait"), "of another type");
+      client.disconnect();
+      const error: unknown = await opened
+        .act("release", { state: "dead" })
+        .catch((thrown) => thrown);
+      expect(error).toMatchObject({ code: "inbox_failed" });
+      // An error of ioredis has the command, and in it the body.
+      expect(inspect(error, { depth: 9, maxStringLength: null })).not.toContain(id);
     },
   );
 

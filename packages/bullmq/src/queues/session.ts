@@ -49,7 +49,16 @@ export class Session {
 
   /** Runs a query, as {@link askOn} does. */
   async ask<T>(query: (open: OpenSession) => Promise<T>): Promise<T> {
-    return askOn(await this.open(), query);
+    return this.askOn(await this.open(), query);
+  }
+
+  /** Runs a query, or the next of several: no connection is opened again for the rest. Rejects with an error that can be shown. */
+  async askOn<T>(open: OpenSession, query: (open: OpenSession) => Promise<T>): Promise<T> {
+    try {
+      return await askOn(open, query);
+    } catch (error) {
+      throw await this.explained(error);
+    }
   }
 
   /** Closes the connection; callers that wait for an answer are rejected. */
@@ -86,10 +95,9 @@ export class Session {
 }
 
 /**
- * Runs a query, or the next of several: no connection is opened again for the rest. `close()` ends it: on PostgreSQL BullMQ would
- * let it wait for good, on Redis its error would not mention closing.
+ * Runs a query; `close()` ends it: on PostgreSQL BullMQ would let it wait for good, on Redis its error would not mention closing.
  */
-export function askOn<T>(open: OpenSession, query: (open: OpenSession) => Promise<T>): Promise<T> {
+function askOn<T>(open: OpenSession, query: (open: OpenSession) => Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     if (open.isClosed) throw closed();
     const done = (): void => void open.asked.delete(reject);

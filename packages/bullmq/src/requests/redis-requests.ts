@@ -84,16 +84,12 @@ export class RedisRequests implements RequestStore {
     }
   }
 
-  async #ask<T>(
+  #ask<T>(
     question: (redis: RedisCommands, receivers: OpenSession["receivers"]) => Promise<T>,
   ): Promise<T> {
-    try {
-      return await this.#session.ask(async ({ connection, receivers }) =>
-        question(await connection.redis(), receivers),
-      );
-    } catch (error) {
-      throw await this.#session.explained(error);
-    }
+    return this.#session.ask(async ({ connection, receivers }) =>
+      question(await connection.redis(), receivers),
+    );
   }
 
   async #page(
