@@ -81,8 +81,12 @@ describe("a replaced file", () => {
     ["the index is deleted", () => unlinkSync(index), "inbox.db-shm was deleted"],
     ["the index is replaced", () => replace(index), "inbox.db-shm was replaced"],
     ["a link is in the file's place", () => linkInPlaceOf(path), "inbox.db was replaced"],
-    ["a file is in the folder's place", () => inPlaceOf(folder), "inbox.db was deleted"],
-    ["a loop is in the folder's place", () => loopInPlaceOf(folder), "open (Error: ELOOP"],
+    ["a file is in the folder's place", () => inPlaceOf(folder), "inbox.db was out of reach"],
+    [
+      "a loop is in the folder's place",
+      () => loopInPlaceOf(folder),
+      "of reach while it was open (E",
+    ],
     ["the folder is moved", () => renameSync(folder, `${folder}-gone`), "inbox.db was deleted"],
   ])("FileGuard.check() throws as long as %s", (_what, change, message) => {
     const file = settled();
@@ -92,6 +96,24 @@ describe("a replaced file", () => {
       now += longMs;
     }
     rmSync(`${folder}-gone`, { recursive: true, force: true });
+  });
+
+  it("FileGuard.check() takes a log that can't be looked at for a moment for no damage, also after a checkpoint", () => {
+    let isAway = false;
+    const failing = (at: string): Stats | undefined => {
+      if (isAway && at === log) throw new Error("EIO: i/o error, lstat");
+      return statSync(at, { throwIfNoEntry: false });
+    };
+    const file = new FileGuard(path, null, () => now, failing);
+    file.check();
+    isAway = true;
+    appendFileSync(path, "a checkpoint");
+    expect(() => file.check()).toThrow(
+      "inbox.db-wal was out of reach while it was open (Error: EIO",
+    );
+    isAway = false;
+    file.check();
+    expect(file.damage).toBeNull();
   });
 
   it("FileGuard.check() is content with the very same files put back, and with others beside them", () => {

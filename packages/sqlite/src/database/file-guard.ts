@@ -183,9 +183,11 @@ export class FileGuard {
     const [now, why] = this.#seen(path);
     if (now !== undefined && isSameFile(now, then)) return now;
     const isInbox = then === this.#file;
-    const what = now === undefined ? "deleted" : "replaced";
+    const isAway = now === undefined && why !== "";
+    const what = isAway ? "out of reach" : now === undefined ? "deleted" : "replaced";
     const isLeft = !isInbox && now === undefined && this.#isLogLeft();
-    if (!isInbox && !isLeft && (now !== undefined || isWritten)) this.#assertWritten(path, what);
+    const isOver = !isInbox && !isLeft && !isAway && (now !== undefined || isWritten);
+    if (isOver) this.#assertWritten(path, what);
     if (isInbox) this.#checkMoved();
     if (this.#state === "there") this.#state = "moved";
     const wayOut = isInbox
