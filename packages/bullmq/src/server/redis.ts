@@ -107,11 +107,14 @@ function lasting(given: BullmqSettings["connection"]): Record<string, unknown> {
   return { ...leaveReplica(), ...given, ...Object.fromEntries(strategies) };
 }
 
-/** The delays of a strategy; where it has none ioredis would give up, and the inbox would fail for good. */
+/**
+ * The delays of a strategy; where it has none ioredis would give up, and the inbox would fail for good. Without one the first try is
+ * made at once: most often the server is there, and what comes meanwhile is answered 503.
+ */
 function unending(given: unknown): (times: number) => number {
   return (times) => {
     const ms: unknown = typeof given === "function" ? given(times) : null;
-    return typeof ms === "number" ? ms : Math.min(times * 100, 1_000);
+    return typeof ms === "number" ? ms : Math.min((times - 1) * 100, 1_000);
   };
 }
 
