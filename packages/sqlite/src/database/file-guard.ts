@@ -183,11 +183,10 @@ export class FileGuard {
     const [now, why] = this.#seen(path);
     if (now !== undefined && isSameFile(now, then)) return now;
     const isInbox = then === this.#file;
-    const isAway = now === undefined && why !== "";
-    const what = isAway ? "out of reach" : now === undefined ? "deleted" : "replaced";
+    const what = now !== undefined ? "replaced" : why === "" ? "deleted" : "out of reach";
+    const isSure = what === "replaced" || (what === "deleted" && isWritten);
     const isLeft = !isInbox && now === undefined && this.#isLogLeft();
-    const isOver = !isInbox && !isLeft && !isAway && (now !== undefined || isWritten);
-    if (isOver) this.#assertWritten(path, what);
+    if (!isInbox && !isLeft && isSure) this.#assertWritten(path, what);
     if (isInbox) this.#checkMoved();
     if (this.#state === "there") this.#state = "moved";
     const wayOut = isInbox
