@@ -152,6 +152,8 @@ describe("handlers", () => {
     }
     expect(() => on([], () => {})).toThrow("on: give at least one event name");
     expect(() => on("report", undefined)).toThrow("on: the handler must be a function");
+    const generators = [function* () {}, async function* () {}];
+    for (const one of generators) expect(() => on("report", one)).toThrow("is a generator");
     const names =
       "these are: test_webhook_endpoint, report.processing, report.complete, report.internal_error, report.overdue, unknown, report, *";
     expect(() => on("report.done", () => {})).toThrow(

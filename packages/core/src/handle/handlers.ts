@@ -50,6 +50,9 @@ export function register(
   }
   if (names.length === 0) throw new TypeError("on: give at least one event name");
   if (typeof handler !== "function") throw new TypeError("on: the handler must be a function");
+  // The delivery would count as handled.
+  if (/Generator/.test(Object.prototype.toString.call(handler)))
+    throw new TypeError("on: the handler is a generator, and a call runs nothing of it");
   registrations.push({ names, handler });
 }
 
