@@ -23,9 +23,9 @@ const maxAdapterLines = 60;
 const maxFunctionLines = 70;
 /** All that a reader has to read: a feature that raises one of these does so where everybody sees it. */
 const maxLines = {
-  "core/src": 14_845,
+  "core/src": 14_843,
   "core/src/inbox/memory": 812,
-  "sqlite/src": 6_991,
+  "sqlite/src": 6_772,
   "cli/src": 4_343,
   "dashboard/src": 1_461,
   "dashboard/page": 2_267,

@@ -353,7 +353,7 @@ onEachServer((server, { kind }) => {
     "release() that the server refuses rejects inbox_failed, and shows nothing of the delivery",
     async () => {
       const opened = await open();
-      const id = await parked(opened);
+      const id = await opened.parked();
       const client = new Redis(server().url);
       await client.set(opened.queues.of("handle").toKey("wait"), "of another type");
       client.disconnect();

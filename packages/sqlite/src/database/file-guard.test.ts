@@ -298,7 +298,7 @@ describe("a file that another process has closed as the last one", () => {
     const names = namesAfter(
       (guard, database) => {
         database.exec("PRAGMA busy_timeout = 0; INSERT INTO receiver (name) VALUES ('last')");
-        // What opened the file then would share the old index with this one.
+        // A connection that opened the file then would share the old index with this one.
         const reader = driver.open(path);
         reader.exec("BEGIN; SELECT name FROM receiver");
         for (const each of [log, index]) unlinkSync(each);

@@ -7,6 +7,7 @@ import { type Database, inboxFailed } from "./driver.ts";
 import type { FileContent } from "./file-content.ts";
 import { lookAgain } from "./header.ts";
 import type { LogContent } from "./log-content.ts";
+import { isSameFile } from "./same-file.ts";
 
 /** Milliseconds after a change of a folder during which another change may have the same time: FAT has a resolution of 2 s. */
 const alikeMs = 2_500;
@@ -186,8 +187,8 @@ export class FileGuard {
     const what = now !== undefined ? "replaced" : why === "" ? "deleted" : "out of reach";
     const isSure = what === "replaced" || (what === "deleted" && isWritten);
     const isLeft = !isInbox && now === undefined && this.#isLogLeft();
-    if (!isInbox && !isLeft && isSure) this.#assertWritten(path, what);
     if (isInbox) this.#checkMoved();
+    else if (isSure && !isLeft) this.#assertWritten(path, what);
     if (this.#state === "there") this.#state = "moved";
     const wayOut = isInbox
       ? "put the file back. If it is gone, only this process still has its data: copy it before you end the app, as docs/operating.md says under When the inbox fails"
@@ -238,10 +239,6 @@ export class FileGuard {
     this.#state = "saved";
     database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
   }
-}
-
-function isSameFile(one: Stats | undefined, other: Stats | undefined): boolean {
-  return one !== undefined && one.ino === other?.ino && one.dev === other.dev;
 }
 
 /** By both times: restoring a backup may reset one of them, but not both. And by size: a clock may be coarse. */

@@ -12,6 +12,7 @@ import { damagedPath, isDamage, setAside, takeBack } from "./damaged.ts";
 import { type Database, type Driver, inboxFailed } from "./driver.ts";
 import { isBetween, lookAgain, markBefore, readHeader } from "./header.ts";
 import { logMarksOf } from "./log-content.ts";
+import { isSameFile } from "./same-file.ts";
 
 const runbook = "as docs/operating.md says under When the inbox fails";
 
@@ -124,9 +125,7 @@ export function descriptorOf(path: string): number | null {
 /** Whether a descriptor is of the file at a path. */
 function isOf(descriptor: number | null, path: string): boolean {
   try {
-    if (descriptor === null) return false;
-    const [held, file] = [fstatSync(descriptor), lstatSync(path)];
-    return held.ino === file.ino && held.dev === file.dev;
+    return descriptor !== null && isSameFile(fstatSync(descriptor), lstatSync(path));
   } catch {
     return false;
   }
