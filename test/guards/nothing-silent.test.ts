@@ -130,6 +130,7 @@ test("each line that someone is to act on has its case, or another test", () => 
     coreMessages.parkedDeleted,
     coreMessages.parkedMadeRoom,
     "Alert not sent; retrying.",
+    bullmqMessages.inboxLost,
     bullmqMessages.parkedLost,
     dashboardMessages.failed,
   ];

@@ -222,9 +222,7 @@ export const messages = {
    */
   parkedDeleted:
     "Parked deliveries deleted: nobody released them before the end of their retention.",
-  /**
-   * (error) The memory inbox deleted `count` parked deliveries: they may take half of `maxBytes`. Raise it, or use a durable inbox.
-   */
+  /** (error) The memory inbox deleted `count` of them: they may take half of `maxBytes`. Raise it, or use a durable inbox. */
   parkedMadeRoom: "Parked deliveries deleted to make room: they took over half of maxBytes.",
   /** (error) A hook of `observe` threw `error`, or the inbox could not be closed. */
   unexpected: "Processing failed unexpectedly.",

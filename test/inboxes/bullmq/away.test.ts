@@ -84,6 +84,24 @@ onEachServer((server, { kind }) => {
   const tell = (...command: string[]): void => {
     execFileSync("redis-cli", ["-u", server().url, ...command], { stdio: "ignore" });
   };
+  redis?.("an inbox that its server has lost is told in one warning", async () => {
+    const lines: unknown[] = [];
+    const logger = {
+      warn: (fields: object, message: string) => lines.push({ message, ...fields }),
+    };
+    const inbox = bullmqInbox({ connection: server().url, prefix: "emptied", logger });
+    await inbox.open();
+    await inbox.keepNotes("reports", { "now/x": "1" });
+    await inbox.health();
+    lines.length = 0;
+    tell("flushall");
+    await inbox.health();
+    await inbox.health();
+    const message = "The server has lost the inbox: what was acknowledged before may be gone.";
+    expect(lines).toEqual([{ message, inbox: expect.any(String), receivers: ["reports"] }]);
+    await inbox.close();
+  });
+
   redis?.(
     "a server that takes no writes is not ready, and one that lost its data is filled again",
     async () => {

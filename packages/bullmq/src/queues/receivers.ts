@@ -1,7 +1,9 @@
 import type { TimeMark } from "@reporthook/core";
 import { laterMark, noMark, type Retention } from "@reporthook/core/store";
 import type { Queue } from "bullmq";
+import { bullmqMessages } from "../log-messages.ts";
 import type { Connection } from "../server/connection.ts";
+import type { BullmqSettings } from "../server/settings.ts";
 import type { Found } from "./found.ts";
 import { QueuedNotes } from "./notes.ts";
 import { ReceiverQueues } from "./queues.ts";
@@ -9,15 +11,21 @@ import { ReceiverQueues } from "./queues.ts";
 /** The receivers of an inbox: a queue without a consumer has a job for each name, and one for the time and the retention of all. */
 export class Receivers {
   readonly #connection: Connection;
-  readonly #prefix: string;
+  readonly #settings: Pick<BullmqSettings, "logger" | "place" | "prefix">;
   readonly #names: Queue;
   readonly notes: QueuedNotes;
   readonly #queues = new Map<string, ReceiverQueues>();
   readonly #registered = new Map<string, Promise<ReceiverQueues>>();
+  /** The names that the server has had. */
+  readonly #kept = new Set<string>();
 
-  constructor(connection: Connection, prefix: string) {
+  constructor(
+    connection: Connection,
+    settings: Pick<BullmqSettings, "logger" | "place" | "prefix">,
+  ) {
+    const { prefix } = settings;
     this.#connection = connection;
-    this.#prefix = prefix;
+    this.#settings = settings;
     this.#names = connection.queue(`${prefix}-receivers`);
     this.notes = new QueuedNotes(connection.queue(`${prefix}-notes`));
   }
@@ -39,10 +47,11 @@ export class Receivers {
   }
 
   /**
-   * Registers the receivers of this process again: the server may have lost them. Rejects if nothing can be stored, also without
-   * receivers: then it adds a job for none.
+   * Registers the receivers of this process again, and warns if the server has lost one. Rejects if nothing can be stored, also
+   * without receivers: then it adds a job for none.
    */
   async registerAgain(): Promise<void> {
+    const kept = [...this.#kept];
     const there = await this.names();
     const known = [...this.#registered.keys()].map(async (receiver) => {
       // If only its position was lost, it could not be added.
@@ -50,6 +59,9 @@ export class Receivers {
       await this.#register(receiver);
     });
     await Promise.all([this.#names.add("probe", {}, { jobId: "probe", priority: 1 }), ...known]);
+    const lost = kept.filter((receiver) => !there.includes(receiver));
+    const { logger, place } = this.#settings;
+    if (lost.length > 0) logger.warn({ inbox: place, receivers: lost }, bullmqMessages.inboxLost);
   }
 
   /** Keeps a mark of lived time unless there is a later one; resolves to what is kept. */
@@ -71,6 +83,7 @@ export class Receivers {
   async #register(receiver: string): Promise<void> {
     // A job's id must not be a number, which a receiver's name may be.
     await this.#names.add("receiver", { receiver }, { jobId: `name-${receiver}` });
+    this.#kept.add(receiver);
   }
 
   /** Writes how long entries are kept, for tools: of several apps the last to open the queues decides. */
@@ -95,8 +108,9 @@ export class Receivers {
 
   /** The queues of a receiver, without registering it. */
   queuesOf(receiver: string): ReceiverQueues {
+    const { prefix } = this.#settings;
     const queues =
-      this.#queues.get(receiver) ?? new ReceiverQueues(this.#connection, this.#prefix, receiver);
+      this.#queues.get(receiver) ?? new ReceiverQueues(this.#connection, prefix, receiver);
     this.#queues.set(receiver, queues);
     return queues;
   }

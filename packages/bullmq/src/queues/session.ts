@@ -86,7 +86,7 @@ export class Session {
     await this.#durability.watch(connection);
     return {
       connection,
-      receivers: new Receivers(connection, this.#settings.prefix),
+      receivers: new Receivers(connection, this.#settings),
       acts: new ActQueue(connection.queue(`${this.#settings.prefix}-acts`)),
       asked: new Set(),
       isClosed: false,
