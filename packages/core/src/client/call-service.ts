@@ -3,6 +3,7 @@ import { safeGet, tryGet } from "../lib/safe-get.ts";
 import { answerRedactor, createRedactor, type Secrets } from "../lib/text/redact.ts";
 import { systemClock } from "../lib/time/clock.ts";
 import { settlesWithin, withTimeout } from "../lib/time/timeout.ts";
+import { checkHeaderValue, type ReportAuth } from "./client-options.ts";
 import { type FetchResponse, readBody } from "./read-response.ts";
 import { type CallProgress, late, parse, saysNothing, serviceFailure } from "./service-failure.ts";
 import { responseIn, responseOf, type ServiceResponse } from "./service-response.ts";
@@ -19,30 +20,31 @@ export interface FetchInit {
 /** The part of `fetch` that is used: the global one fits, and so do those of undici, node-fetch and cross-fetch. */
 export type Fetch = (url: string, init: FetchInit) => Promise<FetchResponse>;
 
-/** One operation of the service. */
-export interface ServiceCall {
-  /** The address without its query, so that it can be shown. */
-  readonly endpoint: string;
-  /** The path of the operation, with which the address ends. */
-  readonly path: string;
+/** The service that a client calls. */
+export interface CalledService {
+  /** Its address, without a slash at the end. */
+  readonly baseUrl: string;
+  readonly apiKey: () => string | Promise<string>;
   /** By default the global one, at each call. */
   readonly fetch: Fetch | undefined;
-  /** For all of it: getting the key, the answer and the answer's body. */
+  /** For all of a call: getting the key, the answer and the answer's body. */
   readonly timeoutMs: number;
+}
+
+/** One call of an operation. */
+export interface ServiceCall {
+  /** The path of the operation. */
+  readonly path: string;
+  /** How it carries the key. */
+  readonly auth: ReportAuth;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** JSON. */
+  readonly body?: string;
   readonly signal?: AbortSignal | undefined;
-  readonly apiKey: () => string | Promise<string>;
-  /** Makes the request with the key. */
-  readonly request: (apiKey: string) => {
-    readonly query?: string;
-    readonly headers: Record<string, string>;
-    readonly body?: string;
-  };
   /** Secrets that no error may show, in addition to the key. */
   readonly secrets: Secrets;
-  /** Whether the operation may end with this status. */
-  readonly expects: (status: number) => boolean;
-  /** Whether the status is the whole answer: its body may break off, or never end. */
-  readonly statusOnly?: boolean;
+  /** The statuses that are the whole answer: its body may break off, or never end. Without them it is any 2xx, with its body. */
+  readonly verdicts?: ReadonlyMap<number, unknown>;
 }
 
 /** A 2xx answer of the service. */
@@ -64,87 +66,97 @@ const bodyMs = 1_000;
  * @throws ServiceError for every other answer, none, or none in time; `signal.reason` if the caller aborts, whose `sent`, if it is
  * true, becomes false if nothing was sent.
  */
-export async function callService(call: ServiceCall): Promise<ServiceAnswer> {
-  const waitingFor = "The function given as apiKey returned no key, and nothing was sent,";
-  const progress: CallProgress = { waitingFor, sent: false, text: "", isWhole: false };
-  const { timeoutMs: ms, signal: parent } = call;
+export async function callService(
+  service: CalledService,
+  call: ServiceCall,
+): Promise<ServiceAnswer> {
+  const progress: CallProgress = { asked: "", sent: false, text: "", isWhole: false };
+  const { fetch, timeoutMs: ms } = service;
+  const { secrets, signal: parent, verdicts } = call;
+  const endpoint = service.baseUrl + call.path;
   const timedOut = () => late(progress, ms);
   const limit = { clock: systemClock, ms, late: timedOut, parent, keepsAlive: true };
   const called = withTimeout(limit, async (scope) => {
-    const { signal } = scope;
-    const key = await call.apiKey();
-    signal.throwIfAborted();
+    const key = await service.apiKey();
+    scope.signal.throwIfAborted();
     const redactor = createRedactor(key);
-    await send(call, key, `POST ${redactor.text(call.endpoint)}`, progress, signal);
+    progress.asked = `POST ${redactor.text(endpoint)}`;
+    const used: Fetch | undefined = fetch ?? globalThis.fetch;
+    if (typeof used === "function") {
+      const { url, init } = requestOf(call, endpoint, key);
+      await send(used, url, { ...init, signal: scope.signal }, call, progress);
+    }
     const { taken, broken, isWhole, text } = progress;
     if (!isWhole) scope.stop();
     if (taken && !broken && !saysNothing(progress))
       return { status: taken, body: parse(text, answerRedactor(key, redactor)) };
-    const { endpoint, fetch, secrets } = call;
-    const byGlobal = fetch === undefined;
-    throw serviceFailure({ endpoint, redactor: createRedactor(key, secrets), byGlobal }, progress);
+    throw serviceFailure(progress, endpoint, createRedactor(key, secrets), fetch === undefined);
   });
   return await called.catch((error) => {
     const { sent, taken } = progress;
     // The app's own function gave no key, or one that can't be sent. The reason of a signal may be that of other calls.
-    const isOfThisCall = !call.signal?.aborted || safeGet(error, "sent") === true;
+    const isOfThisCall = !parent?.aborted || safeGet(error, "sent") === true;
     if (!sent && isOfThisCall) Object.assign(error, { sent });
-    const isEnough = call.statusOnly && !saysNothing(progress);
-    if (!taken || !isEnough || call.signal?.aborted) throw error;
+    const isEnough = verdicts && !saysNothing(progress);
+    if (!taken || !isEnough || parent?.aborted) throw error;
     return { status: taken, body: "" };
   });
 }
 
-async function send(
-  call: ServiceCall,
+/** The request of a call, which carries the key. */
+function requestOf(
+  { auth, headers, body }: ServiceCall,
+  endpoint: string,
   key: string,
-  asked: string,
-  progress: CallProgress,
-  signal: AbortSignal,
-): Promise<void> {
-  const fetch: Fetch | undefined = call.fetch ?? globalThis.fetch;
-  if (typeof fetch !== "function") return;
-  const { query = "", ...sent } = call.request(key);
-  progress.waitingFor = `${asked} was not answered`;
-  progress.sent = true;
-  const start = () =>
-    fetch(call.endpoint + query, { method: "POST", ...sent, redirect: "manual", signal });
-  try {
-    const given = await answerOf(() => (query === "" ? start() : untraced(start)), call.path);
-    const { response } = given;
-    if (response === undefined) {
-      // It may be what a report was asked for with.
-      progress.text = tryGet(() => JSON.stringify(given.other)) ?? "";
-      return;
-    }
-    const { status, isRedirect } = response;
-    if (!isRedirect && call.expects(status)) progress.taken = status;
-    progress.response = response;
-    progress.waitingFor = `${asked} answered ${status}, but did not end`;
-    const reading = readBody(response, progress, signal);
-    const isBrief = call.statusOnly && progress.taken;
-    await (isBrief ? settlesWithin(systemClock, bodyMs, reading) : reading);
-  } catch (thrown) {
-    progress.broken = { by: thrown };
-  } finally {
-    if (query !== "") forgetTiming(call.endpoint + query);
-  }
+): { readonly url: string; readonly init: Omit<FetchInit, "signal"> } {
+  if (auth === "header") checkHeaderValue(key, "apiKey");
+  return {
+    url: auth === "query" ? `${endpoint}?api_key=${encodeURIComponent(key)}` : endpoint,
+    init: {
+      method: "POST",
+      headers: {
+        ...headers,
+        ...(body && { "content-type": "application/json" }),
+        ...(auth === "header" && { "api-key": key }),
+      },
+      ...(body && { body }),
+      redirect: "manual",
+    },
+  };
 }
 
-/** The answer to a call of `path` that a fetch resolves to or rejects with; `other` is something else that it resolves to. */
-async function answerOf(
-  start: () => Promise<unknown>,
-  path: string,
-): Promise<{ readonly response?: ServiceResponse | undefined; readonly other?: unknown }> {
-  let given: unknown;
+/** Sends a call and reads the answer; notes how far it comes. */
+async function send(
+  fetch: Fetch,
+  url: string,
+  init: FetchInit,
+  { path, auth, verdicts }: ServiceCall,
+  progress: CallProgress,
+): Promise<void> {
+  progress.sent = true;
+  let response: ServiceResponse | undefined;
   try {
-    given = await start();
+    const start = () => fetch(url, init);
+    const given: unknown = await (auth === "query" ? untraced(start) : start());
+    response = responseOf(given);
+    // It may be what a report was asked for with.
+    if (response === undefined) progress.text = tryGet(() => JSON.stringify(given)) ?? "";
   } catch (thrown) {
-    const response = responseIn(thrown, path);
-    if (response === undefined) throw thrown;
-    return { response };
+    response = responseIn(thrown, path);
+    if (response === undefined) progress.broken = { by: thrown };
   }
-  return { response: responseOf(given), other: given };
+  if (response !== undefined) {
+    const { status, isRedirect } = response;
+    const isExpected = verdicts ? verdicts.has(status) : status >= 200 && status < 300;
+    if (!isRedirect && isExpected) progress.taken = status;
+    progress.response = response;
+    const reading = readBody(response, progress, init.signal).catch((thrown: unknown) => {
+      progress.broken = { by: thrown };
+    });
+    const isBrief = verdicts && progress.taken;
+    await (isBrief ? settlesWithin(systemClock, bodyMs, reading) : reading);
+  }
+  if (auth === "query") forgetTiming(url);
 }
 
 // That of the runtime, before a test runner replaces it. A browser's world, as jsdom makes one on Node, has none.

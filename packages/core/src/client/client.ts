@@ -2,7 +2,7 @@ import { split } from "../callback-urls/callback-url.ts";
 import { safeText } from "../lib/safe-get.ts";
 import { createKeyRedactor, type Secrets } from "../lib/text/redact.ts";
 import { assertKnownKeys, assertSignal, fail, typeName } from "../lib/validate.ts";
-import { callService, type Fetch, type ServiceAnswer, type ServiceCall } from "./call-service.ts";
+import { callService, type Fetch, type ServiceAnswer } from "./call-service.ts";
 import {
   carriedOverHttp,
   checkApiKey,
@@ -124,9 +124,7 @@ export function createClient(options: ClientOptions): Client {
     fail("reportAuth", '"header", "query" or "none"', typeName(reportAuth));
   }
 
-  type Rest = Omit<ServiceCall, "endpoint" | "path" | "fetch" | "timeoutMs" | "apiKey">;
-  const call = (path: string, rest: Rest) =>
-    callService({ endpoint: baseUrl + path, path, fetch, timeoutMs, apiKey, ...rest });
+  const service = { baseUrl, apiKey, fetch, timeoutMs };
 
   return {
     ...carried,
@@ -134,40 +132,33 @@ export function createClient(options: ClientOptions): Client {
     async authorize(signature, options = {}) {
       const signal = signalOf("authorize", options);
       checkHeaderValue(signature, "The signature");
-      const { status } = await call("/v1/webhooks/authorize", {
+      const { status } = await callService(service, {
+        path: "/v1/webhooks/authorize",
+        auth: "query",
+        headers: { "X-svc-authorization": signature },
         signal,
         secrets: { signature },
-        request: (key) => ({
-          query: keyQuery(key),
-          headers: { "X-svc-authorization": signature },
-        }),
-        expects: (status) => verdicts.has(status),
-        statusOnly: true,
+        verdicts,
       });
       return verdicts.get(status) as Verdict;
     },
 
     async testWebhook(webhookUrl) {
-      const body = webhookTestBody(webhookUrl);
-      return await call("/v3/batch/webhooks/test", {
+      return await callService(service, {
+        path: "/v3/batch/webhooks/test",
+        auth: "header",
+        body: webhookTestBody(webhookUrl),
         secrets: tokenIn(webhookUrl),
-        request: (key) => ({ headers: { ...json, ...keyHeader(key) }, body }),
-        expects: is2xx,
       });
     },
 
     async requestReport(report, options = {}) {
-      const signal = signalOf("requestReport", options);
-      const body = reportBody(report);
-      return await call("/batch/v4/request-report", {
-        signal,
+      return await callService(service, {
+        path: "/batch/v4/request-report",
+        auth: reportAuth,
+        signal: signalOf("requestReport", options),
+        body: reportBody(report),
         secrets: tokenIn(report.webhook_url),
-        request: (key) => ({
-          query: reportAuth === "query" ? keyQuery(key) : "",
-          headers: reportAuth === "header" ? { ...json, ...keyHeader(key) } : json,
-          body,
-        }),
-        expects: is2xx,
       });
     },
   };
@@ -179,25 +170,10 @@ function signalOf(whose: string, options: AuthorizeOptions): AbortSignal | undef
   return options.signal;
 }
 
-const json = { "content-type": "application/json" };
-
-function is2xx(status: number): boolean {
-  return status >= 200 && status < 300;
-}
-
 /** The token of a callback URL. */
 function tokenIn(url: string | undefined): Secrets {
   const token = url === undefined ? null : split(url).token;
   return token === null || token === "" ? {} : { "callback token": token };
-}
-
-function keyQuery(key: string): string {
-  return `?api_key=${encodeURIComponent(key)}`;
-}
-
-function keyHeader(key: string): Record<string, string> {
-  checkHeaderValue(key, "apiKey");
-  return { "api-key": key };
 }
 
 function keySource(apiKey: unknown, used: (key: string) => void): () => string | Promise<string> {

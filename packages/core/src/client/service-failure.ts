@@ -8,8 +8,8 @@ import type { ServiceResponse } from "./service-response.ts";
 
 /** The progress of one exchange with the service. */
 export interface CallProgress extends BodyText {
-  /** The current step, as the start of a sentence. */
-  waitingFor: string;
+  /** The method and the address, without secrets; empty before the key is known. */
+  asked: string;
   /** False until the fetch is called. */
   sent: boolean;
   response?: ServiceResponse;
@@ -17,14 +17,6 @@ export interface CallProgress extends BodyText {
   taken?: number;
   /** The error that ended it early. */
   broken?: { readonly by: unknown };
-}
-
-/** A call whose progress has failed. */
-export interface FailedCall {
-  readonly endpoint: string;
-  readonly redactor: Redactor;
-  /** Whether the global `fetch` made it. */
-  readonly byGlobal: boolean;
 }
 
 const maxErrorText = 2_048;
@@ -49,25 +41,30 @@ export function parse(text: string, redactor: Redactor): unknown {
 
 /** The error of an exchange that took longer than `timeoutMs`. */
 export function late(progress: CallProgress, timeoutMs: number): ServiceError {
-  const message = `${progress.waitingFor} within ${timeoutMs} ms (timeoutMs)`;
-  const { sent, taken } = progress;
-  return new ServiceError("service_timeout", message, {
+  const { asked, response, sent, taken } = progress;
+  const answered = response ? `answered ${response.status}, but did not end` : "was not answered";
+  const happened = sent ? `${asked} ${answered}` : noKey;
+  return new ServiceError("service_timeout", `${happened} within ${timeoutMs} ms (timeoutMs)`, {
     ...statusOf(progress),
     sent,
     retryable: !taken,
   });
 }
 
-/** The error of an exchange that ended without success: the first reason that applies. */
-export function serviceFailure(call: FailedCall, progress: CallProgress): ServiceError {
-  const { endpoint, redactor } = call;
-  const { response, text, broken } = progress;
+/** The error of an exchange that ended without success: the first reason that applies. `byGlobal`: the global `fetch` made it. */
+export function serviceFailure(
+  progress: CallProgress,
+  endpoint: string,
+  redactor: Redactor,
+  byGlobal: boolean,
+): ServiceError {
+  const { asked, response, text, broken } = progress;
   const cause = broken && shownError(broken.by, (shown) => redactor.text(shown));
   const { code, problem, ...about } = response
     ? answered(response, progress, codeOf(cause))
-    : unanswered(call, progress, codeOf(cause));
+    : unanswered(progress, endpoint, byGlobal, codeOf(cause));
   const retryAfterMs = parseRetryAfter(response?.header("retry-after"));
-  return new ServiceError(code, `POST ${redactor.text(endpoint)} ${problem}`, {
+  return new ServiceError(code, `${asked} ${problem}`, {
     ...statusOf(progress),
     ...(text && { body: parse(redactor.text(text, maxErrorText), redactor) }),
     ...about,
@@ -82,11 +79,16 @@ interface Failure extends Pick<ServiceErrorDetails, "sent" | "retryable"> {
   readonly problem: string;
 }
 
-function unanswered(call: FailedCall, { sent, broken }: CallProgress, code: string): Failure {
+function unanswered(
+  { sent, broken }: CallProgress,
+  endpoint: string,
+  byGlobal: boolean,
+  code: string,
+): Failure {
   const unreachable = "service_unreachable" as const;
   if (!sent) return { code: unreachable, problem: noFetch, sent: false, retryable: false };
   if (!broken) return { code: unreachable, problem: noResponse, sent: true, retryable: false };
-  const { why, ...about } = noAnswer(broken.by, call.endpoint, call.byGlobal);
+  const { why, ...about } = noAnswer(broken.by, endpoint, byGlobal);
   return { code: unreachable, problem: `got no answer${code}: ${why}`, ...about };
 }
 
@@ -117,6 +119,7 @@ function answered(response: ServiceResponse, progress: CallProgress, broke: stri
   return { code: "service_unreachable", problem, sent: true, retryable: false };
 }
 
+const noKey = "The function given as apiKey returned no key, and nothing was sent,";
 const noFetch = "was not sent, for there is no global fetch: give createClient the option fetch";
 const noResponse =
   "got no response from the fetch given, but something without a status: give one that resolves to a Response, such as ofetch.raw for ofetch. It is done, or will be";
