@@ -3,7 +3,6 @@ import { eldestOf, livingOf } from "../health/process-report.ts";
 import { toldKey } from "../health/situation.ts";
 import type { Job, Outcome } from "../inbox/delivery.ts";
 import type { Facts } from "../inbox/facts/facts.ts";
-import { type OncePerMinute, oncePerMinute } from "../lib/log.ts";
 import { safeGet, tryGet } from "../lib/safe-get.ts";
 import { describe } from "../lib/text/describe.ts";
 import { printable } from "../lib/text/printable.ts";
@@ -63,7 +62,6 @@ class AlertWatcher implements Instrumentation {
   readonly #send: AlertsOptions["send"];
   readonly #on: readonly ProblemKind[];
   readonly #watched: Watched;
-  readonly #oncePerMinute: OncePerMinute;
   /** By the keys of the problems, as it is kept in the inbox, with what could not be kept there. */
   #told = new Map<string, Told>();
   #isUnkept = false;
@@ -77,7 +75,6 @@ class AlertWatcher implements Instrumentation {
     this.#send = send;
     this.#on = on;
     this.#watched = watched;
-    this.#oncePerMinute = oncePerMinute(watched.clock, watched.logger);
   }
 
   begin(): void {
@@ -108,7 +105,10 @@ class AlertWatcher implements Instrumentation {
   #look(): void {
     this.#timer = undefined;
     const failed = (error: unknown): void => {
-      this.#oncePerMinute.error({ error: this.#redact(describe(error)) }, messages.alertNotSent);
+      this.#watched.oncePerMinute.error(
+        { error: this.#redact(describe(error)) },
+        messages.alertNotSent,
+      );
     };
     this.#looking ??= this.#compare()
       .catch(failed)
@@ -205,7 +205,7 @@ class AlertWatcher implements Instrumentation {
       return true;
     } catch (error) {
       const fields = { code: alert.code, error: this.#redact(describe(error)) };
-      this.#oncePerMinute.error(fields, messages.alertNotSent);
+      this.#watched.oncePerMinute.error(fields, messages.alertNotSent);
       return false;
     }
   }

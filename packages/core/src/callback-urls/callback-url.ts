@@ -39,6 +39,7 @@ export interface CallbackOptions<Context = unknown> {
 
 /** The option with its defaults filled in. */
 export interface CallbackSettings extends CallbackOptions {
+  readonly require: boolean;
   readonly overdueMs: number;
 }
 
@@ -119,7 +120,7 @@ export class Callbacks {
   readonly #oncePerMinute: OncePerMinute;
 
   constructor(
-    { secrets, require = false }: CallbackOptions,
+    { secrets, require }: Pick<CallbackSettings, "secrets" | "require">,
     { name, oncePerMinute }: { readonly name: string; readonly oncePerMinute: OncePerMinute },
   ) {
     this.#tokens = new CallbackTokens(secrets, name);

@@ -13,6 +13,7 @@ const handling: Job = {
   reportId: "r",
 };
 const clock = { ...manualClock(1_000), wallOffset: 100 };
+const storing = { ack: "stored", clock } as const;
 const noError = (error: unknown): void => expect.unreachable(String(error));
 const found = { type: "report.complete", reportId: "r" } as const;
 const verified: Outcome = { to: "verified", verification: "valid", ...found };
@@ -24,7 +25,7 @@ function told(given: Job, outcome: Outcome): Record<string, Entry> {
   };
   const names = ["acknowledged", "verified", "handled", "failed", "parked"];
   const hooks = Object.fromEntries(names.map((name) => [name, hook(name)]));
-  hooksOf(hooks, clock, noError).settled?.(given, outcome);
+  hooksOf(hooks, storing, noError).settled?.(given, outcome);
   return calls;
 }
 
@@ -90,14 +91,14 @@ describe("telling", () => {
       }
     }
     const counting = new Counting();
-    const { settled } = hooksOf(counting, clock, noError, false);
+    const { settled } = hooksOf(counting, { ack: "handled", clock }, noError);
     settled?.(handling, { to: "handled" });
     settled?.(handling, park("dead", "do_not_retry", "because"));
     expect(counting.count).toBe(2);
   });
 
   it("hooksOf() needs no hook", () => {
-    expect(() => hooksOf({}, clock, noError).settled?.(job, verified)).not.toThrow();
+    expect(() => hooksOf({}, storing, noError).settled?.(job, verified)).not.toThrow();
   });
 });
 
@@ -108,9 +109,9 @@ describe("failures", () => {
     const throwing = () => {
       throw broken;
     };
-    hooksOf({ verified: throwing }, clock, onError).settled?.(job, verified);
+    hooksOf({ verified: throwing }, storing, onError).settled?.(job, verified);
     const rejecting: () => void = () => Promise.reject(broken);
-    hooksOf({ verified: rejecting }, clock, onError).settled?.(job, verified);
+    hooksOf({ verified: rejecting }, storing, onError).settled?.(job, verified);
     await new Promise((resolve) => setImmediate(resolve));
     expect(onError.mock.calls).toEqual([[broken], [broken]]);
   });

@@ -2,7 +2,7 @@ import type { Entry, Job, Outcome } from "../inbox/delivery.ts";
 import { errorKeyAfter } from "../inbox/facts/error-groups.ts";
 import { entryOf, newStoredDelivery } from "../inbox/stored-delivery.ts";
 import type { ReceiverClock } from "../lib/time/lived-clock.ts";
-import type { Instrument, Instrumentation, watch } from "./instrumentation.ts";
+import type { Instrument, Instrumentation, Watched, watch } from "./instrumentation.ts";
 
 /** Hooks, each called with the entry after the step, before its next try has a time. Errors of hooks are logged. */
 export interface Observe {
@@ -23,9 +23,8 @@ export interface Observe {
 /** Makes hooks an instrument; `onError` is given what they throw, at once or later. Without a store, nothing is parked. */
 export function hooksOf(
   hooks: Observe,
-  clock: ReceiverClock,
+  { ack, clock }: Pick<Watched, "ack" | "clock">,
   onError: (error: unknown) => void,
-  keeps = true,
 ): Instrumentation {
   const tell = (hook: Observe["handled"], entry: () => Entry): void => {
     if (hook !== undefined) (async () => hook.call(hooks, entry()))().catch(onError);
@@ -45,7 +44,7 @@ export function hooksOf(
         const hasVerdict = "verification" in outcome && outcome.verification !== undefined;
         if (to === "rejected" || hasVerdict) tell(hooks.verified, entry);
       }
-      if (keeps && (to === "held" || to === "dead")) tell(hooks.parked, entry);
+      if (ack === "stored" && (to === "held" || to === "dead")) tell(hooks.parked, entry);
     },
   };
 }

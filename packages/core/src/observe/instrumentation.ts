@@ -5,7 +5,7 @@ import type { ReceiveResult } from "../http/answer.ts";
 import type { Incoming } from "../http/incoming.ts";
 import type { Arrival, Job, NewDelivery, Outcome } from "../inbox/delivery.ts";
 import type { Inbox, Pruned } from "../inbox/inbox.ts";
-import type { Logger } from "../lib/log.ts";
+import type { Logger, OncePerMinute } from "../lib/log.ts";
 import type { Bind } from "../lib/platform.ts";
 import type { ReceiverClock } from "../lib/time/lived-clock.ts";
 
@@ -25,6 +25,8 @@ export interface Watched {
   readonly inbox: Inbox;
   readonly clock: ReceiverClock;
   readonly logger: Logger;
+  /** Lines of the logger that may repeat. */
+  readonly oncePerMinute: OncePerMinute;
   /** Removes the API key from errors of the app's code. */
   readonly redact: (text: string) => string;
   /** Runs a function in the async context of `createReceiver`, never in a request's. */

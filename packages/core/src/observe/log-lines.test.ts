@@ -3,6 +3,7 @@ import { manualClock } from "@reporthook/testing/internals";
 import { describe, expect, it } from "vitest";
 import type { ReceiveResult } from "../http/answer.ts";
 import { type Job, type Outcome, park, reject, retryIn } from "../inbox/delivery.ts";
+import { oncePerMinute } from "../lib/log.ts";
 import { messages } from "../log-messages.ts";
 import { logOf } from "./log-lines.ts";
 
@@ -24,7 +25,12 @@ describe("answers", () => {
   const answered = (decision: ReceiveResult, info = true): Line[] => {
     const lines: Line[] = [];
     const logger = noting(lines, info);
-    logOf({ ack: "stored", clock, logger }).answered?.(decision, () => true, 12, "a");
+    logOf({ ack: "stored", logger, oncePerMinute: oncePerMinute(clock, logger) }).answered?.(
+      decision,
+      () => true,
+      12,
+      "a",
+    );
     return lines;
   };
 
@@ -57,7 +63,8 @@ describe("outcomes", () => {
   const noted = (of: Job, outcome: Outcome, keeps = true, info = true): Line[] => {
     const lines: Line[] = [];
     const logger = noting(lines, info);
-    logOf({ ack: keeps ? "stored" : "handled", clock, logger }).settled?.(of, outcome);
+    const ack = keeps ? "stored" : "handled";
+    logOf({ ack, logger, oncePerMinute: oncePerMinute(clock, logger) }).settled?.(of, outcome);
     return lines;
   };
   const handling = job({ stage: "handle", type: "report.complete" });

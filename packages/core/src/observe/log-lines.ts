@@ -1,21 +1,19 @@
 import type { Job, Outcome, Parked, Retry } from "../inbox/delivery.ts";
 import { sumOf } from "../lib/add-counts.ts";
-import { type Logger, oncePerMinute } from "../lib/log.ts";
+import type { Logger } from "../lib/log.ts";
 import { messages } from "../log-messages.ts";
 import type { Instrumentation, Watched } from "./instrumentation.ts";
 
-/** The part of a receiver that its log needs. */
-interface Logged extends Pick<Watched, "ack" | "logger"> {
-  readonly clock: Pick<Watched["clock"], "running">;
-}
-
 /** The log of a receiver: an instrument that writes a line for each decision. */
-export function logOf({ ack, clock, logger }: Logged): Instrumentation {
-  const seldom = oncePerMinute(clock, logger);
+export function logOf({
+  ack,
+  logger,
+  oncePerMinute,
+}: Pick<Watched, "ack" | "logger" | "oncePerMinute">): Instrumentation {
   // Before the verdict it may be a stranger's, who could fill the log.
   const ofStrangers: Logger = {
     ...logger,
-    warn: (fields, message) => seldom.warn(fields, message, fields["reason"]),
+    warn: (fields, message) => oncePerMinute.warn(fields, message, fields["reason"]),
   };
   return {
     answered(result, _isSigned, ms, id) {

@@ -24,11 +24,11 @@ export class Reporter implements Wrappers {
 
   /** `own` are the receiver's own instruments. */
   constructor(settings: ReporterSettings, lookout: Lookout, own: readonly Instrumentation[]) {
-    const { ack, clock, instrument, observe } = settings;
+    const { instrument, observe } = settings;
     const watched = { ...settings, lookout };
     this.#settings = settings;
     this.#telemetry = instrument?.(watched);
-    const hooks = hooksOf(observe, clock, this.unexpected, ack === "stored");
+    const hooks = hooksOf(observe, settings, this.unexpected);
     const given = [this.#telemetry, observe[watch]?.(watched)].filter((one) => one !== undefined);
     this.#instruments = [logOf(settings), hooks, ...own, ...given];
   }

@@ -3,13 +3,7 @@ import { overHttpOf } from "../client/client-options.ts";
 import { type EventName, eventNames, type Schemas } from "../events/events.ts";
 import type { Inbox } from "../inbox/inbox.ts";
 import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
-import {
-  consoleLogger,
-  type Logger,
-  loggerOf,
-  type OncePerMinute,
-  oncePerMinute,
-} from "../lib/log.ts";
+import { consoleLogger, type Logger, loggerOf, oncePerMinute } from "../lib/log.ts";
 import {
   bindingToContext,
   isTiedToRequests,
@@ -44,8 +38,6 @@ export interface ReceiverSettings
     ReporterSettings,
     Pick<ReceiverOptions, WithoutDefault> {
   readonly time: Timekeeper;
-  /** Lines of the logger that may repeat. */
-  readonly oncePerMinute: OncePerMinute;
   readonly callback: CallbackSettings | undefined;
   readonly retry: RetryOptions;
   readonly limits: Limits;
