@@ -2,7 +2,6 @@ import { type ProblemKind, problemKey, problemKinds } from "../health/problem.ts
 import { eldestOf, livingOf } from "../health/process-report.ts";
 import { toldKey } from "../health/situation.ts";
 import type { Job, Outcome } from "../inbox/delivery.ts";
-import type { Facts } from "../inbox/facts/facts.ts";
 import { safeGet, tryGet } from "../lib/safe-get.ts";
 import { describe } from "../lib/text/describe.ts";
 import { printable } from "../lib/text/printable.ts";
@@ -126,9 +125,7 @@ class AlertWatcher implements Instrumentation {
     if (this.#ended) return;
     const { look } = lookout;
     const isNew = inbox.ok && look !== null && look !== before;
-    if (isNew && !this.#isUnkept) {
-      this.#told = toldIn(look.told);
-    }
+    if (isNew && !this.#isUnkept) this.#told = toldIn(look.told);
     if (isNew && !this.#isFirst()) return;
     const open = new Map(problems.map((problem) => [problemKey(problem), problem]));
     for (const [key, problem] of open) {
@@ -142,23 +139,16 @@ class AlertWatcher implements Instrumentation {
       await this.#keep();
     }
     // Of an inbox that fails it is not known what is over.
-    const isOver = ([key, { code }]: readonly [string, Told]) =>
-      !open.has(key) && (code !== "process_stalled" || lookout.knowsSilent);
-    if (isNew) await this.#tellEnds([...this.#told].filter(isOver), look.facts.deleted);
-    if (this.#isUnkept) await this.#keep();
-  }
-
-  /** Tells of problems that are over; one whose kind is told no more is forgotten. */
-  async #tellEnds(
-    ended: readonly (readonly [key: string, Told])[],
-    deleted: Facts["deleted"],
-  ): Promise<void> {
-    for (const [key, told] of ended) {
-      const alert = over(this.#watched, told, deletedIn(told, deleted));
+    for (const [key, told] of isNew ? [...this.#told] : []) {
+      const isKnown = told.code !== "process_stalled" || lookout.knowsSilent;
+      if (open.has(key) || !isKnown) continue;
+      const alert = over(this.#watched, told, deletedIn(told, look?.facts.deleted));
+      // One whose kind is told no more is forgotten.
       if (this.#on.includes(told.code) && !(await this.#sent(alert))) continue;
       this.#told.delete(key);
       await this.#keep();
     }
+    if (this.#isUnkept) await this.#keep();
   }
 
   /** Of several processes that send alerts, the one that began first tells. */
