@@ -5,9 +5,7 @@ export type ReportAuth = "header" | "query" | "none";
 
 /** The address that paths are appended to: no trailing slash. A `TypeError` names the option and quotes nothing. */
 export function checkBaseUrl(value: unknown): string {
-  if (value === undefined || value === "") {
-    throw new TypeError("baseUrl is empty: is the environment variable it comes from set?");
-  }
+  assertSet("baseUrl", value);
   const example = `baseUrl ${mustBeHttpUrl("https://reports.example", value)}`;
   if (!isHttpUrl(value)) throw new TypeError(example);
   const url = new URL(value);
@@ -16,6 +14,11 @@ export function checkBaseUrl(value: unknown): string {
     throw new TypeError(`${example}, without a user or password`);
   }
   return url.origin + url.pathname.replace(/\/+$/, "");
+}
+
+function assertSet(option: string, value: unknown): void {
+  if (value !== undefined && value !== "") return;
+  throw new TypeError(`${option} is empty: is the environment variable it comes from set?`);
 }
 
 /** Whether a host is this machine: nobody else can reach it, or listen on the way to it. */
@@ -42,9 +45,7 @@ const maxKeyLength = 2_048;
 
 /** The API key, if it can be one. A `TypeError` names the option and never quotes the key. */
 export function checkApiKey(value: unknown): string {
-  if (value === undefined || value === "") {
-    throw new TypeError("apiKey is empty: is the environment variable it comes from set?");
-  }
+  assertSet("apiKey", value);
   if (typeof value !== "string") {
     throw new TypeError("apiKey must be a string, or a function that returns one");
   }

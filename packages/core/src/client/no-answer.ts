@@ -1,16 +1,13 @@
+import type { ServiceErrorDetails } from "../errors.ts";
 import { ignoredProxy } from "../lib/platform.ts";
 import { safeGet, safeText } from "../lib/safe-get.ts";
 import { joinedIn } from "../lib/text/describe.ts";
 import { chainOf } from "../lib/thrown.ts";
 
 /** Why a call got no answer. */
-export interface NoAnswer {
+export interface NoAnswer extends Pick<ServiceErrorDetails, "sent" | "retryable"> {
   /** The cause in words, and the way out. */
   readonly why: string;
-  /** False if certainly nothing reached the service. */
-  readonly sent: boolean;
-  /** Whether the same call may succeed later without a change on our side. */
-  readonly retryable: boolean;
 }
 
 /** The way out where a proxy asks for a password, which it says by 407. */
