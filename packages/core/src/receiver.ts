@@ -38,7 +38,7 @@ import { createEndpoint } from "./receive/endpoint.ts";
 import { InsideRequest } from "./receive/inside-request.ts";
 import { Pipeline } from "./receive/pipeline.ts";
 import type { Receiver } from "./receiver-type.ts";
-import { createAsking } from "./reports/asking.ts";
+import { Asking } from "./reports/asking.ts";
 import { KnownRequests } from "./reports/known-requests.ts";
 import { OverdueSweep } from "./reports/overdue-sweep.ts";
 import { reportsIn } from "./reports/reports.ts";
@@ -85,6 +85,7 @@ class OwnReceiver implements Receiver {
   readonly inbox: ReceiverInbox;
   readonly reports: Receiver["reports"];
   readonly #known: KnownRequests;
+  readonly #asking: Asking;
   readonly #sweep: OverdueSweep;
   readonly #endpoint: ReturnType<Receiver["mount"]>;
   #closing: Promise<void> | undefined;
@@ -124,7 +125,8 @@ class OwnReceiver implements Receiver {
     const runner = new Runner(settings, work, this.#connections);
     this.#runner = runner;
     this.inbox = receiverInbox(settings, prune, phase);
-    const request = createAsking(settings, this.#callbacks, known, reporter);
+    this.#asking = new Asking(settings, this.#callbacks, known, reporter);
+    const { request } = this.#asking;
     this.reports = Object.freeze({ ...reportsIn(settings, known, prune), request });
     const within = new InsideRequest(settings, verify, handle, reporter, runner.signal);
     const pipeline = new Pipeline(settings, this.#callbacks, within, runner, reporter);
@@ -195,7 +197,7 @@ class OwnReceiver implements Receiver {
     await this.#runner.close(timeoutMs);
     const leftMs = (): number => Math.min(timeoutMs, Math.max(0, until - clock.now()));
     // A report that is being asked for may be charged: its answer is kept.
-    await settlesWithin(realClock, leftMs(), this.#known.asked());
+    await settlesWithin(realClock, leftMs(), this.#asking.ended());
     this.#connections.cut(leftMs());
     this.#known.end();
     releaseName(this.#holder);

@@ -1,15 +1,14 @@
 import { type Callbacks, contextOf, split } from "../callback-urls/callback-url.ts";
 import type { RequestedReport, ServiceAnswer } from "../client/client.ts";
 import { reportBody } from "../client/report-request.ts";
-import { responseIn } from "../client/service-response.ts";
-import { InvalidReportRequestError, ReporthookError, ServiceError } from "../errors.ts";
-import { newId } from "../inbox/id.ts";
+import { InvalidReportRequestError, ReporthookError } from "../errors.ts";
 import type { RequestStore, StoredRequest } from "../inbox/request-store.ts";
 import { onAbort } from "../lib/abort.ts";
-import { safeGet, safeText, tryGet } from "../lib/safe-get.ts";
+import { safeText } from "../lib/safe-get.ts";
 import { describe } from "../lib/text/describe.ts";
 import { setUnrefTimeout } from "../lib/time/clock.ts";
 import { realClock } from "../lib/time/real-timers.ts";
+import { firstOf } from "../lib/time/timeout.ts";
 import {
   assertBoolean,
   assertKnownKeys,
@@ -23,20 +22,36 @@ import type { Reporter } from "../observe/reporter.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import { changeRequest, type KnownRequests } from "./known-requests.ts";
 import type { ReportRequests, RequestOptions } from "./reports-type.ts";
-import { confirmed } from "./request.ts";
+import { confirmed, newRequest } from "./request.ts";
+import { answerIn, isRefusal, unsure } from "./service-answer.ts";
 
 const heedMs = 1_000;
 const known = ["context", "idempotencyKey", "overdueMs", "signal", "resend"];
 
-/** Makes the method that asks for reports. */
-export function createAsking(
-  settings: ReceiverSettings,
-  callbacks: Callbacks | null,
-  requests: KnownRequests,
-  reporter: Reporter,
-): ReportRequests["request"] {
-  const { callback, client, clock, name, time } = settings;
-  return async (report, options = {}) => {
+/** Asks for reports: stores each request, sends it with the callback URL of its id and records the answer. */
+export class Asking {
+  readonly #settings: ReceiverSettings;
+  readonly #callbacks: Callbacks | null;
+  readonly #requests: KnownRequests;
+  readonly #reporter: Reporter;
+  /** The calls whose answers are to be recorded, and those that wait for them, by idempotency key. */
+  readonly #calls = new Map<string | symbol, Promise<void>>();
+
+  constructor(
+    settings: ReceiverSettings,
+    callbacks: Callbacks | null,
+    requests: KnownRequests,
+    reporter: Reporter,
+  ) {
+    this.#settings = settings;
+    this.#callbacks = callbacks;
+    this.#requests = requests;
+    this.#reporter = reporter;
+  }
+
+  readonly request: ReportRequests["request"] = async (report, options = {}) => {
+    const { callback, client, clock, name, time } = this.#settings;
+    const callbacks = this.#callbacks;
     if (callbacks === null || callback?.url === undefined) throw new TypeError(noAddress);
     const { url } = callback;
     if (typeof client.requestReport !== "function") throw new TypeError(cannotAsk);
@@ -45,86 +60,97 @@ export function createAsking(
     const { context: given, resend, signal } = options;
     const context = given === undefined ? null : jsonText("reports.request: context", given);
     const asked = checkedReport(report);
-    const ask = async (traceparent: string | undefined) => {
+    await this.#requests.ready();
+    const ask = async (traceparent: string | undefined): Promise<Requested> => {
       await time.joinAndKeep();
-      const wallNow = clock.wallNow();
-      const made: StoredRequest = {
-        receiver: name,
-        idempotencyKey,
-        report: asked,
-        context,
-        traceparent,
-        id: newId(wallNow),
-        state: "unconfirmed",
-        dueAt: clock.now() + overdueMs,
-        settledAt: null,
-        version: 0,
-        reportId: null,
-        answer: null,
-        dates: {
-          requestedAt: wallNow,
-          dueAt: wallNow + overdueMs,
-          confirmedAt: null,
-          processingAt: null,
-          settledAt: null,
-          overdueAt: null,
-        },
-        brought: {},
-      };
-      const urlOf = (id: string) => callbacks.urlOfRequest(url, id);
-      return askOnce(made, { resend, signal }, settings, requests, urlOf);
+      const about = { receiver: name, idempotencyKey, report: asked, context, traceparent };
+      const made = newRequest(about, overdueMs, clock);
+      const earlier = await add(made, this.#requests.store);
+      if (earlier !== null && !(resend && earlier.state === "unconfirmed")) {
+        return { id: earlier.id, answer: earlier.answer };
+      }
+      const request = earlier ?? made;
+      const webhookUrl = await callbacks.urlOfRequest(url, request.id);
+      return this.#send(request, webhookUrl, signal, earlier === null);
     };
-    await requests.ready();
-    return requests.ask(idempotencyKey, signal, () => reporter.request(ask));
+    return this.#inTurn(idempotencyKey, signal, () => this.#reporter.request(ask));
   };
-}
 
-/** Stores a request, sends it with the callback URL of its id and records the answer, unless another one with its key is known. */
-async function askOnce(
-  made: StoredRequest,
-  { resend, signal }: Pick<RequestOptions, "resend" | "signal">,
-  { client, clock }: ReceiverSettings,
-  requests: KnownRequests,
-  urlOf: (id: string) => Promise<string>,
-): Promise<Requested> {
-  const earlier = await add(made, requests.store);
-  if (earlier !== null && !(resend && earlier.state === "unconfirmed")) {
-    return { id: earlier.id, answer: earlier.answer };
+  /** Resolves once all calls on their way, and those that wait for them, have been answered. */
+  async ended(): Promise<void> {
+    while (this.#calls.size > 0) await Promise.allSettled(this.#calls.values());
   }
-  const request = earlier ?? made;
-  const { id, report } = request;
-  const webhookUrl = await urlOf(id);
-  const record = async (next: (read: StoredRequest) => StoredRequest | null): Promise<void> => {
+
+  /**
+   * Makes a call once those with its idempotency key have ended: it finds what came of them. Rejects with the reason of the signal
+   * if that is aborted before.
+   */
+  async #inTurn<T>(
+    idempotencyKey: string | null,
+    signal: AbortSignal | undefined,
+    call: () => Promise<T>,
+  ): Promise<T> {
+    const key = idempotencyKey ?? Symbol("none");
+    const earlier = this.#calls.get(key);
+    const inTurn = async (): Promise<T> => {
+      if (earlier !== undefined) await firstOf(earlier, Number.POSITIVE_INFINITY, signal);
+      signal?.throwIfAborted();
+      return call();
+    };
+    const calling = inTurn();
+    const ended: Promise<void> = Promise.allSettled([earlier, calling]).then(() => {
+      if (this.#calls.get(key) === ended) this.#calls.delete(key);
+    });
+    this.#calls.set(key, ended);
+    return calling;
+  }
+
+  /** Sends a stored request and records the answer. After a refusal a new one leaves nothing. */
+  async #send(
+    request: StoredRequest,
+    webhookUrl: string,
+    signal: AbortSignal | undefined,
+    isNew: boolean,
+  ): Promise<Requested> {
+    const { client, clock } = this.#settings;
+    const { id, report } = request;
+    const { token } = split(webhookUrl);
+    let sent = false;
+    const own = new AbortController();
+    const ending = { place: -1, abort: () => own.abort(copyOf(signal?.reason, sent)) };
+    const listening = signal && onAbort(signal, ending);
+    let answer: ServiceAnswer;
     try {
-      await changeRequest(requests.store, request, next);
+      own.signal.throwIfAborted();
+      const end = endOf(own.signal);
+      sent = true;
+      const asking = client.requestReport?.(
+        { ...report, webhook_url: webhookUrl },
+        { signal: own.signal, context: contextOf(request) },
+      );
+      const answering = Promise.resolve(asking).then((given) => answerIn(given, token));
+      answer = await Promise.race([answering, end]);
     } catch (error) {
-      throw unsure(error, id, true);
+      if (!isNew || !isRefusal(error)) throw unsure(error, id);
+      await this.#record(request, (read) => (read.state === "unconfirmed" ? null : read));
+      throw signal?.aborted ? signal.reason : error;
+    } finally {
+      listening?.delete(ending);
     }
-  };
-  let sent = false;
-  const own = new AbortController();
-  const ending = { place: -1, abort: () => own.abort(copyOf(signal?.reason, sent)) };
-  const listening = signal && onAbort(signal, ending);
-  let answer: ServiceAnswer;
-  try {
-    own.signal.throwIfAborted();
-    const end = endOf(own.signal);
-    sent = true;
-    const asking = client.requestReport?.(
-      { ...report, webhook_url: webhookUrl },
-      { signal: own.signal, context: contextOf(request) },
-    );
-    const given = await Promise.race([Promise.resolve(asking).then(answerIn), end]);
-    answer = withoutToken(given, split(webhookUrl).token);
-  } catch (error) {
-    if (earlier !== null || !isRefusal(error)) throw unsure(error, id);
-    await record((read) => (read.state === "unconfirmed" ? null : read));
-    throw signal?.aborted ? signal.reason : error;
-  } finally {
-    listening?.delete(ending);
+    await this.#record(request, (read) => ({ ...confirmed(read, clock.wallNow()), answer }));
+    return { id, answer };
   }
-  await record((read) => ({ ...confirmed(read, clock.wallNow()), answer }));
-  return { id, answer };
+
+  async #record(
+    request: StoredRequest,
+    next: (read: StoredRequest) => StoredRequest | null,
+  ): Promise<void> {
+    try {
+      await changeRequest(this.#requests.store, request, next);
+    } catch (error) {
+      throw unsure(error, request.id, true);
+    }
+  }
 }
 
 /** Stores a request and resolves to null; to the one that has its key, if there is one. */
@@ -161,48 +187,6 @@ function contentOf(request: StoredRequest): string {
       ? Object.fromEntries(Object.entries(part).sort(([one], [other]) => (one < other ? -1 : 1)))
       : part,
   );
-}
-
-/** Whether the service certainly has nothing of it. */
-function isRefusal(error: unknown): boolean {
-  if (error instanceof InvalidReportRequestError || safeGet(error, "sent") === false) return true;
-  const status = safeGet(error, "serviceStatus") ?? responseIn(error)?.status;
-  const isTemporary = status === 408 || status === 429;
-  return typeof status === "number" && status >= 400 && status < 500 && !isTemporary;
-}
-
-/** The error of a request that the service may have: the one that was thrown, unless that may be the error of other requests too. */
-function unsure(thrown: unknown, requestId: string, isShared = false): Error {
-  const about = { requestId, retryable: false };
-  const mayGet = thrown instanceof Error && Object.isExtensible(thrown) && !("requestId" in thrown);
-  if (mayGet && !isShared) return Object.assign(thrown, about);
-  const message = `${describe(thrown)}; the service may have request ${requestId}`;
-  const code = thrown instanceof ReporthookError ? thrown.code : "service_failed";
-  return Object.assign(new ReporthookError(code, message, { cause: thrown }), about);
-}
-
-/** The answer that a client gives. One of the app may give the body itself, whose status is no number, or a `Response`. */
-async function answerIn(given: unknown): Promise<ServiceAnswer> {
-  const named = [safeGet(given, "status"), safeGet(given, "statusCode")];
-  const status = named.find((each) => typeof each === "number") ?? 200;
-  const body = safeGet(given, "body");
-  if (typeof safeGet(given, "text") === "function") {
-    // Something else may have read it.
-    const text = await (given as Response).text().catch(() => null);
-    return { status, body: tryGet((): unknown => JSON.parse(text ?? "")) ?? text };
-  }
-  const isAnswer = body !== undefined || named.some((each) => typeof each === "number");
-  return { status, body: (isAnswer ? body : given) ?? null };
-}
-
-/** The answer as JSON holds it, without the token, which the service may repeat. Throws a ServiceError if it is no success. */
-function withoutToken({ status, body }: ServiceAnswer, token: string | null): ServiceAnswer {
-  if (!(status >= 200 && status < 300)) {
-    const message = `requestReport of the client answered ${status}, which confirms no request`;
-    throw new ServiceError("service_failed", message, { serviceStatus: status, retryable: false });
-  }
-  const text = jsonText("What requestReport of the client answers", { status, body });
-  return JSON.parse(token === null ? text : text.replaceAll(token, "[callback token]"));
 }
 
 const noAddress =

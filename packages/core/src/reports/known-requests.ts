@@ -7,6 +7,8 @@ import { newId } from "../inbox/id.ts";
 import type { AddResult } from "../inbox/inbox.ts";
 import type { OfReceiver } from "../inbox/receiver-inbox.ts";
 import type { RequestStore, StoredRequest } from "../inbox/request-store.ts";
+import { safeGet } from "../lib/safe-get.ts";
+import { realClock } from "../lib/time/real-timers.ts";
 import { firstOf } from "../lib/time/timeout.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import { ends, erasedRequest, withEvent } from "./request.ts";
@@ -25,11 +27,12 @@ interface Brought {
   readonly isAnotherEnd: boolean;
 }
 
+const [firstMs, lastMs] = [250, 5_000];
+
 /** The requests of one receiver in its inbox, and the deliveries that it stores about them itself. */
 export class KnownRequests {
   readonly #receiver: OfReceiver;
   readonly #store: RequestStore | undefined;
-  readonly #asking = new Map<string | symbol, Promise<void>>();
   readonly #waiting = new Set<{ readonly id: string; end(): void }>();
   #isClosed = false;
 
@@ -55,50 +58,10 @@ export class KnownRequests {
     return store;
   }
 
-  /**
-   * Makes the call of a request whose answer is to be recorded, once those with its idempotency key have ended: it finds what came
-   * of them. {@link asked} waits for it. Rejects with the reason of the signal if that is aborted before.
-   */
-  async ask<T>(
-    idempotencyKey: string | null,
-    signal: AbortSignal | undefined,
-    call: () => Promise<T>,
-  ): Promise<T> {
-    const key = idempotencyKey ?? Symbol("none");
-    const earlier = this.#asking.get(key);
-    const inTurn = async (): Promise<T> => {
-      if (earlier !== undefined) await firstOf(earlier, Number.POSITIVE_INFINITY, signal);
-      signal?.throwIfAborted();
-      return call();
-    };
-    const asking = inTurn();
-    const ended: Promise<void> = Promise.allSettled([earlier, asking]).then(() => {
-      if (this.#asking.get(key) === ended) this.#asking.delete(key);
-    });
-    this.#asking.set(key, ended);
-    return asking;
-  }
-
-  /** Resolves once all calls on their way, and those that wait for them, have been answered. */
-  async asked(): Promise<void> {
-    while (this.#asking.size > 0) await Promise.allSettled(this.#asking.values());
-  }
-
   /** The receiver is closed: nothing is recorded any more, and nobody waits. */
   end(): void {
     this.#isClosed = true;
     for (const { end } of this.#waiting) end();
-  }
-
-  /** Resolves after so many milliseconds of real time, when the signal is aborted, or when the request has come to its end here. */
-  async pause(id: string, ms: number, signal?: AbortSignal): Promise<void> {
-    const waiting = { id, end: (): void => {} };
-    const ended = new Promise<void>((resolve) => {
-      waiting.end = resolve;
-    });
-    this.#waiting.add(waiting);
-    await firstOf(ended, ms, signal);
-    this.#waiting.delete(waiting);
   }
 
   async find(id: string | null): Promise<StoredRequest | null> {
@@ -111,6 +74,47 @@ export class KnownRequests {
     const request = await this.find(id);
     if (request !== null) return request;
     throw new ReporthookError("not_found", `No request with the id ${id}`);
+  }
+
+  /**
+   * Resolves to a request once it has come to its end. Rejects `not_found`, `wait_timeout`, `closed`, or with the signal's reason;
+   * an inbox that fails meanwhile may be back before the timeout.
+   */
+  async settled(id: string, timeoutMs: number, signal?: AbortSignal): Promise<StoredRequest> {
+    const { clock } = this.#receiver.time;
+    // A virtual clock may stand still, or leap.
+    const [since, realSince] = [clock.now(), realClock.now()];
+    signal?.throwIfAborted();
+    let request = await this.get(id);
+    let failure: ErrorOptions = {};
+    for (let ms = firstMs; request.settledAt === null; ms = Math.min(1.5 * ms, lastMs)) {
+      const leftMs = timeoutMs - Math.max(clock.now() - since, realClock.now() - realSince);
+      if (leftMs <= 0) {
+        const message = `Request ${id} is ${request.state} after ${timeoutMs} ms`;
+        throw new ReporthookError("wait_timeout", message, failure);
+      }
+      await this.pause(id, Math.min(ms, leftMs), signal);
+      signal?.throwIfAborted();
+      try {
+        request = await this.get(id);
+        failure = {};
+      } catch (error) {
+        if (["not_found", "closed"].includes(String(safeGet(error, "code")))) throw error;
+        failure = { cause: error };
+      }
+    }
+    return request;
+  }
+
+  /** Resolves after so many milliseconds of real time, when the signal is aborted, or when the request has come to its end here. */
+  async pause(id: string, ms: number, signal?: AbortSignal): Promise<void> {
+    const waiting = { id, end: (): void => {} };
+    const ended = new Promise<void>((resolve) => {
+      waiting.end = resolve;
+    });
+    this.#waiting.add(waiting);
+    await firstOf(ended, ms, signal);
+    this.#waiting.delete(waiting);
   }
 
   /** A job with its request and the context of that; without the token that is required, if the request is not known. */

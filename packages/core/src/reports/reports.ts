@@ -1,10 +1,6 @@
-import { ReporthookError } from "../errors.ts";
 import { type JsonObject, reportIdIn } from "../events/recognize.ts";
 import type { OfReceiver } from "../inbox/receiver-inbox.ts";
-import { type RequestStore, requestStates, type StoredRequest } from "../inbox/request-store.ts";
-import { safeGet } from "../lib/safe-get.ts";
-import type { Clock } from "../lib/time/clock.ts";
-import { realClock } from "../lib/time/real-timers.ts";
+import { type RequestStore, requestStates } from "../inbox/request-store.ts";
 import {
   assertBoolean,
   assertKnownKeys,
@@ -23,9 +19,6 @@ import { ends, requestRecordOf } from "./request.ts";
 const states: readonly string[] = ["overdue", ...requestStates];
 const expected = `overdue or one of ${requestStates.join(", ")}`;
 const statuses = /* @__PURE__ */ Object.values(ends);
-const [firstMs, lastMs] = [250, 5_000];
-/** The errors after which no request comes to its end here. */
-const ended: readonly unknown[] = ["not_found", "closed"];
 
 /** Makes the part of reports for which no receiver has to run. */
 export function storedReports(of: OfReceiver): StoredReports {
@@ -70,7 +63,7 @@ export function reportsIn(
       assertMs("reports.wait: timeoutMs", timeoutMs);
       assertSignal("reports.wait: signal", signal);
       await ready();
-      return requestRecordOf(await settled(id, timeoutMs, signal, receiver.time.clock, requests));
+      return requestRecordOf(await requests.settled(id, timeoutMs, signal));
     },
     settle: async (id, status, options = {}) => {
       assertText("reports.settle: id", id);
@@ -94,36 +87,4 @@ export function reportsIn(
       return added.status === "added" && first?.request.brought[type]?.by === added.id;
     },
   };
-}
-
-/** Resolves to a request once it has come to its end. An inbox that fails meanwhile may be back before the timeout. */
-async function settled(
-  id: string,
-  timeoutMs: number,
-  signal: AbortSignal | undefined,
-  clock: Clock,
-  requests: KnownRequests,
-): Promise<StoredRequest> {
-  // A virtual clock may stand still, or leap.
-  const [since, realSince] = [clock.now(), realClock.now()];
-  const left = (): number => timeoutMs - Math.max(clock.now() - since, realClock.now() - realSince);
-  signal?.throwIfAborted();
-  let request = await requests.get(id);
-  let failure: ErrorOptions = {};
-  for (let ms = firstMs; request.settledAt === null; ms = Math.min(1.5 * ms, lastMs)) {
-    if (left() <= 0) {
-      const message = `Request ${id} is ${request.state} after ${timeoutMs} ms`;
-      throw new ReporthookError("wait_timeout", message, failure);
-    }
-    await requests.pause(id, Math.min(ms, left()), signal);
-    signal?.throwIfAborted();
-    try {
-      request = await requests.get(id);
-      failure = {};
-    } catch (error) {
-      if (ended.includes(safeGet(error, "code"))) throw error;
-      failure = { cause: error };
-    }
-  }
-  return request;
 }

@@ -1,6 +1,7 @@
 import { contextOf } from "../callback-urls/callback-url.ts";
 import type { EventType, OverdueEvent } from "../events/events.ts";
 import type { Job } from "../inbox/delivery.ts";
+import { newId } from "../inbox/id.ts";
 import type { StoredRequest } from "../inbox/request-store.ts";
 import type { ReceiverClock } from "../lib/time/lived-clock.ts";
 
@@ -30,6 +31,31 @@ export interface RequestRecord<Context = unknown>
   readonly dueAt: Date;
   /** When it was told as overdue. */
   readonly overdueAt: Date | null;
+}
+
+/** The parts of a request that are given. */
+type Given = "receiver" | "idempotencyKey" | "report" | "context" | "traceparent";
+
+/** Makes a request that is about to be sent; it is due after so many milliseconds. */
+export function newRequest(
+  given: Pick<StoredRequest, Given>,
+  overdueMs: number,
+  clock: Pick<ReceiverClock, "now" | "wallNow">,
+): StoredRequest {
+  const requestedAt = clock.wallNow();
+  const unknown = { confirmedAt: null, processingAt: null, settledAt: null, overdueAt: null };
+  return {
+    ...given,
+    id: newId(requestedAt),
+    state: "unconfirmed",
+    dueAt: clock.now() + overdueMs,
+    settledAt: null,
+    version: 0,
+    reportId: null,
+    answer: null,
+    dates: { requestedAt, dueAt: requestedAt + overdueMs, ...unknown },
+    brought: {},
+  };
 }
 
 /** The request without what it tells: its id, state and dates stay. Its idempotency key may name a person, and is free again. */
