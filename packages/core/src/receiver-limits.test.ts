@@ -1,6 +1,6 @@
 import { gate, setUp, slowRequest, turns } from "@reporthook/test-support/receiver-setup";
 import { describe, expect, it } from "vitest";
-import { type Incoming, readAlready } from "./http/incoming.ts";
+import { type Incoming, readingOf } from "./http/incoming.ts";
 import { memoryInbox } from "./inbox/memory/memory-inbox.ts";
 import { messages } from "./log-messages.ts";
 
@@ -48,9 +48,9 @@ describe("answers", () => {
   });
 
   it.each([
-    ["too large", () => readAlready("too_large", 1), 413, "body_too_large"],
-    ["unavailable", () => readAlready("unavailable", 1), 500, "body_unavailable"],
-    ["cut off", () => readAlready("cut_off", 1), 408, "body_timeout"],
+    ["too large", () => readingOf("too_large", 1), 413, "body_too_large"],
+    ["unavailable", () => readingOf("unavailable", 1), 500, "body_unavailable"],
+    ["cut off", () => readingOf("cut_off", 1), 408, "body_timeout"],
     ["held by something ahead", throwsLocked, 500, "body_unavailable"],
   ] as const)(
     "the answer to a request whose body is %s is as documented, and the log says what to change of a 500",

@@ -103,14 +103,8 @@ class AlertWatcher implements Instrumentation {
 
   #look(): void {
     this.#timer = undefined;
-    const failed = (error: unknown): void => {
-      this.#watched.oncePerMinute.error(
-        { error: this.#redact(describe(error)) },
-        messages.alertNotSent,
-      );
-    };
     this.#looking ??= this.#compare()
-      .catch(failed)
+      .catch((error: unknown) => this.#failed(error))
       .finally(() => {
         this.#looking = null;
         this.#lookIn(everyMs);
@@ -194,10 +188,14 @@ class AlertWatcher implements Instrumentation {
       await withTimeout({ clock, ms: sendMs, late }, call);
       return true;
     } catch (error) {
-      const fields = { code: alert.code, error: this.#redact(describe(error)) };
-      this.#watched.oncePerMinute.error(fields, messages.alertNotSent);
+      this.#failed(error, { code: alert.code });
       return false;
     }
+  }
+
+  #failed(error: unknown, about: object = {}): void {
+    const fields = { ...about, error: this.#redact(describe(error)) };
+    this.#watched.oncePerMinute.error(fields, messages.alertNotSent);
   }
 
   /** The text of an error, as others may see it. */

@@ -2,15 +2,16 @@ import { tryGet } from "../lib/safe-get.ts";
 import { connectionOf } from "./closed-server.ts";
 import {
   type Answer,
-  alreadyRead,
   type BodyFailure,
   type BodyReading,
   concat,
   fitting,
   type Incoming,
   isEncoded,
+  keptBytes,
+  type Read,
   rawBytes,
-  readAlready,
+  readingOf,
 } from "./incoming.ts";
 import { type NodeStream, readOrLeft } from "./node-body.ts";
 
@@ -98,7 +99,7 @@ function readBody(request: Request, limit: number, read: ReadKept): BodyReading 
     return readAtOnce(request, limit, read);
   }
   const { body } = request;
-  if (body === null) return readAlready(wholeOf(new Uint8Array(), headers), limit);
+  if (body === null) return readingOf(wholeOf(new Uint8Array(), headers), limit);
   if (body?.locked) return readKept(read, limit);
   // Some implementations of fetch have no stream there, or one of Node.
   if (typeof body?.getReader !== "function") return readAtOnce(request, limit, read);
@@ -114,7 +115,7 @@ function readBody(request: Request, limit: number, read: ReadKept): BodyReading 
 
 function readAtOnce(request: Request, limit: number, read: ReadKept): BodyReading {
   const result = contentOf(request).then(
-    (body) => fitting(wholeOf(alreadyRead(body), request.headers), limit),
+    (body) => fitting(wholeOf(keptBytes(body), request.headers), limit),
     // If something ahead holds the stream, it is unread; if it was read, the sender broke off.
     () => (request.bodyUsed ? "cut_off" : readKept(read, limit).result),
   );
@@ -135,7 +136,7 @@ async function contentOf(request: Request): Promise<ArrayBuffer | string> {
  * Checks that a body is whole. Some hosts end a body where the sender broke off, and many show an empty body after something
  * ahead has read it.
  */
-function wholeOf(body: Uint8Array | BodyFailure, headers: Headers): Uint8Array | BodyFailure {
+function wholeOf(body: Read, headers: Headers): Read {
   if (typeof body === "string") return body;
   const announced = Number(headers.get("content-length"));
   if (body.byteLength === 0) {
@@ -148,9 +149,9 @@ function wholeOf(body: Uint8Array | BodyFailure, headers: Headers): Uint8Array |
 }
 
 function readKept(read: ReadKept, limit: number): BodyReading {
-  if (read === undefined) return readAlready("unavailable", limit);
+  if (read === undefined) return readingOf("unavailable", limit);
   const result = read().then(
-    (body) => fitting(alreadyRead(body), limit),
+    (body) => fitting(keptBytes(body), limit),
     (): BodyFailure => "unavailable",
   );
   return { result, stop() {} };
@@ -160,7 +161,7 @@ async function collect(
   reader: ReadableStreamDefaultReader<unknown>,
   limit: number,
   isStopped: () => boolean,
-): Promise<Uint8Array | BodyFailure> {
+): Promise<Read> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   try {

@@ -1,6 +1,6 @@
 import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
-import { alreadyRead, headerOf } from "./incoming.ts";
+import { headerOf, keptBytes } from "./incoming.ts";
 
 describe("headers", () => {
   it.each([
@@ -24,7 +24,7 @@ describe("headers", () => {
 
 describe("bodies", () => {
   const text = (body: unknown) => {
-    const read = alreadyRead(body);
+    const read = keptBytes(body);
     return typeof read === "string" ? `failed: ${read}` : new TextDecoder().decode(read);
   };
 
@@ -35,7 +35,7 @@ describe("bodies", () => {
     ["an ArrayBuffer", "new Uint8Array([123, 125]).buffer", "{}"],
     ["a promise", "Promise.resolve()", "failed: unavailable"],
     ["a map", "new Map()", "failed: unavailable"],
-  ])("alreadyRead() takes %s of another realm for what it is", (_, source, expected) => {
+  ])("keptBytes() takes %s of another realm for what it is", (_, source, expected) => {
     expect(text(runInNewContext(source))).toBe(expected);
   });
 
@@ -45,8 +45,8 @@ describe("bodies", () => {
   ])("a body over %s stays as it was when the app overwrites it after the answer", (_, buffer) => {
     const given = Buffer.from(buffer);
     given.write("{}");
-    const read = alreadyRead(buffer instanceof ArrayBuffer ? buffer : given);
-    const view = alreadyRead(given);
+    const read = keptBytes(buffer instanceof ArrayBuffer ? buffer : given);
+    const view = keptBytes(given);
     given.fill(0);
     expect([read, view].map((each) => new TextDecoder().decode(each as Uint8Array))).toEqual([
       "{}",
@@ -54,7 +54,7 @@ describe("bodies", () => {
     ]);
   });
 
-  it("alreadyRead() takes a value that can't be looked at for unavailable", () => {
+  it("keptBytes() takes a value that can't be looked at for unavailable", () => {
     const { proxy, revoke } = Proxy.revocable({}, {});
     revoke();
     expect(text(proxy)).toBe("failed: unavailable");

@@ -15,6 +15,9 @@ export interface BodyReading {
   stop(): void;
 }
 
+/** The result of reading a body. */
+export type Read = Uint8Array | BodyFailure;
+
 /** A request as an adapter hands it over. */
 export interface Incoming {
   readonly method: string;
@@ -110,7 +113,7 @@ function singleValue(joined: string): string {
 const { toString: tagOf } = Object.prototype;
 
 /** A body that something ahead has left: its bytes, text or parsed object. */
-export function alreadyRead(body: unknown): Uint8Array | BodyFailure {
+export function keptBytes(body: unknown): Read {
   const bytes = () => rawBytes(body) ?? rawBytes(isPlain(body) ? JSON.stringify(body) : undefined);
   return tryGet(bytes) ?? "unavailable";
 }
@@ -139,11 +142,11 @@ export function concat(chunks: readonly Uint8Array[], size: number): Uint8Array 
 }
 
 /** Makes a {@link BodyReading} of a body that was read already, held to `limit`. */
-export function readAlready(body: Uint8Array | BodyFailure, limit: number): BodyReading {
+export function readingOf(body: Read, limit: number): BodyReading {
   return { result: fitting(body, limit), stop() {} };
 }
 
 /** A body that is not over the limit. */
-export function fitting(body: Uint8Array | BodyFailure, limit: number): Uint8Array | BodyFailure {
+export function fitting(body: Read, limit: number): Read {
   return typeof body === "string" || body.byteLength <= limit ? body : "too_large";
 }

@@ -1,13 +1,14 @@
 import { tryGet } from "../lib/safe-get.ts";
 import {
-  alreadyRead,
   type BodyFailure,
   type BodyReading,
   concat,
   fitting,
   isEncoded,
+  keptBytes,
+  type Read,
   rawBytes,
-  readAlready,
+  readingOf,
 } from "./incoming.ts";
 
 /** Where parsers and collectors leave a body. */
@@ -34,9 +35,6 @@ export interface NodeStream {
   resume(): this;
 }
 
-/** The result of reading a body. */
-type Read = Uint8Array | BodyFailure;
-
 /**
  * Reads the body of a request of Node, unless something ahead has kept it. Where something ahead has read a part and kept
  * nothing, `host` may have it all.
@@ -48,10 +46,10 @@ export function readNode(
   host: () => Read | Promise<Read> = () => "unavailable",
 ): BodyReading {
   const ofObject = (): unknown => kept.rawBody || kept.body || req.body;
-  if (!isStream(req)) return readAlready(alreadyRead(tryGet(ofObject) ?? ""), limit);
-  if (req.readableEnded) return readAlready(bodyLeft(req, kept), limit);
+  if (!isStream(req)) return readingOf(keptBytes(tryGet(ofObject) ?? ""), limit);
+  if (req.readableEnded) return readingOf(bodyLeft(req, kept), limit);
   const raw = req.readableDidRead || isRead(req) ? null : rawBodyOf(req, kept);
-  if (raw !== null) return readAlready(raw, limit);
+  if (raw !== null) return readingOf(raw, limit);
   return readStream(req, limit, async (rest) => {
     const left = bodyLeft(req, kept, rest);
     if (left !== "unavailable") return fitting(left, limit);
@@ -117,7 +115,7 @@ function bodyLeft(req: NodeStream, kept: KeptBody, rest: Uint8Array = new Uint8A
   const announced = Number(req.headers["content-length"]);
   // Something ahead has looked and put it back, or met the end of an empty body.
   if (rest.byteLength === announced || !(req.readableDidRead || announced > 0)) return rest;
-  const body = alreadyRead(tryGet(() => kept.body));
+  const body = keptBytes(tryGet(() => kept.body));
   return isEmptyObject(body) && announced !== 2 ? "unavailable" : body;
 }
 

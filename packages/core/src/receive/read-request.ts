@@ -7,7 +7,7 @@ import {
   type Incoming,
   isEncoded,
   plainHeaders,
-  readAlready,
+  readingOf,
 } from "../http/incoming.ts";
 import type { KeptHeaders, NewDelivery } from "../inbox/delivery.ts";
 import { assertNoPromise } from "../lib/is-promise.ts";
@@ -76,9 +76,9 @@ export function beginBody(
   // An unsigned body must not use as much memory as a signed one.
   const limit = named === null ? Math.min(unsignedBodyBytes, bodyBytes) : bodyBytes;
   const announced = Number(headerOf(incoming.headers, "content-length"));
-  if (announced > limit) return readAlready("too_large", limit);
+  if (announced > limit) return readingOf("too_large", limit);
   // It throws if something ahead holds the stream.
-  return tryGet(() => incoming.readBody(limit)) ?? readAlready("unavailable", limit);
+  return tryGet(() => incoming.readBody(limit)) ?? readingOf("unavailable", limit);
 }
 
 /**
