@@ -68,68 +68,62 @@ export interface NewDelivery {
   readonly body: Uint8Array;
 }
 
-/** The first state of a delivery: to be verified, to be handled, or parked. */
-export type Arrival =
-  | {
-      readonly to: "received";
-      /** As in {@link Retry}: authorize was asked before, in vain. */
-      readonly retryState?: string;
-    }
-  | ({ readonly to: "verified"; readonly verification: Verification | null } & Recognized)
-  | ({
-      readonly to: "held";
-      readonly reason: Reason;
-      readonly verification?: Verification;
-    } & Partial<Recognized>);
-
 /** The result of recognition. */
 export interface Recognized {
   readonly type: EventType | null;
   readonly reportId: string | null;
 }
 
+/** All that the receipt or an attempt may find out about a delivery, for the inbox to keep. */
+interface Findings extends Partial<Recognized> {
+  readonly verification?: Verification | null;
+  readonly reason?: Reason;
+  /** The error of the attempt, as text; of a handled one it says that no handler ran. */
+  readonly error?: string | null;
+  /** For the logger: no inbox stores it. */
+  readonly err?: Error;
+  /** Text that comes back with the next {@link Job} of this stage. */
+  readonly retryState?: string;
+}
+
+/** The first state of a delivery: to be verified, to be handled, or parked. With a `verification` its signature is not kept. */
+export type Arrival =
+  | (Findings & { readonly to: "received" })
+  | (Findings &
+      Recognized & { readonly to: "verified"; readonly verification: Verification | null })
+  | (Findings & { readonly to: "held"; readonly reason: Reason });
+
 /** The result of a stage: the next state of the delivery, and the data that the inbox keeps. */
 export type Outcome =
-  | ({ readonly to: "verified"; readonly verification: Verification } & Recognized)
-  | ({
-      readonly to: "handled";
-      /** Says that no handler ran. */
-      readonly error?: string;
-    } & Partial<Recognized>)
+  | (Findings & Recognized & { readonly to: "verified"; readonly verification: Verification })
+  | (Findings & { readonly to: "handled" })
   | Parked
   | Rejected
   | Retry;
 
 /** The outcome that parks a delivery. */
-export interface Parked extends Partial<Recognized> {
+export interface Parked extends Findings {
   readonly to: "held" | "dead";
   readonly reason: Reason;
-  readonly verification?: Verification;
-  /** The error of the attempt, as text. */
   readonly error: string | null;
-  /** For the logger: no inbox stores it. */
-  readonly err?: Error;
 }
 
 /** The outcome that rejects a delivery. */
-export interface Rejected extends Omit<Parked, "to"> {
+export interface Rejected extends Findings {
   readonly to: "rejected";
+  readonly reason: Reason;
 }
 
 /** The outcome of a stage that has to run again. */
-export interface Retry extends Partial<Recognized> {
+export interface Retry extends Findings {
   readonly to: "retry";
   /** Milliseconds from now. */
   readonly afterMs: number;
   readonly error: string;
-  /** As in {@link Parked}. */
-  readonly err?: Error;
   /** Whether this attempt counts; one cut off by a shutdown does not. */
   readonly countsAsAttempt: boolean;
   /** Deprioritizes it, for good: when it had its last turn, by lived time in milliseconds, or later. Never set back; the earliest is next. */
   readonly lastTurnAt?: number;
-  /** Text that comes back with the next {@link Job} of this stage. */
-  readonly retryState?: string;
 }
 
 /** One attempt of a stage. */

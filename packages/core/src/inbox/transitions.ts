@@ -26,7 +26,7 @@ export function applyOutcome(
   { now, wallOffset }: LivedMoment,
 ): void {
   const { stage } = stored;
-  const error = ("error" in outcome && outcome.error) || null;
+  const error = outcome.error ?? null;
   const at = new Date(startedAt + wallOffset);
   remember(stored, { stage, at, ms: now - startedAt, outcome: outcome.to, error });
   stored.type = outcome.type ?? stored.type;
@@ -46,8 +46,8 @@ export function applyOutcome(
   stored.attempts = outcome.to === "verified" ? 0 : stored.attempts + 1;
   stored.state = outcome.to;
   stored.stage = outcome.to === "verified" ? "handle" : stage;
-  stored.reason = "reason" in outcome ? outcome.reason : null;
-  stored.verification = ("verification" in outcome && outcome.verification) || stored.verification;
+  stored.reason = outcome.reason ?? null;
+  stored.verification = outcome.verification ?? stored.verification;
   stored.dueAt = now;
   stored.lastTurnAt = null;
   stored.retryState = null;

@@ -41,8 +41,8 @@ export function hooksOf(
         if (to === "handled") tell(hooks.handled, entry);
         if (to === "dead" || (to === "retry" && outcome.countsAsAttempt)) tell(hooks.failed, entry);
       } else if (job.state !== "held") {
-        const hasVerdict = "verification" in outcome && outcome.verification !== undefined;
-        if (to === "rejected" || hasVerdict) tell(hooks.verified, entry);
+        const hasVerdict = to === "rejected" || outcome.verification !== undefined;
+        if (hasVerdict) tell(hooks.verified, entry);
       }
       if (ack === "stored" && (to === "held" || to === "dead")) tell(hooks.parked, entry);
     },
@@ -57,14 +57,14 @@ function entryAfter(job: Job, outcome: Outcome, clock: ReceiverClock): Entry {
   return {
     id: job.id,
     state: outcome.to === "retry" ? job.state : outcome.to,
-    reason: "reason" in outcome ? outcome.reason : null,
-    type: ("type" in outcome && outcome.type) || job.type,
-    reportId: ("reportId" in outcome && outcome.reportId) || job.reportId,
+    reason: outcome.reason ?? null,
+    type: outcome.type ?? job.type,
+    reportId: outcome.reportId ?? job.reportId,
     requestId: job.requestId,
     receivedAt: job.receivedAt,
     attempts: outcome.to === "verified" ? 0 : job.attempts + (isAttempt ? 1 : 0),
     nextAttemptAt: again && new Date(now + again.afterMs + clock.wallOffset),
-    lastError: ("error" in outcome && outcome.error) || null,
+    lastError: outcome.error ?? null,
     error: errorKeyAfter(outcome),
     changedAt: new Date(now),
   };

@@ -26,7 +26,7 @@ export function logOf({
       }
     },
     settled(job, outcome) {
-      const isGenuine = "verification" in outcome && outcome.verification === "valid";
+      const isGenuine = outcome.verification === "valid";
       const own = job.stage === "verify" && !isGenuine ? ofStrangers : logger;
       logOutcome(own, ack === "stored", job, outcome);
     },

@@ -122,7 +122,7 @@ describe("turns", () => {
         stage,
         async (job, { signal }) => {
           const outcome = await processor(job, { signal, isHeld });
-          ended.push([stage, "error" in outcome ? (outcome.error ?? "") : outcome.to]);
+          ended.push([stage, outcome.error ?? outcome.to]);
           return outcome;
         },
         { ...options, concurrency: 2 },

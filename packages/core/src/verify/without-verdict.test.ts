@@ -83,9 +83,7 @@ describe("held deliveries", () => {
   ])("withoutVerdict() holds %s", (_, given, message) => {
     const outcome = outcomeOf(given);
     expect(outcome).toMatchObject({ to: "held", reason: { code: "not_verified" }, error: "503" });
-    expect("reason" in outcome && outcome.reason.message).toMatch(
-      new RegExp(`^${message}.*Last: 503$`),
-    );
+    expect(outcome.reason?.message).toMatch(new RegExp(`^${message}.*Last: 503$`));
   });
 });
 
@@ -247,7 +245,7 @@ describe("the state after a call", () => {
     { before, age = 0, ...call }: Given["call"] & { before?: RetryState; age?: number },
   ): RetryState => {
     const outcome = outcomeOf({ age, job: before && left(before), call: { why, ...call } });
-    return retryStateOf({ retryState: ("retryState" in outcome && outcome.retryState) || null });
+    return retryStateOf({ retryState: outcome.retryState ?? null });
   };
 
   it.each<[Unjudged, CallInVain["open"], boolean]>([

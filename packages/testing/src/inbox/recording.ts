@@ -114,7 +114,7 @@ export const recording: readonly InboxCase[] = [
       await until(() => recorded.length === 2, "both are recorded");
       await consumer.stop();
       for (const { outcome } of recorded) {
-        truly("err" in outcome && outcome.err === err, "onRecorded() gets the error itself");
+        truly(outcome.err === err, "onRecorded() gets the error itself");
       }
       same(read, [], "What was read of the error");
       same((await inbox.get(id))?.lastError, "no", "The last error");

@@ -40,7 +40,7 @@ export function errorKeyOf(text: string): string {
 
 /** The key of a delivery's error after an attempt; null without one, and of a handled one, which has a note. */
 export function errorKeyAfter(outcome: Outcome): string | null {
-  if (outcome.to === "handled" || !("error" in outcome) || !outcome.error) return null;
+  if (outcome.to === "handled" || !outcome.error) return null;
   return errorKeyOf(outcome.error);
 }
 
