@@ -80,13 +80,13 @@ export const mutations: readonly Mutation[] = [
   {
     name: "deletes by the wall clock at the start, as if that time had passed",
     seed: 30,
-    file: `${core}/lib/time/timekeeper.ts`,
+    file: `${core}/inbox/timekeeper.ts`,
     of: "isYoung",
     becomes: "return false;",
   },
   {
     name: "begins at the wall clock's time in each process",
-    file: `${core}/lib/time/timekeeper.ts`,
+    file: `${core}/inbox/timekeeper.ts`,
     of: "#join",
     becomes: "this.isJoined = true;",
     seed: 176,

@@ -112,6 +112,7 @@ export type {
   Lease,
   Processor,
   Pruned,
+  TimeMark,
 } from "./inbox/inbox.ts";
 export { type MemoryInboxOptions, memoryInbox } from "./inbox/memory/memory-inbox.ts";
 export type { ActOn, ActOptions, ReceiverInbox } from "./inbox/receiver-inbox.ts";
@@ -127,7 +128,6 @@ export type { StopSignal } from "./lib/abort.ts";
 export type { Logger } from "./lib/log.ts";
 export type { Clock } from "./lib/time/clock.ts";
 export type { InboxClock } from "./lib/time/lived-clock.ts";
-export type { TimeMark } from "./lib/time/timekeeper.ts";
 export type { Observe } from "./observe/hooks.ts";
 export { once, oncePrune, onceTable, type SqlRows } from "./once.ts";
 export type {

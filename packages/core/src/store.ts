@@ -71,6 +71,7 @@ export {
   type StoredDelivery,
   type StoredHistory,
 } from "./inbox/stored-delivery.ts";
+export { laterMark, noMark, Timekeeper } from "./inbox/timekeeper.ts";
 export {
   applyOutcome,
   changeFor,
@@ -89,7 +90,6 @@ export { setUnrefTimeout, systemClock } from "./lib/time/clock.ts";
 export { LivedClock } from "./lib/time/lived-clock.ts";
 export { Pace } from "./lib/time/pace.ts";
 export { Standstill, signMs } from "./lib/time/standstill.ts";
-export { laterMark, noMark, Timekeeper } from "./lib/time/timekeeper.ts";
 export { settlesWithin } from "./lib/time/timeout.ts";
 export { dayMs, hourMs, minuteMs } from "./lib/time/units.ts";
 export { assertKnownKeys } from "./lib/validate.ts";

@@ -7,7 +7,7 @@ import { newId, timeOf } from "../inbox/id.ts";
 import { retryStateOf } from "../inbox/transitions.ts";
 import { thisProcess } from "../lib/platform.ts";
 import { describe } from "../lib/text/describe.ts";
-import type { ReceiverClock } from "../lib/time/lived-clock.ts";
+import type { LivedClock } from "../lib/time/lived-clock.ts";
 import { hourMs, minuteMs } from "../lib/time/units.ts";
 import { version } from "../lib/version.ts";
 import { EventCounters } from "./counters.ts";
@@ -60,10 +60,10 @@ export class ProcessState {
   readonly #judged = new Map<number, number>();
   /** By running time: lived time leaps when it is joined, which is once the inbox can be opened. */
   #notStoredAt = never;
-  readonly #clock: ReceiverClock;
+  readonly #clock: LivedClock;
 
   /** `alerts` is whether this process sends them. */
-  constructor(clock: ReceiverClock, alerts: boolean) {
+  constructor(clock: LivedClock, alerts: boolean) {
     this.#clock = clock;
     this.#noted.alerts = alerts;
     this.joined();

@@ -1,6 +1,5 @@
 import type { StopSignal } from "../lib/abort.ts";
 import type { InboxClock } from "../lib/time/lived-clock.ts";
-import type { TimeStore } from "../lib/time/timekeeper.ts";
 import type { LoggedAct } from "./acts/act-log.ts";
 import type {
   ActQuery,
@@ -159,12 +158,24 @@ export interface Guarantees {
   readonly finds: "everything" | "parked";
 }
 
+/** One moment by lived time and by the wall clock, in milliseconds since the epoch. */
+export interface TimeMark {
+  readonly livedAt: number;
+  readonly wallAt: number;
+  /** The wall clock as if it had not been set back in the last hour: time has passed if it gains beyond this. */
+  readonly furthestAt: number;
+  /** Milliseconds of lived time that passed between two processes, by a wall clock that nobody knew for an hour. */
+  readonly unseenMs: number;
+  /** Milliseconds by which retention is held back: so much of the lived time has not passed. */
+  readonly heldMs: number;
+}
+
 /**
  * The store of deliveries. One object serves any number of receivers, by name.
  *
  * An entry belongs to one stage at a time: `received` waits for `verify`, `verified` for `handle`.
  */
-export interface Inbox extends TimeStore {
+export interface Inbox {
   /** The identity of the store, equal for two objects on one store: a file's path, or the object itself. */
   readonly identity: unknown;
   readonly guarantees: Guarantees;
@@ -221,6 +232,12 @@ export interface Inbox extends TimeStore {
    * `dryRun` nothing changes.
    */
   prune(now: Date, options?: { readonly dryRun?: boolean | undefined }): Promise<Pruned>;
+  /**
+   * Keeps lived time for the next process, if the store outlives one: stores `mark` unless its own is later in `livedAt`, and the
+   * larger `heldMs`; resolves to what is stored then. A new store has zeros. Entries show `nextAttemptAt` with the difference of
+   * the stored `wallAt` and `livedAt` added.
+   */
+  keepTime?(mark: TimeMark): Promise<TimeMark>;
   health(): Promise<InboxHealth>;
   /** Ends all work and closes the store. Its entries stay, and `open` opens it again. Idempotent. */
   close(): Promise<void>;

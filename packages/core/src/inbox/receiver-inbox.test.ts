@@ -1,9 +1,9 @@
 import { setUp, turnUntil } from "@reporthook/test-support/receiver-setup";
 import { describe, expect, it } from "vitest";
 import { DoNotRetry, ReporthookError } from "../errors.ts";
-import { noMark } from "../lib/time/timekeeper.ts";
 import type { ActQuery } from "./acts/selection.ts";
 import { memoryInbox } from "./memory/memory-inbox.ts";
+import { noMark } from "./timekeeper.ts";
 
 /** Filters that an object of a class computes, or inherits. */
 class DeadOnes {

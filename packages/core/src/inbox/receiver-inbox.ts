@@ -1,6 +1,5 @@
 import { ReporthookError } from "../errors.ts";
 import { eventNames } from "../events/events.ts";
-import type { Timekeeper } from "../lib/time/timekeeper.ts";
 import {
   assertBoolean,
   assertDate,
@@ -27,6 +26,7 @@ import type { Summary } from "./facts/facts.ts";
 import { type Hour, hourKey, hoursIn } from "./facts/hours.ts";
 import type { Counts, Inbox } from "./inbox.ts";
 import type { Phase } from "./receivers.ts";
+import type { Timekeeper } from "./timekeeper.ts";
 
 /** The options of an act. */
 export interface ActOptions {

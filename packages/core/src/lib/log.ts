@@ -3,7 +3,7 @@ import type { Bind } from "./platform.ts";
 import { tryGet } from "./safe-get.ts";
 import { describe } from "./text/describe.ts";
 import { printable, printableFields } from "./text/printable.ts";
-import type { ReceiverClock } from "./time/lived-clock.ts";
+import type { LivedClock } from "./time/lived-clock.ts";
 
 /**
  * The destination of log lines: pino's order of arguments; `console` fits too. A logger that takes the message first, such as
@@ -82,7 +82,7 @@ export interface OncePerMinute {
 
 /** Throttles the lines of a logger. */
 export function oncePerMinute(
-  clock: Pick<ReceiverClock, "running">,
+  clock: Pick<LivedClock, "running">,
   logger: Pick<Logger, "warn" | "error">,
 ): OncePerMinute {
   const lines = new Map<string, Map<unknown, { last: number; count: number }>>();

@@ -1,7 +1,7 @@
 import type { Entry, Job, Outcome } from "../inbox/delivery.ts";
 import { errorKeyAfter } from "../inbox/facts/error-groups.ts";
 import { entryOf, newStoredDelivery } from "../inbox/stored-delivery.ts";
-import type { ReceiverClock } from "../lib/time/lived-clock.ts";
+import type { InboxClock } from "../lib/time/lived-clock.ts";
 import type { Instrument, Instrumentation, Watched, watch } from "./instrumentation.ts";
 
 /** Hooks, each called with the entry after the step, before its next try has a time. Errors of hooks are logged. */
@@ -23,7 +23,7 @@ export interface Observe {
 /** Makes hooks an instrument; `onError` is given what they throw, at once or later. Without a store, nothing is parked. */
 export function hooksOf(
   hooks: Observe,
-  { ack, clock }: Pick<Watched, "ack" | "clock">,
+  { ack, clock }: Pick<Watched, "ack"> & { readonly clock: InboxClock },
   onError: (error: unknown) => void,
 ): Instrumentation {
   const tell = (hook: Observe["handled"], entry: () => Entry): void => {
@@ -50,7 +50,7 @@ export function hooksOf(
 }
 
 /** The entry after an outcome; a delivery that was held on arrival had no attempt. */
-function entryAfter(job: Job, outcome: Outcome, clock: ReceiverClock): Entry {
+function entryAfter(job: Job, outcome: Outcome, clock: InboxClock): Entry {
   const now = clock.now();
   const again = outcome.to === "retry" ? outcome : null;
   const isAttempt = again?.countsAsAttempt ?? job.state !== "held";

@@ -7,7 +7,7 @@ import type { Arrival, Job, NewDelivery, Outcome } from "../inbox/delivery.ts";
 import type { Inbox, Pruned } from "../inbox/inbox.ts";
 import type { Logger, OncePerMinute } from "../lib/log.ts";
 import type { Bind } from "../lib/platform.ts";
-import type { ReceiverClock } from "../lib/time/lived-clock.ts";
+import type { LivedClock } from "../lib/time/lived-clock.ts";
 
 /** The key under which `createReceiver` takes an {@link Instrument}: for telemetry, no option of apps. */
 export const instrumentation: unique symbol = Symbol.for("reporthook.instrumentation");
@@ -23,7 +23,7 @@ export interface Watched {
   readonly name: string;
   readonly ack: "stored" | "handled";
   readonly inbox: Inbox;
-  readonly clock: ReceiverClock;
+  readonly clock: LivedClock;
   readonly logger: Logger;
   /** Lines of the logger that may repeat. */
   readonly oncePerMinute: OncePerMinute;

@@ -3,6 +3,7 @@ import { overHttpOf } from "../client/client-options.ts";
 import { type EventName, eventNames, type Schemas } from "../events/events.ts";
 import type { Inbox } from "../inbox/inbox.ts";
 import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
+import { Timekeeper } from "../inbox/timekeeper.ts";
 import { consoleLogger, type Logger, loggerOf, oncePerMinute } from "../lib/log.ts";
 import {
   bindingToContext,
@@ -14,7 +15,6 @@ import { tryGet } from "../lib/safe-get.ts";
 import { redactorOf } from "../lib/text/redact.ts";
 import { type Clock, systemClock } from "../lib/time/clock.ts";
 import { LivedClock } from "../lib/time/lived-clock.ts";
-import { Timekeeper } from "../lib/time/timekeeper.ts";
 import { assertKnownKeys, fail, typeName } from "../lib/validate.ts";
 import { messages } from "../log-messages.ts";
 import type { Observe } from "../observe/hooks.ts";

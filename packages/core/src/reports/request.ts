@@ -3,7 +3,7 @@ import type { EventType, OverdueEvent } from "../events/events.ts";
 import type { Job } from "../inbox/delivery.ts";
 import { newId } from "../inbox/id.ts";
 import type { StoredRequest } from "../inbox/request-store.ts";
-import type { ReceiverClock } from "../lib/time/lived-clock.ts";
+import type { LivedClock } from "../lib/time/lived-clock.ts";
 
 /** A final status. */
 export type FinalStatus = "complete" | "internal_error";
@@ -132,7 +132,7 @@ export function withEvent(
   type: EventType,
   { id: by, verification }: Pick<Job, "id" | "verification">,
   reportId: string | null,
-  clock: Pick<ReceiverClock, "now" | "wallNow">,
+  clock: Pick<LivedClock, "now" | "wallNow">,
 ): StoredRequest {
   // Of the others, each delivery is handled.
   const isStatus = type.startsWith("report.");

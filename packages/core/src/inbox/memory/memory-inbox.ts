@@ -1,7 +1,6 @@
 import { ReporthookError } from "../../errors.ts";
 import { addCounts } from "../../lib/add-counts.ts";
 import { endOfTick } from "../../lib/time/real-timers.ts";
-import { laterMark, noMark } from "../../lib/time/timekeeper.ts";
 import { assertBoolean, assertKnownKeys, assertPositive } from "../../lib/validate.ts";
 import { ActLog } from "../acts/act-log.ts";
 import { ActCount, selectorOf } from "../acts/acting.ts";
@@ -14,6 +13,7 @@ import { Notices } from "../notices.ts";
 import { countStates, filterEntries, summarize } from "../query.ts";
 import { PruneCount, type Retention, type RetentionOptions, retentionOf } from "../retention.ts";
 import { detailsOf, entryOf, newStoredDelivery, ShownChanges } from "../stored-delivery.ts";
+import { laterMark, noMark } from "../timekeeper.ts";
 import { applyOutcome, changeFor, dropContent } from "../transitions.ts";
 import { MemoryConsumer, type RecordOutcome } from "./consumer.ts";
 import { keyText, MemoryDedupeWindow, type MemoryDelivery } from "./dedupe-window.ts";

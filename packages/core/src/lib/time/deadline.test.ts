@@ -1,7 +1,7 @@
 import { manualClock } from "@reporthook/testing/internals";
 import { describe, expect, it } from "vitest";
 import { Deadline } from "./deadline.ts";
-import { LivedClock, type ReceiverClock } from "./lived-clock.ts";
+import { LivedClock } from "./lived-clock.ts";
 
 const never = <T>(): Promise<T> => new Promise(() => {});
 
@@ -79,9 +79,9 @@ describe("time left", () => {
   it("Deadline.race() sets no timer again for a step that ends later", async () => {
     let set = 0;
     const { clock } = begin();
-    const counting: ReceiverClock = {
+    const counting = {
       ...clock,
-      setTimeout: (...given) => {
+      setTimeout: (...given: Parameters<typeof clock.setTimeout>) => {
         set++;
         return clock.setTimeout(...given);
       },

@@ -1,5 +1,7 @@
 import { setUnrefTimeout, type Timers } from "./clock.ts";
-import type { ReceiverClock } from "./lived-clock.ts";
+import type { LivedClock } from "./lived-clock.ts";
+
+type RunningTimers = Timers & Pick<LivedClock, "running">;
 
 /**
  * The time that one request has: the timers of its steps, one step at a time. They share one timer, because a timer costs as much as
@@ -8,7 +10,7 @@ import type { ReceiverClock } from "./lived-clock.ts";
 export class Deadline implements Timers {
   /** Milliseconds that it has in all. */
   readonly ms: number;
-  readonly #clock: ReceiverClock;
+  readonly #clock: RunningTimers;
   readonly #startedAt: number;
   readonly #endsAt: number;
   #timer: unknown;
@@ -16,7 +18,7 @@ export class Deadline implements Timers {
   #lateAt = 0;
   #late: (() => void) | undefined;
 
-  constructor(clock: ReceiverClock, ms: number) {
+  constructor(clock: RunningTimers, ms: number) {
     this.#clock = clock;
     this.#startedAt = clock.running();
     this.#endsAt = this.#startedAt + ms;

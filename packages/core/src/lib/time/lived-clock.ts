@@ -9,16 +9,8 @@ export interface InboxClock extends Clock {
   readonly knownSince: number;
 }
 
-/** The clock of a receiver: all that is decided and stored goes by its lived time. */
-export interface ReceiverClock extends InboxClock {
-  /** Milliseconds that have run since some moment; {@link LivedClock.goOnFrom} does not change it. */
-  running(): number;
-  /** Milliseconds since the epoch, as the wall clock shows; notices that it was set. */
-  wallNow(): number;
-}
-
-/** The receiver's clock, made of the option `clock`. */
-export class LivedClock implements ReceiverClock {
+/** The clock of a receiver, made of the option `clock`: all that is decided and stored goes by its lived time. */
+export class LivedClock implements InboxClock {
   /** Called when the wall clock was set by so many milliseconds, or the machine slept. */
   onStep: ((ms: number) => void) | undefined;
   knownSince = 0;
@@ -44,6 +36,7 @@ export class LivedClock implements ReceiverClock {
     return Math.floor(this.#time.read() + this.#base);
   }
 
+  /** Milliseconds that have run since some moment; {@link goOnFrom} does not change it. */
   running(): number {
     return Math.floor(this.#time.read());
   }
@@ -52,6 +45,7 @@ export class LivedClock implements ReceiverClock {
     return this.#wall() - this.now();
   }
 
+  /** Milliseconds since the epoch, as the wall clock shows; notices that it was set. */
   wallNow(): number {
     const wall = this.#wall();
     const offset = wall - this.now();
@@ -73,14 +67,12 @@ export class LivedClock implements ReceiverClock {
 
   /** Called each minute, from the start of the work on. */
   tick(): void {
-    if (this.#time instanceof GivenTime) this.#time.tick();
+    this.#time.tick();
     this.wallNow();
   }
 
   setTimeout(callback: () => void, ms: number): unknown {
-    return this.#time instanceof GivenTime
-      ? this.#time.setTimeout(callback, ms)
-      : this.#given.setTimeout(callback, ms);
+    return this.#time.setTimeout(callback, ms);
   }
 
   clearTimeout(timer: unknown): void {

@@ -1,4 +1,4 @@
-import type { Clock } from "./clock.ts";
+import { type Clock, systemClock } from "./clock.ts";
 import { isReplaced } from "./real-timers.ts";
 
 /** Milliseconds between two ticks, which tell a clock that runs from one that was set. */
@@ -26,6 +26,14 @@ export class SystemTime {
     if (time < this.#last) this.#shift += this.#last - time;
     else this.#last = time;
     return this.#last;
+  }
+
+  tick(): void {
+    this.read();
+  }
+
+  setTimeout(callback: () => void, ms: number): unknown {
+    return systemClock.setTimeout(callback, ms);
   }
 
   #source(): number {

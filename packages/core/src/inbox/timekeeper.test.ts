@@ -1,7 +1,8 @@
 import { manualClock } from "@reporthook/testing/internals";
 import { describe, expect, it, vi } from "vitest";
-import { LivedClock } from "./lived-clock.ts";
-import { laterMark, noMark, Timekeeper, type TimeMark } from "./timekeeper.ts";
+import { LivedClock } from "../lib/time/lived-clock.ts";
+import type { TimeMark } from "./inbox.ts";
+import { laterMark, noMark, Timekeeper } from "./timekeeper.ts";
 
 const hourMs = 3_600_000;
 const start = 100 * hourMs;

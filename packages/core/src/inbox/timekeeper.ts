@@ -1,33 +1,12 @@
-import { isTiedToRequests } from "../platform.ts";
-import { setUnrefTimeout } from "./clock.ts";
-import { LivedClock } from "./lived-clock.ts";
-import { slackMs, tickMs } from "./running-time.ts";
-import { settlesWithin } from "./timeout.ts";
-import { hourMs } from "./units.ts";
+import { isTiedToRequests } from "../lib/platform.ts";
+import { setUnrefTimeout } from "../lib/time/clock.ts";
+import { LivedClock } from "../lib/time/lived-clock.ts";
+import { slackMs, tickMs } from "../lib/time/running-time.ts";
+import { settlesWithin } from "../lib/time/timeout.ts";
+import { hourMs } from "../lib/time/units.ts";
+import type { Inbox, TimeMark } from "./inbox.ts";
 
-/** One moment by lived time and by the wall clock, in milliseconds since the epoch. */
-export interface TimeMark {
-  readonly livedAt: number;
-  readonly wallAt: number;
-  /** The wall clock as if it had not been set back in the last hour: time has passed if it gains beyond this. */
-  readonly furthestAt: number;
-  /** Milliseconds of lived time that passed between two processes, by a wall clock that nobody knew for an hour. */
-  readonly unseenMs: number;
-  /** Milliseconds by which retention is held back: so much of the lived time has not passed. */
-  readonly heldMs: number;
-}
-
-/** A store that keeps the time between processes. */
-export interface TimeStore {
-  /**
-   * Keeps lived time for the next process, if the store outlives one: stores `mark` unless its own is later in `livedAt`, and the
-   * larger `heldMs`; resolves to what is stored then. A new store has zeros. Entries show `nextAttemptAt` with the difference of
-   * the stored `wallAt` and `livedAt` added.
-   */
-  keepTime?(mark: TimeMark): Promise<TimeMark>;
-}
-
-/** The mark of a new store. */
+/** The mark of a new inbox. */
 export const noMark: TimeMark = { livedAt: 0, wallAt: 0, furthestAt: 0, unseenMs: 0, heldMs: 0 };
 
 /** The mark to keep of two. */
@@ -40,7 +19,7 @@ const muchMs = 300_000;
 const endMs = 1_000;
 
 /**
- * Has a clock live through the time of a store: from process to process, and together with others.
+ * Has a clock live through the time of an inbox: from process to process, and together with others.
  *
  * Say a process ends at 10:00, by lived time and by the wall clock. The next one begins when the wall clock shows
  * - 10:05: lived time goes on from 10:05.
@@ -49,11 +28,11 @@ const endMs = 1_000;
  *   the wall clock is set back to 10:01 by then, that year has not passed for retention (`heldMs`).
  */
 export class Timekeeper {
-  /** Called when the store can't keep the time. */
+  /** Called when the inbox can't keep the time. */
   onError: ((error: unknown) => void) | undefined;
   isJoined = false;
   readonly clock: LivedClock;
-  readonly #store: TimeStore;
+  readonly #inbox: Pick<Inbox, "keepTime">;
   #joining: Promise<void> | undefined;
   #onMinute = (): void => {};
   #timer: unknown;
@@ -68,14 +47,14 @@ export class Timekeeper {
   #backSince: number | null = null;
 
   /** The clock is the system's for a tool, which has no receiver. */
-  constructor(store: TimeStore, clock: LivedClock = new LivedClock()) {
-    this.#store = store;
+  constructor(inbox: Pick<Inbox, "keepTime">, clock: LivedClock = new LivedClock()) {
+    this.#inbox = inbox;
     this.clock = clock;
   }
 
   /**
-   * Continues the lived time of the store: if the wall clock has gained since its last mark, so much has passed; if it has lost,
-   * nothing. Idempotent; rejects as the store does.
+   * Continues the lived time of the inbox: if the wall clock has gained since its last mark, so much has passed; if it has lost,
+   * nothing. Idempotent; rejects as the inbox does.
    */
   join(): Promise<void> {
     this.#joining ??= this.#join().catch((error: unknown) => {
@@ -85,7 +64,7 @@ export class Timekeeper {
     return this.#joining;
   }
 
-  /** Joins, and has the time kept once: what is due by it later may be stored then. Rejects as the store does. */
+  /** Joins, and has the time kept once: what is due by it later may be stored then. Rejects as the inbox does. */
   async joinAndKeep(): Promise<void> {
     await this.join();
     if (this.#isKept) return;
@@ -143,7 +122,7 @@ export class Timekeeper {
 
   async #join(): Promise<void> {
     const clock = this.clock;
-    const mark = (await this.#store.keepTime?.(noMark)) ?? null;
+    const mark = (await this.#inbox.keepTime?.(noMark)) ?? null;
     const wall = clock.wallNow();
     if (mark !== null && mark.livedAt > 0) {
       const unseenMs = Math.max(0, wall - mark.furthestAt);
@@ -168,7 +147,7 @@ export class Timekeeper {
     const furthestAt = livedAt + this.#furthest;
     const unseenMs = this.isYoung ? this.#unseenMs : 0;
     const mark = { livedAt, wallAt, furthestAt, unseenMs, heldMs: this.#heldMs };
-    const kept = await this.#store.keepTime?.(mark);
+    const kept = await this.#inbox.keepTime?.(mark);
     this.#isKept = true;
     if (kept === undefined) return;
     this.#heldMs = Math.max(this.#heldMs, kept.heldMs);
