@@ -8,7 +8,7 @@ export { type InboxProcess, inside, Lookout } from "./health/health.ts";
 export { problemKinds } from "./health/problem.ts";
 export { ActLog, loggedActOf, maxActs, selectionFrom } from "./inbox/acts/act-log.ts";
 export { ActCount, actOn, selectorOf, statesOf, unvouchedReasons } from "./inbox/acts/acting.ts";
-export { eraseContent, isErased, isOfReport } from "./inbox/acts/erasing.ts";
+export { isErased, isOfReport } from "./inbox/acts/erasing.ts";
 export { isChosen } from "./inbox/acts/selection.ts";
 export { dedupeKey } from "./inbox/dedupe-key.ts";
 export {
@@ -73,8 +73,9 @@ export {
 } from "./inbox/stored-delivery.ts";
 export { laterMark, noMark, Timekeeper } from "./inbox/timekeeper.ts";
 export {
+  applyAct,
+  applyErasing,
   applyOutcome,
-  changeFor,
   dropContent,
   isAttempt,
   type LivedMoment,

@@ -211,7 +211,7 @@ export class TableInbox implements Inbox {
       count.add(kept);
       if (dryRun) continue;
       if (act === "discard") this.#delete(kept);
-      if (act !== "discard") parts.changeFor(query, kept);
+      if (act !== "discard") parts.applyAct(kept, query);
       if (act !== "discard") kept.changedAt = this.#shown.after(kept.changedAt);
     }
     this.#wake();

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
 import type { ActQuery } from "@reporthook/core";
-import { changeFor, type StoredDelivery, selectorOf } from "@reporthook/core/store";
+import { applyAct, type StoredDelivery, selectorOf } from "@reporthook/core/store";
 import { type BacklogMeter, backlogShareOf, noBacklog } from "../process/backlog.ts";
 import { isLost, nextHop } from "../process/settle.ts";
 import type { Found } from "../queues/found.ts";
@@ -53,7 +53,7 @@ function isReopened({ queues, meter, found }: Acting, query: ActQuery): Promise<
   const hasEnded = place === "verify" || place === "handle";
   return meter.change(async (change) => {
     const before = backlogShareOf(stored);
-    changeFor(query, stored);
+    applyAct(stored, query);
     const isOurs = hasEnded ? await isRetried(queues, found, was) : await isTakenOff(queues, found);
     if (isOurs) change(before, backlogShareOf(stored));
     return isOurs;
@@ -128,7 +128,7 @@ async function isHastened({ queues, found }: Acting, query: ActQuery): Promise<b
     // Until it is promoted no worker takes it, and what is read of it now is the last that was recorded.
     await job.changeDelay(releaseMs);
     const there = await queues.findIn(place, job.id as string);
-    if (there !== null) changeFor(query, there.jobState.stored);
+    if (there !== null) applyAct(there.jobState.stored, query);
     if (there !== null && performance.now() - began < releaseMs / 2) {
       await queues.of(place).backend.updateData(job, dataOf(there.jobState));
     }

@@ -1,7 +1,7 @@
 import { testDelivery } from "@reporthook/test-support/jobs";
 import { describe, expect, it } from "vitest";
 import { newStoredDelivery } from "./stored-delivery.ts";
-import { applyOutcome, changeFor, dropContent } from "./transitions.ts";
+import { applyAct, applyOutcome, dropContent } from "./transitions.ts";
 
 const body = new TextEncoder().encode("{}");
 const delivery = testDelivery({ url: "/hook", receivedAt: 1_000, arrivedAt: 1_000, body });
@@ -34,7 +34,7 @@ describe("states", () => {
     const retry = { to: "retry", afterMs: 9, error: "no", countsAsAttempt: true } as const;
     for (let at = 0; at < 25; at++) {
       applyOutcome(stored, retry, at, { now: at, wallOffset: 0 });
-      changeFor({ act: "retry", now: at, by: null }, stored);
+      applyAct(stored, { act: "retry", now: at, by: null });
     }
     const times = stored.history.map(({ at }) => Number(at));
     expect(times).toEqual(Array.from({ length: 20 }, (_, index) => [index + 5, index + 5]).flat());

@@ -1,7 +1,14 @@
-// The states and their transitions are drawn in ARCHITECTURE.md. Retention deletes handled, held, dead and rejected deliveries.
+// All changes of a stored delivery. The states and their transitions are drawn in ARCHITECTURE.md. Retention deletes handled, held, dead and rejected deliveries.
 
 import type { ActQuery } from "./acts/selection.ts";
-import type { ActRecord, Attempt, Job, Outcome } from "./delivery.ts";
+import {
+  type ActRecord,
+  type Attempt,
+  isParked,
+  isWaiting,
+  type Job,
+  type Outcome,
+} from "./delivery.ts";
 import { errorKeyAfter } from "./facts/error-groups.ts";
 import type { StoredDelivery } from "./stored-delivery.ts";
 
@@ -13,8 +20,8 @@ export interface LivedMoment {
   readonly wallOffset: number;
 }
 
-/** The act of a person, when, and who. */
-export type ActMoment = Pick<ActQuery, "act" | "now" | "wallOffset" | "by">;
+/** When a person acts, and who. */
+type ActMoment = Pick<ActQuery, "now" | "wallOffset" | "by">;
 
 /**
  * Applies the outcome of an attempt that began at `startedAt` of lived time. A rejected delivery keeps its signature, for a retry.
@@ -33,8 +40,7 @@ export function applyOutcome(
   stored.reportId = outcome.reportId ?? stored.reportId;
   stored.lastError = error;
   stored.error = errorKeyAfter(outcome);
-  // Of another process, which may be ahead.
-  stored.changedAt = Math.max(now, stored.changedAt);
+  changedAt(stored, now);
   if (outcome.to === "retry") {
     stored.attempts += outcome.countsAsAttempt ? 1 : 0;
     stored.dueAt = now + outcome.afterMs;
@@ -62,15 +68,31 @@ export function dropContent(stored: StoredDelivery): void {
   stored.signature = null;
 }
 
-/** Changes a delivery as an act says that does not delete it. The attempts of one that waits continue to count. */
-export function changeFor(query: ActMoment, stored: StoredDelivery): void {
+/** Applies the act of a person that does not delete the delivery. The attempts of one that waits continue to count. */
+export function applyAct(stored: StoredDelivery, query: ActMoment & Pick<ActQuery, "act">): void {
   const { now } = query;
   const act = query.act === "release" ? "release" : "retry";
   if (act === "release") reopen(stored, now);
   else if (stored.state === "rejected") askAgain(stored, now);
   else stored.dueAt = now;
-  stored.changedAt = Math.max(now, stored.changedAt);
-  remember(stored, actRecordOf(act, query));
+  rememberAct(stored, act, query);
+}
+
+const erased = "Erased by a person: its body, errors and context are gone. It can't be released.";
+
+/** Removes what a delivery tells: body, errors, context. One that waits becomes `dead`; the others stay what they are. */
+export function applyErasing(stored: StoredDelivery, moment: ActMoment): void {
+  dropContent(stored);
+  stored.context = null;
+  stored.lastError = null;
+  stored.error = null;
+  stored.history = stored.history.map((item) =>
+    isAttempt(item) ? { ...item, error: null } : item,
+  );
+  if (isWaiting(stored.state)) stored.state = "dead";
+  if (isParked(stored.state)) stored.reason = { code: "erased", message: erased };
+  else if (stored.reason !== null) stored.reason = { ...stored.reason, message: erased };
+  rememberAct(stored, "erase", moment);
 }
 
 /** Reopens a delivery for a person: to be verified while its signature is kept and has no verdict, else to be handled. */
@@ -115,16 +137,22 @@ function beginAgain(stored: StoredDelivery, state: "received" | "verified", now:
   stored.retryState = null;
 }
 
-/** The record of an act, for the history. */
-export function actRecordOf(
+function rememberAct(
+  stored: StoredDelivery,
   act: ActRecord["act"],
-  { now, wallOffset = 0, by }: Omit<ActMoment, "act">,
-): ActRecord {
-  return { at: new Date(now + wallOffset), act, by };
+  { now, wallOffset = 0, by }: ActMoment,
+): void {
+  changedAt(stored, now);
+  remember(stored, { at: new Date(now + wallOffset), act, by });
+}
+
+/** The last change may be of another process, which may be ahead. */
+function changedAt(stored: StoredDelivery, now: number): void {
+  stored.changedAt = Math.max(now, stored.changedAt);
 }
 
 /** Adds to the history; the oldest of its kind, a stage or the acts of people, makes room. */
-export function remember(stored: StoredDelivery, item: Attempt | ActRecord): void {
+function remember(stored: StoredDelivery, item: Attempt | ActRecord): void {
   const { history } = stored;
   const alike = history.length < historyOfKind ? [] : history.filter(isAlike(item));
   const kept = alike.length < historyOfKind ? history : history.filter((one) => one !== alike[0]);

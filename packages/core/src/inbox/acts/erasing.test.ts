@@ -1,7 +1,8 @@
 import { testDelivery } from "@reporthook/test-support/jobs";
 import { describe, expect, it } from "vitest";
 import { newStoredDelivery, type StoredDelivery } from "../stored-delivery.ts";
-import { eraseContent, isErased, isOfReport } from "./erasing.ts";
+import { applyErasing } from "../transitions.ts";
+import { isErased, isOfReport } from "./erasing.ts";
 
 const body = new TextEncoder().encode('{"customer":"Ada"}');
 const delivery = testDelivery({ context: '{"customer":"Ada"}', body });
@@ -24,10 +25,10 @@ describe("erasing", () => {
     ["handled", null, "handled", null],
     ["rejected", "invalid_signature", "rejected", "invalid_signature"],
   ] as const)(
-    "eraseContent() of a delivery that is %s for %s leaves nothing of it but the counted facts",
+    "applyErasing() of a delivery that is %s for %s leaves nothing of it but the counted facts",
     (state, code, after, reason) => {
       const one = stored({ state, reason: code === null ? null : { code, message } });
-      eraseContent(one, { now: 5, by: "ada@host" });
+      applyErasing(one, { now: 5, by: "ada@host" });
       expect(one.state).toBe(after);
       expect(one.reason).toEqual(
         reason ? { code: reason, message: expect.stringContaining("Erased by a person") } : null,
@@ -43,10 +44,10 @@ describe("erasing", () => {
     },
   );
 
-  it("eraseContent() leaves a delivery its earlier acts, and its later change by a process whose clock is ahead", () => {
+  it("applyErasing() leaves a delivery its earlier acts, and its later change by a process whose clock is ahead", () => {
     const release = { at: new Date(2), act: "release", by: null } as const;
     const one = stored({ history: [release], changedAt: 9 });
-    eraseContent(one, { now: 5, by: null });
+    applyErasing(one, { now: 5, by: null });
     expect(one.history).toEqual([release, { at: new Date(5), act: "erase", by: null }]);
     expect(one.changedAt).toBe(9);
   });

@@ -14,7 +14,7 @@ import { countStates, filterEntries, summarize } from "../query.ts";
 import { PruneCount, type Retention, type RetentionOptions, retentionOf } from "../retention.ts";
 import { detailsOf, entryOf, newStoredDelivery, ShownChanges } from "../stored-delivery.ts";
 import { laterMark, noMark } from "../timekeeper.ts";
-import { applyOutcome, changeFor, dropContent } from "../transitions.ts";
+import { applyAct, applyOutcome, dropContent } from "../transitions.ts";
 import { MemoryConsumer, type RecordOutcome } from "./consumer.ts";
 import { keyText, MemoryDedupeWindow, type MemoryDelivery } from "./dedupe-window.ts";
 import { bytesOf, EndedDeliveries } from "./limits.ts";
@@ -173,7 +173,7 @@ class MemoryInbox implements Inbox {
       step.add(stored);
       if (dryRun) continue;
       if (act === "discard") this.#delete(stored);
-      else this.#change(stored, () => changeFor(query, stored));
+      else this.#change(stored, () => applyAct(stored, query));
       if (act !== "discard") this.#place(stored, now);
     }
     if (!dryRun) this.#acts.add(query, step.total);

@@ -1,7 +1,7 @@
 import type { ActQuery, ActsQuery, LoggedAct } from "@reporthook/core";
 import {
   ActCount,
-  changeFor,
+  applyAct,
   loggedActOf,
   maxActs,
   selectionFrom,
@@ -41,7 +41,7 @@ function act(deliveries: Deliveries, asked: ActQuery, row: Row): void {
     deliveries.remove(row);
     return;
   }
-  deliveries.edit(row, asked.now, (stored) => changeFor(asked, stored));
+  deliveries.edit(row, asked.now, (stored) => applyAct(stored, asked));
   if (asked.act === "release") deliveries.forgetStarts(row);
 }
 

@@ -1,7 +1,7 @@
 import type { EraseQuery, InboxQuery } from "@reporthook/core";
 import {
   ActCount,
-  eraseContent,
+  applyErasing,
   isChosen,
   isErased,
   isOfReport,
@@ -44,7 +44,7 @@ export function eraseStep(
     const stored = deliveries.storedDeliveryOf(row);
     if (!isMeant(stored, range.how, reportId) || isErased(stored)) continue;
     step.add(stored);
-    if (!dryRun) deliveries.edit(row, now, (one) => eraseContent(one, query));
+    if (!dryRun) deliveries.edit(row, now, (one) => applyErasing(one, query));
     if (!dryRun) deliveries.erase(row);
   }
   const { requestIds: _, ...asked } = query;
