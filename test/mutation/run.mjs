@@ -42,7 +42,7 @@ const others = {
   ...of(
     ...["inbox/memory/memory-inbox", "inbox/memory/dedupe-window", "inbox/stored-delivery"],
     ...["inbox/query", "inbox/retention", "inbox/transitions", "lib/time/real-timers"],
-    ...["inbox/acts/acting", "inbox/acts/selection"],
+    ...["inbox/acts/acting", "inbox/counts"],
     ...["inbox/facts/finding-facts", "inbox/facts/hours"],
     ...["inbox/memory/memory-requests", "inbox/memory/waiting"],
   ),

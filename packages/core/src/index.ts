@@ -63,20 +63,9 @@ export {
   type IncomingHeaders,
   type Mountable,
 } from "./http/incoming.ts";
+export type { Act, ActQuery, ActStep, ActsQuery, EraseQuery, Selection } from "./inbox/acts/act.ts";
 export type { LoggedAct } from "./inbox/acts/act-log.ts";
-export type {
-  Act,
-  ActQuery,
-  ActStep,
-  ActsQuery,
-  EraseQuery,
-  ErrorsQuery,
-  InboxFilters,
-  InboxQuery,
-  ReasonCounts,
-  Selection,
-  SummaryQuery,
-} from "./inbox/acts/selection.ts";
+export type { Backlog, Counts, ReasonCounts } from "./inbox/counts.ts";
 export type {
   ActRecord,
   Arrival,
@@ -101,10 +90,8 @@ export type { Facts, Minute, Notes, ParkedFact, Summary } from "./inbox/facts/fa
 export type { Hour } from "./inbox/facts/hours.ts";
 export type {
   AddResult,
-  Backlog,
   ConsumeOptions,
   Consumer,
-  Counts,
   Guarantees,
   Inbox,
   InboxHealth,
@@ -115,6 +102,7 @@ export type {
   TimeMark,
 } from "./inbox/inbox.ts";
 export { type MemoryInboxOptions, memoryInbox } from "./inbox/memory/memory-inbox.ts";
+export type { ErrorsQuery, InboxFilters, InboxQuery, SummaryQuery } from "./inbox/query.ts";
 export type { ActOn, ActOptions, ReceiverInbox } from "./inbox/receiver-inbox.ts";
 export type {
   RequestCounts,

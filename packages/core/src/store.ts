@@ -9,7 +9,7 @@ export { problemKinds } from "./health/problem.ts";
 export { ActLog, loggedActOf, maxActs, selectionFrom } from "./inbox/acts/act-log.ts";
 export { ActCount, actOn, selectorOf, statesOf, unvouchedReasons } from "./inbox/acts/acting.ts";
 export { isErased, isOfReport } from "./inbox/acts/erasing.ts";
-export { isChosen } from "./inbox/acts/selection.ts";
+export { countInBacklog, countStates, noBacklog, zeroCounts } from "./inbox/counts.ts";
 export { dedupeKey } from "./inbox/dedupe-key.ts";
 export {
   cutOff,
@@ -36,18 +36,11 @@ export {
   isFailing,
   isNotification,
   mostFrequent,
+  summarize,
 } from "./inbox/facts/finding-facts.ts";
 export { idAt, newId, timeOf } from "./inbox/id.ts";
 export { Notices } from "./inbox/notices.ts";
-export {
-  countInBacklog,
-  countStates,
-  filterEntries,
-  idRange,
-  noBacklog,
-  summarize,
-  zeroCounts,
-} from "./inbox/query.ts";
+export { filterEntries, idRange, isChosen } from "./inbox/query.ts";
 export { getEntry, receiverInbox } from "./inbox/receiver-inbox.ts";
 export { requestStates } from "./inbox/request-store.ts";
 export {

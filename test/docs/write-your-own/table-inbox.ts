@@ -231,10 +231,8 @@ export class TableInbox implements Inbox {
     const now = date.getTime();
     const count = new parts.PruneCount(retention);
     for (const kept of this.#of()) {
-      const step = parts.retentionStep(kept, retention, now);
-      if (step === "announce") count.announce(kept);
+      const step = count.step(kept, now);
       if (step === "announce" && !dryRun) kept.announcedAt = now;
-      if (step === "delete") count.delete(kept, kept.announcedAt !== null);
       if (step === "delete" && !dryRun) this.#delete(kept);
     }
     for (const [key, { at }] of this.#keys) {

@@ -1,5 +1,5 @@
-import type { Counts, InboxHealth } from "../inbox/inbox.ts";
-import { zeroCounts } from "../inbox/query.ts";
+import { type Counts, zeroCounts } from "../inbox/counts.ts";
+import type { InboxHealth } from "../inbox/inbox.ts";
 import type { OfReceiver } from "../inbox/receiver-inbox.ts";
 import type { Phase } from "../inbox/receivers.ts";
 import { describe } from "../lib/text/describe.ts";

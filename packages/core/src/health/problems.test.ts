@@ -1,7 +1,7 @@
 import { manualClock } from "@reporthook/testing/internals";
 import { describe, expect, it } from "vitest";
+import { zeroCounts } from "../inbox/counts.ts";
 import type { Facts } from "../inbox/facts/facts.ts";
-import { zeroCounts } from "../inbox/query.ts";
 import { LivedClock } from "../lib/time/lived-clock.ts";
 import type { FoundProblem } from "./problem.ts";
 import { problemsOf } from "./problems.ts";

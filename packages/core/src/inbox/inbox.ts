@@ -1,28 +1,12 @@
 import type { StopSignal } from "../lib/abort.ts";
 import type { InboxClock } from "../lib/time/lived-clock.ts";
+import type { ActQuery, ActStep, ActsQuery, EraseQuery } from "./acts/act.ts";
 import type { LoggedAct } from "./acts/act-log.ts";
-import type {
-  ActQuery,
-  ActStep,
-  ActsQuery,
-  EraseQuery,
-  ErrorsQuery,
-  InboxQuery,
-  ReasonCounts,
-  SummaryQuery,
-} from "./acts/selection.ts";
-import type {
-  Arrival,
-  Entry,
-  EntryDetails,
-  Job,
-  NewDelivery,
-  Outcome,
-  Stage,
-  State,
-} from "./delivery.ts";
+import type { Backlog, Counts, ReasonCounts } from "./counts.ts";
+import type { Arrival, Entry, EntryDetails, Job, NewDelivery, Outcome, Stage } from "./delivery.ts";
 import type { ErrorGroup } from "./facts/error-groups.ts";
 import type { Facts, Notes, Summary } from "./facts/facts.ts";
+import type { ErrorsQuery, InboxQuery, SummaryQuery } from "./query.ts";
 import type { RequestStore } from "./request-store.ts";
 
 /** The result of {@link Inbox.add}. */
@@ -95,23 +79,6 @@ export interface Lease {
    * began: a blocked process may have lost the job to another one.
    */
   isHeld(): boolean | Promise<boolean>;
-}
-
-/** Number of deliveries by state. */
-export type Counts = Readonly<Record<State, number>>;
-
-/** The number of unfinished deliveries: exact for changes of this process, at most a second old for others. */
-export interface Backlog {
-  /** `received` and `verified`. */
-  readonly waiting: number;
-  /** `received`, without deprioritized ones. */
-  readonly unverified: number;
-  /** `verified` without a signature. */
-  readonly unsignedWaiting: number;
-  /** `held` without a signature. */
-  readonly unsignedHeld: number;
-  /** Without the token that is required: `held` ones, and `received` ones that are not deprioritized. */
-  readonly withoutToken: number;
 }
 
 /** The result of {@link Inbox.prune}, or of a step of it. */

@@ -1,11 +1,57 @@
-import { withoutToken } from "../callback-urls/callback-url.ts";
-import { minuteMs } from "../lib/time/units.ts";
-import { type InboxQuery, isChosen, type SummaryQuery } from "./acts/selection.ts";
-import { isParked, type ReasonCode, type State, states } from "./delivery.ts";
-import type { Summary } from "./facts/facts.ts";
+import type { EventType } from "../events/events.ts";
+import { isParked, type ReasonCode, type State } from "./delivery.ts";
 import { idAt } from "./id.ts";
-import type { Backlog } from "./inbox.ts";
 import type { StoredDelivery } from "./stored-delivery.ts";
+
+/** The filters of a list, and of a selection. */
+export interface InboxFilters {
+  /** In this state; `parked` is held or dead. */
+  readonly state?: State | "parked" | undefined;
+  /** With this event type, known once it is verified. */
+  readonly type?: EventType | undefined;
+  /** Of this report. */
+  readonly reportId?: string | undefined;
+  /** That came to the callback URL of this request. */
+  readonly requestId?: string | undefined;
+  /** Parked or rejected for this reason. */
+  readonly reason?: ReasonCode | undefined;
+  /** With this key of a group of equal errors. */
+  readonly error?: string | undefined;
+  /** Received at this moment or later, by the time in their ids. */
+  readonly from?: Date | undefined;
+  /** Received before this moment, by the time in their ids. */
+  readonly until?: Date | undefined;
+  /** Only entries whose id begins with this text. */
+  readonly idPrefix?: string | undefined;
+}
+
+/** The filters and the order of a list. */
+export interface InboxQuery extends InboxFilters {
+  /** Of this receiver; of all when left out. */
+  readonly receiver?: string | undefined;
+  /** Oldest first when left out. */
+  readonly newestFirst?: boolean | undefined;
+  /** At most this many; 100 when left out. */
+  readonly limit?: number | undefined;
+  /** Only entries after this id, in the order of the list. */
+  readonly after?: string | undefined;
+}
+
+/** Whether a state is one of those asked for. */
+export function isChosen(state: State, asked: InboxQuery["state"]): boolean {
+  return asked === undefined || asked === state || (asked === "parked" && isParked(state));
+}
+
+/** The question of {@link Inbox.summary}. */
+export interface SummaryQuery {
+  readonly receiver?: string | undefined;
+  /** The span of time whose minutes are counted. */
+  readonly from: Date;
+  readonly until: Date;
+}
+
+/** The question of {@link Inbox.errors}: about parked entries when no state is given. */
+export type ErrorsQuery = Pick<InboxQuery, "receiver" | "state">;
 
 /** The ids that a query may find: `first` and greater ones, all smaller than `below`. */
 export function idRange(query: InboxQuery): { readonly first: string; readonly below: string } {
@@ -40,82 +86,4 @@ export function filterEntries(all: Iterable<StoredDelivery>, query: InboxQuery):
   // Nearly always they are in order already: that costs no more than to have looked.
   found.sort((one, other) => (one.id < other.id ? -1 : 1));
   return newestFirst ? found.reverse().slice(0, limit) : found.slice(0, limit);
-}
-
-/** Counts deliveries, as {@link Summary} shows them. */
-export function summarize(
-  all: Iterable<StoredDelivery>,
-  { receiver, from, until }: SummaryQuery,
-): Summary {
-  const parked: Partial<Record<ReasonCode, number>> = {};
-  let parkedChangedAt = Number.NEGATIVE_INFINITY;
-  const oldest = Object.fromEntries(states.map((state) => [state, null])) as Record<
-    State,
-    Date | null
-  >;
-  const minutes = new Map<number, Record<State, number>>();
-  const { first, below } = idRange({ from, until });
-  for (const { receiver: of, id, state, reason, receivedAt, changedAt } of all) {
-    if (receiver !== undefined && receiver !== of) continue;
-    if (isParked(state) && reason !== null) {
-      parked[reason.code] = (parked[reason.code] ?? 0) + 1;
-      parkedChangedAt = Math.max(parkedChangedAt, changedAt);
-    }
-    if (receivedAt < (oldest[state]?.getTime() ?? Number.POSITIVE_INFINITY)) {
-      oldest[state] = new Date(receivedAt);
-    }
-    if (id < first || id >= below) continue;
-    const at = receivedAt - (receivedAt % minuteMs);
-    const counts = minutes.get(at) ?? zeroCounts();
-    counts[state]++;
-    minutes.set(at, counts);
-  }
-  const inOrder = [...minutes].sort(([one], [other]) => one - other);
-  return {
-    parked,
-    oldest,
-    parkedChangedAt: Number.isFinite(parkedChangedAt) ? new Date(parkedChangedAt) : null,
-    minutes: inOrder.map(([at, counts]) => ({ at: new Date(at), counts })),
-  };
-}
-
-/** Counts of nothing, to be counted up. */
-export function zeroCounts(): Record<State, number> {
-  return { received: 0, verified: 0, handled: 0, held: 0, rejected: 0, dead: 0 };
-}
-
-/** An empty backlog. */
-export const noBacklog: Backlog = {
-  waiting: 0,
-  unverified: 0,
-  unsignedWaiting: 0,
-  unsignedHeld: 0,
-  withoutToken: 0,
-};
-
-/** Adds a delivery to a backlog, or takes it out: in place, because this is done at each step of each delivery. */
-export function countInBacklog(
-  backlog: { -readonly [Name in keyof Backlog]: Backlog[Name] },
-  { state, lastTurnAt, verification, context }: StoredDelivery,
-  by: 1 | -1,
-): void {
-  const unsigned = verification === "unsigned";
-  const unverified = state === "received" && lastTurnAt === null;
-  if (state === "received" || state === "verified") backlog.waiting += by;
-  if (unverified) backlog.unverified += by;
-  if (state === "verified" && unsigned) backlog.unsignedWaiting += by;
-  if (state === "held" && unsigned) backlog.unsignedHeld += by;
-  if (context === withoutToken && (unverified || state === "held")) backlog.withoutToken += by;
-}
-
-/** Counts deliveries by state: of a receiver, or all. */
-export function countStates(
-  all: Iterable<StoredDelivery>,
-  receiver: string | undefined,
-): Record<State, number> {
-  const counts = zeroCounts();
-  for (const stored of all) {
-    if (receiver === undefined || receiver === stored.receiver) counts[stored.state]++;
-  }
-  return counts;
 }

@@ -1,7 +1,7 @@
 import { setUp, turnUntil } from "@reporthook/test-support/receiver-setup";
 import { describe, expect, it } from "vitest";
 import { DoNotRetry, ReporthookError } from "../errors.ts";
-import type { ActQuery } from "./acts/selection.ts";
+import type { ActQuery } from "./acts/act.ts";
 import { memoryInbox } from "./memory/memory-inbox.ts";
 import { noMark } from "./timekeeper.ts";
 

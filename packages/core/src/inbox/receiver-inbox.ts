@@ -8,23 +8,16 @@ import {
   assertOption,
   assertText,
 } from "../lib/validate.ts";
+import type { Act, ActsQuery, Selection } from "./acts/act.ts";
 import type { LoggedAct } from "./acts/act-log.ts";
 import { type ActCount, actOn } from "./acts/acting.ts";
-import type {
-  Act,
-  ActsQuery,
-  ErrorsQuery,
-  InboxFilters,
-  InboxQuery,
-  ReasonCounts,
-  Selection,
-  SummaryQuery,
-} from "./acts/selection.ts";
+import type { Counts, ReasonCounts } from "./counts.ts";
 import { type Entry, type EntryDetails, reasonCodes, states } from "./delivery.ts";
 import type { ErrorGroup } from "./facts/error-groups.ts";
 import type { Summary } from "./facts/facts.ts";
 import { type Hour, hourKey, hoursIn } from "./facts/hours.ts";
-import type { Counts, Inbox } from "./inbox.ts";
+import type { Inbox } from "./inbox.ts";
+import type { ErrorsQuery, InboxFilters, InboxQuery, SummaryQuery } from "./query.ts";
 import type { Phase } from "./receivers.ts";
 import type { Timekeeper } from "./timekeeper.ts";
 

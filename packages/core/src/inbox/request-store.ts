@@ -1,6 +1,6 @@
 import type { RequestedReport, ServiceAnswer } from "../client/client.ts";
 import type { EventType } from "../events/events.ts";
-import type { InboxQuery } from "./acts/selection.ts";
+import type { InboxQuery } from "./query.ts";
 
 /** All states of a request, in the order of its way. */
 export const requestStates = ["unconfirmed", "open", "complete", "internal_error"] as const;

@@ -1,7 +1,8 @@
 import { addCounts } from "../lib/add-counts.ts";
 import { dayMs } from "../lib/time/units.ts";
 import { assertKnownKeys, assertPositive } from "../lib/validate.ts";
-import { isParked, isWaiting, type ReasonCode, type State } from "./delivery.ts";
+import { type Counted, countReason, type ReasonTally } from "./counts.ts";
+import { isParked, isWaiting, type State } from "./delivery.ts";
 import type { Pruned } from "./inbox.ts";
 import type { StoredRequest } from "./request-store.ts";
 import type { StoredDelivery } from "./stored-delivery.ts";
@@ -86,45 +87,37 @@ export function isRequestOver(
   return dates.overdueAt !== null && now - dueAt > unsettledKeptMs;
 }
 
-/** The parts of a delivery by which it is counted. */
-interface Counted {
-  readonly state: State;
-  readonly reason: { readonly code: ReasonCode } | null;
-}
-
 /** Adds up what a call of `prune` does. */
 export class PruneCount implements Pruned {
   readonly deleted: Partial<Record<State, number>> = {};
-  readonly parked: Partial<Record<ReasonCode | State, number>> = {};
-  readonly unsigned: Partial<Record<ReasonCode | State, number>> = {};
-  readonly announced: Partial<Record<ReasonCode | State, number>> = {};
-  readonly madeRoom: Partial<Record<ReasonCode | State, number>> = {};
+  readonly parked: ReasonTally = {};
+  readonly unsigned: ReasonTally = {};
+  readonly announced: ReasonTally = {};
+  readonly madeRoom: ReasonTally = {};
   noticeMs: number;
+  readonly #retention: Retention;
 
   constructor(retention: Retention) {
+    this.#retention = retention;
     this.noticeMs = noticeMsOf(retention);
   }
 
   /** Counts the next step of retention with a delivery, and returns it. */
-  step(
-    stored: StoredDelivery,
-    retention: Retention,
-    now: number,
-  ): ReturnType<typeof retentionStep> {
-    const step = retentionStep(stored, retention, now);
+  step(stored: StoredDelivery, now: number): ReturnType<typeof retentionStep> {
+    const step = retentionStep(stored, this.#retention, now);
     if (step === "announce") this.announce(stored);
     else if (step === "delete") this.delete(stored, stored.announcedAt !== null);
     return step;
   }
 
-  delete({ state, reason }: Counted, isAnnounced: boolean, number = 1): void {
-    addCounts(this.deleted, { [state]: number });
-    const parked = isAnnounced ? this.parked : this.unsigned;
-    if (isParked(state)) addCounts(parked, { [reason?.code ?? state]: number });
+  delete(counted: Counted, isAnnounced: boolean, number = 1): void {
+    const { state } = counted;
+    this.deleted[state] = (this.deleted[state] ?? 0) + number;
+    if (isParked(state)) countReason(isAnnounced ? this.parked : this.unsigned, counted, number);
   }
 
-  announce({ state, reason }: Counted, number = 1): void {
-    addCounts(this.announced, { [reason?.code ?? state]: number });
+  announce(counted: Counted, number = 1): void {
+    countReason(this.announced, counted, number);
   }
 
   addStep({ deleted, parked, unsigned, announced, madeRoom, noticeMs }: Pruned): void {

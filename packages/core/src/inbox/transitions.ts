@@ -1,6 +1,6 @@
 // All changes of a stored delivery. The states and their transitions are drawn in ARCHITECTURE.md. Retention deletes handled, held, dead and rejected deliveries.
 
-import type { ActQuery } from "./acts/selection.ts";
+import type { ActQuery } from "./acts/act.ts";
 import {
   type ActRecord,
   type Attempt,

@@ -1,8 +1,7 @@
 import { manualClock } from "@reporthook/testing/internals";
 import { describe, expect, it, vi } from "vitest";
 import type { Recognition } from "../events/recognize.ts";
-import type { Backlog } from "../inbox/inbox.ts";
-import { noBacklog } from "../inbox/query.ts";
+import { type Backlog, noBacklog } from "../inbox/counts.ts";
 import { oncePerMinute } from "../lib/log.ts";
 import { receiverSettingsOf } from "../options/receiver-settings.ts";
 import { createUnsigned } from "./unsigned.ts";

@@ -8,7 +8,7 @@ import {
 } from "@reporthook/testing/internals";
 import { describe, expect, it } from "vitest";
 import { createClient } from "../client/client.ts";
-import type { EraseQuery } from "../inbox/acts/selection.ts";
+import type { EraseQuery } from "../inbox/acts/act.ts";
 import type { Inbox } from "../inbox/inbox.ts";
 import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
 import type { StoredRequest } from "../inbox/request-store.ts";

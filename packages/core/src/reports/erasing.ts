@@ -1,5 +1,5 @@
+import type { EraseQuery } from "../inbox/acts/act.ts";
 import { isOfReport } from "../inbox/acts/erasing.ts";
-import type { EraseQuery } from "../inbox/acts/selection.ts";
 import type { Inbox } from "../inbox/inbox.ts";
 import type { RequestStore, StoredRequest } from "../inbox/request-store.ts";
 import { changeRequest } from "./known-requests.ts";

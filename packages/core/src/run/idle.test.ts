@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { zeroCounts } from "../inbox/counts.ts";
 import type { Entry, State } from "../inbox/delivery.ts";
-import { zeroCounts } from "../inbox/query.ts";
 import { untilIdle } from "./idle.ts";
 
 type Counted = Partial<Record<State, number>>;

@@ -1,6 +1,5 @@
-import type { Act, ActQuery, ActsQuery, Selection } from "./selection.ts";
-
 /** An act on the deliveries of an inbox, as its log shows it. */
+import type { Act, ActQuery, ActsQuery, Selection } from "./act.ts";
 export interface LoggedAct {
   readonly at: Date;
   /** The person, as the option `by` names one; else null. */

@@ -1,18 +1,12 @@
 import { ReporthookError } from "../../errors.ts";
 import { addCounts, sumOf } from "../../lib/add-counts.ts";
+import { countReason, type ReasonTally } from "../counts.ts";
 import { type EntryDetails, isParked, type ReasonCode, type State } from "../delivery.ts";
 import type { Inbox } from "../inbox.ts";
-import { filterOf } from "../query.ts";
+import { filterOf, isChosen } from "../query.ts";
 import { isUnsigned } from "../retention.ts";
 import type { StoredDelivery } from "../stored-delivery.ts";
-import {
-  type Act,
-  type ActQuery,
-  type ActStep,
-  isChosen,
-  type ReasonCounts,
-  type Selection,
-} from "./selection.ts";
+import type { Act, ActQuery, ActStep, Selection } from "./act.ts";
 
 /** The reasons for which nobody vouches for a delivery: a person looks at each, or names the reason. */
 export const unvouchedReasons: readonly ReasonCode[] = [
@@ -64,16 +58,21 @@ export function selectorOf(query: ActQuery): (stored: StoredDelivery) => boolean
 
 /** Counts entries by reason, and notes when the last of them changed. */
 export class ActCount implements ActStep {
-  readonly counts: { -readonly [Key in keyof ReasonCounts]: ReasonCounts[Key] } = {};
+  readonly counts: ReasonTally = {};
   changedAt: Date | null = null;
 
-  add({ reason, state, changedAt }: Pick<StoredDelivery, "reason" | "state" | "changedAt">): void {
-    this.addStep({ counts: { [reason?.code ?? state]: 1 }, changedAt: new Date(changedAt) });
+  add(stored: Pick<StoredDelivery, "reason" | "state" | "changedAt">): void {
+    countReason(this.counts, stored);
+    this.#changedAt(new Date(stored.changedAt));
   }
 
   addStep({ counts, changedAt }: ActStep): void {
     addCounts(this.counts, counts);
-    if (changedAt !== null && changedAt > (this.changedAt ?? 0)) this.changedAt = changedAt;
+    this.#changedAt(changedAt);
+  }
+
+  #changedAt(at: Date | null): void {
+    if (at !== null && at > (this.changedAt ?? 0)) this.changedAt = at;
   }
 
   get total(): number {

@@ -1,6 +1,7 @@
 import { addCounts } from "../../lib/add-counts.ts";
-import { type ErrorsQuery, isChosen, type ReasonCounts } from "../acts/selection.ts";
+import type { ReasonCounts } from "../counts.ts";
 import type { Outcome, ReasonCode, State } from "../delivery.ts";
+import { type ErrorsQuery, isChosen } from "../query.ts";
 import type { StoredDelivery } from "../stored-delivery.ts";
 
 /** Deliveries whose last attempts failed with equal errors. */

@@ -1,4 +1,4 @@
-import type { ReasonCounts } from "../acts/selection.ts";
+import type { ReasonCounts } from "../counts.ts";
 import type { ReasonCode, State } from "../delivery.ts";
 
 /** The state of one receiver's deliveries, from which its problems follow. Times are lived times in milliseconds, or null. */

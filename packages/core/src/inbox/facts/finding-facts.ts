@@ -1,10 +1,19 @@
 import { addCounts } from "../../lib/add-counts.ts";
-import { type Entry, isParked, isWaiting, type ReasonCode } from "../delivery.ts";
-import { zeroCounts } from "../query.ts";
+import { minuteMs } from "../../lib/time/units.ts";
+import { zeroCounts } from "../counts.ts";
+import {
+  type Entry,
+  isParked,
+  isWaiting,
+  type ReasonCode,
+  type State,
+  states,
+} from "../delivery.ts";
+import { idRange, type SummaryQuery } from "../query.ts";
 import { isUnsigned, noticeMsOf, type Retention } from "../retention.ts";
 import type { StoredDelivery } from "../stored-delivery.ts";
 import { errorKeyOf } from "./error-groups.ts";
-import type { ExpiringFact, Facts } from "./facts.ts";
+import type { ExpiringFact, Facts, Summary } from "./facts.ts";
 
 /** The number of failing deliveries whose errors are compared. */
 export const comparedErrors = 100;
@@ -48,6 +57,43 @@ export function factsOf(
     deleted,
     expiring: expiring === 0 ? null : expiringOf(expiring, first, retention),
     failing: failing === 0 ? null : { count: failing, error: mostFrequent(errors) },
+  };
+}
+
+/** Counts deliveries, as {@link Summary} shows them. */
+export function summarize(
+  all: Iterable<StoredDelivery>,
+  { receiver, from, until }: SummaryQuery,
+): Summary {
+  const parked: Partial<Record<ReasonCode, number>> = {};
+  let parkedChangedAt = Number.NEGATIVE_INFINITY;
+  const oldest = Object.fromEntries(states.map((state) => [state, null])) as Record<
+    State,
+    Date | null
+  >;
+  const minutes = new Map<number, Record<State, number>>();
+  const { first, below } = idRange({ from, until });
+  for (const { receiver: of, id, state, reason, receivedAt, changedAt } of all) {
+    if (receiver !== undefined && receiver !== of) continue;
+    if (isParked(state) && reason !== null) {
+      parked[reason.code] = (parked[reason.code] ?? 0) + 1;
+      parkedChangedAt = Math.max(parkedChangedAt, changedAt);
+    }
+    if (receivedAt < (oldest[state]?.getTime() ?? Number.POSITIVE_INFINITY)) {
+      oldest[state] = new Date(receivedAt);
+    }
+    if (id < first || id >= below) continue;
+    const at = receivedAt - (receivedAt % minuteMs);
+    const counts = minutes.get(at) ?? zeroCounts();
+    counts[state]++;
+    minutes.set(at, counts);
+  }
+  const inOrder = [...minutes].sort(([one], [other]) => one - other);
+  return {
+    parked,
+    oldest,
+    parkedChangedAt: Number.isFinite(parkedChangedAt) ? new Date(parkedChangedAt) : null,
+    minutes: inOrder.map(([at, counts]) => ({ at: new Date(at), counts })),
   };
 }
 

@@ -1,5 +1,5 @@
-import { addCounts } from "../../lib/add-counts.ts";
-import { isParked, type ReasonCode, type State } from "../delivery.ts";
+import { countReason, type ReasonTally } from "../counts.ts";
+import { isParked } from "../delivery.ts";
 import { isUnsigned, maxUnsigned, wholeRejected } from "../retention.ts";
 import type { StoredDelivery } from "../stored-delivery.ts";
 import type { MemoryDelivery } from "./dedupe-window.ts";
@@ -26,7 +26,7 @@ const makingRoom = {
 /** The deliveries at the end of their way: the latest of each kind. */
 export class EndedDeliveries {
   /** The parked ones that were dropped, by reason. */
-  madeRoom: Partial<Record<ReasonCode | State, number>> = {};
+  madeRoom: ReasonTally = {};
   // In the order in which they ended.
   readonly #kinds = new Map<Kind, Set<MemoryDelivery>>(
     (Object.keys(endedMax) as Kind[]).map((kind) => [kind, new Set<MemoryDelivery>()]),
@@ -79,9 +79,9 @@ export class EndedDeliveries {
       this.#empty(stored);
       return;
     }
-    const { state, reason } = stored;
+    const { state } = stored;
     if (isParked(state) && !(state === "dead" && isUnsigned(stored))) {
-      addCounts(this.madeRoom, { [reason?.code ?? state]: 1 });
+      countReason(this.madeRoom, stored);
     }
     this.#delete(stored);
   }

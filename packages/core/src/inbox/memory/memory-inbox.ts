@@ -2,15 +2,16 @@ import { ReporthookError } from "../../errors.ts";
 import { addCounts } from "../../lib/add-counts.ts";
 import { endOfTick } from "../../lib/time/real-timers.ts";
 import { assertBoolean, assertKnownKeys, assertPositive } from "../../lib/validate.ts";
+import type { ActQuery, ActStep } from "../acts/act.ts";
 import { ActLog } from "../acts/act-log.ts";
 import { ActCount, selectorOf } from "../acts/acting.ts";
-import type { ActQuery, ActStep } from "../acts/selection.ts";
+import { countStates } from "../counts.ts";
 import { isWaiting } from "../delivery.ts";
 import { groupErrors } from "../facts/error-groups.ts";
-import { DeletedCounts, factsOf } from "../facts/finding-facts.ts";
+import { DeletedCounts, factsOf, summarize } from "../facts/finding-facts.ts";
 import type { Consumer, Inbox } from "../inbox.ts";
 import { Notices } from "../notices.ts";
-import { countStates, filterEntries, summarize } from "../query.ts";
+import { filterEntries } from "../query.ts";
 import { PruneCount, type Retention, type RetentionOptions, retentionOf } from "../retention.ts";
 import { detailsOf, entryOf, newStoredDelivery, ShownChanges } from "../stored-delivery.ts";
 import { laterMark, noMark } from "../timekeeper.ts";
@@ -188,7 +189,7 @@ class MemoryInbox implements Inbox {
     const pruned = new PruneCount(this.#retention);
     if (!dryRun) this.#window.prune(now);
     for (const stored of this.#stored.values()) {
-      const step = pruned.step(stored, this.#retention, now);
+      const step = pruned.step(stored, now);
       if (step === "announce" && !dryRun) stored.announcedAt = now;
       if (step === "delete" && !dryRun) this.#delete(stored);
     }

@@ -1,6 +1,5 @@
+import { type Backlog, countInBacklog, noBacklog } from "../counts.ts";
 import { isParked, isWaiting, type Stage } from "../delivery.ts";
-import type { Backlog } from "../inbox.ts";
-import { countInBacklog, noBacklog } from "../query.ts";
 import type { MemoryDelivery } from "./dedupe-window.ts";
 import { bytesOf } from "./limits.ts";
 import { MemoryQueue } from "./queue.ts";
