@@ -1,5 +1,6 @@
+import { ReporthookError } from "../../errors.ts";
 import { countReason, type ReasonTally } from "../counts.ts";
-import { isParked } from "../delivery.ts";
+import { isParked, type NewDelivery } from "../delivery.ts";
 import { isUnsigned, maxUnsigned, wholeRejected } from "../retention.ts";
 import type { StoredDelivery } from "../stored-delivery.ts";
 import type { MemoryDelivery } from "./dedupe-window.ts";
@@ -23,28 +24,49 @@ const makingRoom = {
   parked: ["wholeRejected", "unsignedDead", "notVerified", "parked"],
 } as const;
 
-/** The deliveries at the end of their way: the latest of each kind. */
-export class EndedDeliveries {
+type Drop = (stored: MemoryDelivery) => void;
+
+/** The room that deliveries take: the bytes of all, and those at the end of their way, the latest of each kind. */
+export class MemoryRoom {
   /** The parked ones that were dropped, by reason. */
   madeRoom: ReasonTally = {};
   // In the order in which they ended.
-  readonly #kinds = new Map<Kind, Set<MemoryDelivery>>(
+  readonly #ended = new Map<Kind, Set<MemoryDelivery>>(
     (Object.keys(endedMax) as Kind[]).map((kind) => [kind, new Set<MemoryDelivery>()]),
   );
-  readonly #delete: (stored: MemoryDelivery) => void;
-  readonly #empty: (stored: MemoryDelivery) => void;
+  readonly #delete: Drop;
+  readonly #empty: Drop;
+  readonly #maxBytes: number;
+  #bytes = 0;
+  #parkedBytes = 0;
   #wholeBytes = 0;
 
   /** `onDrop` deletes one, `onEmpty` drops the content of a rejected one. */
-  constructor(onDrop: (stored: MemoryDelivery) => void, onEmpty: (stored: MemoryDelivery) => void) {
+  constructor(maxBytes: number, onDrop: Drop, onEmpty: Drop) {
+    this.#maxBytes = maxBytes;
     this.#delete = onDrop;
     this.#empty = onEmpty;
   }
 
-  /** Adds a delivery; the oldest of its kind make room if there are too many. */
+  /** Counts the bytes of a delivery, or takes them out. */
+  count(stored: MemoryDelivery, by: 1 | -1): void {
+    const bytes = by * bytesOf(stored);
+    this.#bytes += bytes;
+    if (isParked(stored.state)) this.#parkedBytes += bytes;
+  }
+
+  /** Makes room for a new delivery. Throws `overloaded` if all that may be dropped is not enough. */
+  makeFor(delivery: NewDelivery): void {
+    const most = this.#maxBytes - bytesOf(delivery);
+    if (this.#make("new", () => this.#bytes <= most)) return;
+    const message = `The deliveries waiting in memory are over maxBytes (${this.#maxBytes})`;
+    throw new ReporthookError("overloaded", message);
+  }
+
+  /** Adds one that has ended: the oldest of its kind make room if there are too many. Parked ones take at most half of the bytes. */
   add(stored: MemoryDelivery): void {
     const kind = kindOf(stored);
-    const all = this.#kinds.get(kind)?.add(stored);
+    const all = this.#ended.get(kind)?.add(stored);
     if (kind === "wholeRejected") this.#wholeBytes += bytesOf(stored);
     const isOver = (): boolean =>
       (all?.size ?? 0) > endedMax[kind] ||
@@ -53,19 +75,21 @@ export class EndedDeliveries {
       if (!isOver()) break;
       this.#drop(oldest, kind);
     }
+    this.#make("parked", () => this.#parkedBytes <= this.#maxBytes / 2);
   }
 
+  /** Takes one out, before it changes. */
   delete(stored: MemoryDelivery): void {
-    const isWhole = this.#kinds.get("wholeRejected")?.delete(stored) === true;
-    if (isWhole) this.#wholeBytes -= bytesOf(stored);
-    for (const kind of this.#kinds.values()) kind.delete(stored);
+    const kind = kindOf(stored);
+    const wasThere = this.#ended.get(kind)?.delete(stored) === true;
+    if (wasThere && kind === "wholeRejected") this.#wholeBytes -= bytesOf(stored);
   }
 
-  /** Drops those that make room for new or for parked ones, the oldest of each kind first, until it fits; false: it doesn't. */
-  makeRoom(room: keyof typeof makingRoom, fits: () => boolean): boolean {
+  /** Drops those that make room, the oldest of each kind first, until it fits; false: it doesn't. */
+  #make(room: keyof typeof makingRoom, fits: () => boolean): boolean {
     if (fits()) return true;
     for (const kind of makingRoom[room]) {
-      for (const stored of this.#kinds.get(kind) ?? []) {
+      for (const stored of this.#ended.get(kind) ?? []) {
         this.#drop(stored, kind);
         if (fits()) return true;
       }
@@ -99,7 +123,7 @@ function kindOf(stored: StoredDelivery): Kind {
 const usualBytes = 256;
 
 /** The bytes of a delivery beyond those of every delivery. */
-export function bytesOf(
+function bytesOf(
   delivery: Pick<StoredDelivery, "body" | "signature" | "url" | "context" | "headers">,
 ): number {
   const { body, signature, url, context, headers } = delivery;

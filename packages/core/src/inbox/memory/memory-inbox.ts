@@ -1,4 +1,3 @@
-import { ReporthookError } from "../../errors.ts";
 import { addCounts } from "../../lib/add-counts.ts";
 import { endOfTick } from "../../lib/time/real-timers.ts";
 import { assertBoolean, assertKnownKeys, assertPositive } from "../../lib/validate.ts";
@@ -18,7 +17,7 @@ import { laterMark, noMark } from "../timekeeper.ts";
 import { applyAct, applyOutcome, dropContent } from "../transitions.ts";
 import { MemoryConsumer, type RecordOutcome } from "./consumer.ts";
 import { keyText, MemoryDedupeWindow, type MemoryDelivery } from "./dedupe-window.ts";
-import { bytesOf, EndedDeliveries } from "./limits.ts";
+import { MemoryRoom } from "./limits.ts";
 import { MemoryRequests } from "./memory-requests.ts";
 import { WaitingDeliveries } from "./waiting.ts";
 
@@ -51,12 +50,8 @@ class MemoryInbox implements Inbox {
   readonly guarantees: Inbox["guarantees"];
   readonly requests: MemoryRequests = new MemoryRequests();
   readonly #retention: Retention;
-  readonly #maxBytes: number;
   readonly #stored = new Map<string, MemoryDelivery>();
-  readonly #ended = new EndedDeliveries(
-    (stored) => this.#delete(stored),
-    (stored) => this.#empty(stored),
-  );
+  readonly #room: MemoryRoom;
   readonly #window = new MemoryDedupeWindow();
   readonly #waiting = new WaitingDeliveries();
   readonly #consumers: Consumer[] = [];
@@ -72,7 +67,11 @@ class MemoryInbox implements Inbox {
     const { retention, maxBytes = 268_435_456, acceptLoss = false } = options;
     assertBoolean("memoryInbox: acceptLoss", acceptLoss);
     assertPositive("memoryInbox: maxBytes", "", maxBytes);
-    this.#maxBytes = maxBytes;
+    this.#room = new MemoryRoom(
+      maxBytes,
+      (stored) => this.#delete(stored),
+      (stored) => this.#empty(stored),
+    );
     this.#retention = retentionOf("memoryInbox", retention);
     this.guarantees = {
       durability: "process",
@@ -99,11 +98,11 @@ class MemoryInbox implements Inbox {
     const key = delivery.key && keyText(delivery.key);
     const { duplicateOf, sameSignatureAs = null } = this.#window.find(key, arrivedAt);
     if (duplicateOf !== undefined) return { status: "duplicate", id: duplicateOf };
-    this.#makeRoomFor(bytesOf(delivery));
+    this.#room.makeFor(delivery);
     const stored: MemoryDelivery = newStoredDelivery(delivery, arrival, sameSignatureAs);
     if (key !== null) stored.dedupeKey = this.#window.add(key, id, arrivedAt);
     this.#stored.set(id, stored);
-    this.#waiting.count(stored, 1);
+    this.#count(stored, 1);
     const waits = isWaiting(stored.state);
     if (!waits) stored.changedAt = this.#shown.after(arrivedAt);
     if (!waits) this.#place(stored, arrivedAt);
@@ -194,8 +193,8 @@ class MemoryInbox implements Inbox {
       if (step === "delete" && !dryRun) this.#delete(stored);
     }
     if (!dryRun) this.requests.prune(this.#retention, now, this.#stored.values());
-    addCounts(pruned.madeRoom, this.#ended.madeRoom);
-    if (!dryRun) this.#ended.madeRoom = {};
+    addCounts(pruned.madeRoom, this.#room.madeRoom);
+    if (!dryRun) this.#room.madeRoom = {};
     return pruned;
   };
 
@@ -203,26 +202,31 @@ class MemoryInbox implements Inbox {
     return this.#time.wallAt - this.#time.livedAt;
   }
 
+  /** Adds a delivery to the numbers, or takes it out. */
+  #count(stored: MemoryDelivery, by: 1 | -1): void {
+    this.#waiting.count(stored, by);
+    this.#room.count(stored, by);
+  }
+
   #change(stored: MemoryDelivery, change: () => void): void {
-    this.#waiting.count(stored, -1);
-    if (!isWaiting(stored.state)) this.#ended.delete(stored);
+    this.#count(stored, -1);
+    if (!isWaiting(stored.state)) this.#room.delete(stored);
     change();
     stored.changedAt = this.#shown.after(stored.changedAt);
-    this.#waiting.count(stored, 1);
+    this.#count(stored, 1);
   }
 
   /** Puts it where its state belongs: into a queue, or among the latest that have ended. */
   #place(stored: MemoryDelivery, now: number): void {
     if (isWaiting(stored.state))
       this.#waiting.queue(stored.receiver, stored.stage).push(stored, now);
-    else this.#ended.add(stored);
-    this.#ended.makeRoom("parked", this.#doParkedFit);
+    else this.#room.add(stored);
   }
 
   #delete(stored: MemoryDelivery): void {
     this.#deleted.add(stored);
-    this.#waiting.count(stored, -1);
-    this.#ended.delete(stored);
+    this.#count(stored, -1);
+    this.#room.delete(stored);
     // A handled delivery stays known as a duplicate; any other that is deleted must not hide its copy.
     if (stored.state !== "handled") this.#window.forget(stored.dedupeKey);
     this.#stored.delete(stored.id);
@@ -232,15 +236,6 @@ class MemoryInbox implements Inbox {
     const { changedAt } = stored;
     this.#change(stored, () => dropContent(stored));
     stored.changedAt = changedAt;
-    this.#ended.add(stored);
-  }
-
-  /** Whether parked deliveries take at most half of the bytes, so that new ones have room. */
-  readonly #doParkedFit = (): boolean => this.#waiting.parkedBytes <= this.#maxBytes / 2;
-
-  #makeRoomFor(bytes: number): void {
-    if (this.#ended.makeRoom("new", () => this.#waiting.bytes + bytes <= this.#maxBytes)) return;
-    const message = `The deliveries waiting in memory are over maxBytes (${this.#maxBytes})`;
-    throw new ReporthookError("overloaded", message);
+    this.#room.add(stored);
   }
 }

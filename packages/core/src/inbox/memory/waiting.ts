@@ -1,19 +1,16 @@
 import { type Backlog, countInBacklog, noBacklog } from "../counts.ts";
-import { isParked, isWaiting, type Stage } from "../delivery.ts";
+import { isWaiting, type Stage } from "../delivery.ts";
 import type { MemoryDelivery } from "./dedupe-window.ts";
-import { bytesOf } from "./limits.ts";
 import { MemoryQueue } from "./queue.ts";
 
-/** The deliveries of one receiver that wait, by stage, and their numbers. */
+/** The deliveries of one receiver that wait, by stage, and its backlog. */
 interface WaitingOfReceiver {
   readonly queues: Readonly<Record<Stage, MemoryQueue>>;
   readonly backlog: Backlog;
 }
 
-/** The queues of all receivers, and the bytes that limits are compared with: of all deliveries, also of those that wait no longer. */
+/** The queues of all receivers, and the numbers of deliveries in them. */
 export class WaitingDeliveries {
-  bytes = 0;
-  parkedBytes = 0;
   readonly #receivers = new Map<string, WaitingOfReceiver>();
 
   queue(receiver: string, stage: Stage): MemoryQueue {
@@ -34,12 +31,9 @@ export class WaitingDeliveries {
     return [...ended, ...waiting];
   }
 
-  /** Adds a delivery to the numbers, or takes it out. */
+  /** Adds a delivery to the backlog of its receiver, or takes it out. */
   count(stored: MemoryDelivery, by: 1 | -1): void {
     countInBacklog(this.#of(stored.receiver).backlog, stored, by);
-    const bytes = by * bytesOf(stored);
-    this.bytes += bytes;
-    if (isParked(stored.state)) this.parkedBytes += bytes;
   }
 
   #of(receiver: string): WaitingOfReceiver {
