@@ -43,7 +43,7 @@ const others = {
     ...["inbox/memory/memory-inbox", "inbox/memory/dedupe-window", "inbox/stored-delivery"],
     ...["inbox/query", "inbox/retention", "inbox/transitions", "lib/time/real-timers"],
     ...["inbox/acts/acting", "inbox/counts"],
-    ...["inbox/facts/finding-facts", "inbox/facts/hours"],
+    ...["inbox/facts/facts", "inbox/facts/summary", "inbox/facts/hours"],
     ...["inbox/memory/memory-requests", "inbox/memory/waiting"],
   ),
   ...of(

@@ -86,8 +86,9 @@ export type {
   State,
 } from "./inbox/delivery.ts";
 export type { ErrorGroup } from "./inbox/facts/error-groups.ts";
-export type { Facts, Minute, Notes, ParkedFact, Summary } from "./inbox/facts/facts.ts";
+export type { Facts, Notes, ParkedFact } from "./inbox/facts/facts.ts";
 export type { Hour } from "./inbox/facts/hours.ts";
+export type { Minute, Summary } from "./inbox/facts/summary.ts";
 export type {
   AddResult,
   ConsumeOptions,
@@ -98,7 +99,6 @@ export type {
   InboxNotice,
   Lease,
   Processor,
-  Pruned,
   TimeMark,
 } from "./inbox/inbox.ts";
 export { type MemoryInboxOptions, memoryInbox } from "./inbox/memory/memory-inbox.ts";
@@ -111,7 +111,7 @@ export type {
   RequestStore,
   StoredRequest,
 } from "./inbox/request-store.ts";
-export type { RetentionOptions } from "./inbox/retention.ts";
+export type { Pruned, RetentionOptions } from "./inbox/retention.ts";
 export type { StopSignal } from "./lib/abort.ts";
 export type { Logger } from "./lib/log.ts";
 export type { Clock } from "./lib/time/clock.ts";

@@ -36,8 +36,8 @@ export {
   isFailing,
   isNotification,
   mostFrequent,
-  summarize,
-} from "./inbox/facts/finding-facts.ts";
+} from "./inbox/facts/facts.ts";
+export { summarize } from "./inbox/facts/summary.ts";
 export { idAt, newId, timeOf } from "./inbox/id.ts";
 export { Notices } from "./inbox/notices.ts";
 export { filterEntries, idRange, isChosen } from "./inbox/query.ts";

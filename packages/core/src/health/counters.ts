@@ -2,7 +2,7 @@ import type { ReceiveResult } from "../http/answer.ts";
 import type { Job, Outcome } from "../inbox/delivery.ts";
 import type { Notes } from "../inbox/facts/facts.ts";
 import { hourKey } from "../inbox/facts/hours.ts";
-import type { Pruned } from "../inbox/inbox.ts";
+import type { Pruned } from "../inbox/retention.ts";
 import { hourMs } from "../lib/time/units.ts";
 
 /** The bounds of the histogram of answers, in seconds. */

@@ -2,12 +2,14 @@ import type { StopSignal } from "../lib/abort.ts";
 import type { InboxClock } from "../lib/time/lived-clock.ts";
 import type { ActQuery, ActStep, ActsQuery, EraseQuery } from "./acts/act.ts";
 import type { LoggedAct } from "./acts/act-log.ts";
-import type { Backlog, Counts, ReasonCounts } from "./counts.ts";
+import type { Backlog, Counts } from "./counts.ts";
 import type { Arrival, Entry, EntryDetails, Job, NewDelivery, Outcome, Stage } from "./delivery.ts";
 import type { ErrorGroup } from "./facts/error-groups.ts";
-import type { Facts, Notes, Summary } from "./facts/facts.ts";
+import type { Facts, Notes } from "./facts/facts.ts";
+import type { Summary } from "./facts/summary.ts";
 import type { ErrorsQuery, InboxQuery, SummaryQuery } from "./query.ts";
 import type { RequestStore } from "./request-store.ts";
+import type { Pruned } from "./retention.ts";
 
 /** The result of {@link Inbox.add}. */
 export type AddResult =
@@ -79,21 +81,6 @@ export interface Lease {
    * began: a blocked process may have lost the job to another one.
    */
   isHeld(): boolean | Promise<boolean>;
-}
-
-/** The result of {@link Inbox.prune}, or of a step of it. */
-export interface Pruned {
-  /** The number of deleted entries by state. */
-  readonly deleted: Readonly<Partial<Counts>>;
-  /** The deleted ones that were announced, by reason. */
-  readonly parked: ReasonCounts;
-  /** The deleted parked ones without a signature, by reason: these are not announced. */
-  readonly unsigned: ReasonCounts;
-  /** The parked ones that were announced now, by reason: they are deleted `noticeMs` milliseconds later at the earliest. */
-  readonly announced: ReasonCounts;
-  readonly noticeMs: number;
-  /** The parked ones that made room since the last call, by reason: only an inbox with a limit in bytes has these. */
-  readonly madeRoom: ReasonCounts;
 }
 
 /** Whether an inbox can store at this moment. */

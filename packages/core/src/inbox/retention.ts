@@ -1,9 +1,14 @@
 import { addCounts } from "../lib/add-counts.ts";
 import { dayMs } from "../lib/time/units.ts";
 import { assertKnownKeys, assertPositive } from "../lib/validate.ts";
-import { type Counted, countReason, type ReasonTally } from "./counts.ts";
+import {
+  type Counted,
+  type Counts,
+  countReason,
+  type ReasonCounts,
+  type ReasonTally,
+} from "./counts.ts";
 import { isParked, isWaiting, type State } from "./delivery.ts";
-import type { Pruned } from "./inbox.ts";
 import type { StoredRequest } from "./request-store.ts";
 import type { StoredDelivery } from "./stored-delivery.ts";
 
@@ -85,6 +90,21 @@ export function isRequestOver(
 ): boolean {
   if (settledAt !== null) return now - settledAt > handledMs;
   return dates.overdueAt !== null && now - dueAt > unsettledKeptMs;
+}
+
+/** The result of {@link Inbox.prune}, or of a step of it. */
+export interface Pruned {
+  /** The number of deleted entries by state. */
+  readonly deleted: Readonly<Partial<Counts>>;
+  /** The deleted ones that were announced, by reason. */
+  readonly parked: ReasonCounts;
+  /** The deleted parked ones without a signature, by reason: these are not announced. */
+  readonly unsigned: ReasonCounts;
+  /** The parked ones that were announced now, by reason: they are deleted `noticeMs` milliseconds later at the earliest. */
+  readonly announced: ReasonCounts;
+  readonly noticeMs: number;
+  /** The parked ones that made room since the last call, by reason: only an inbox with a limit in bytes has these. */
+  readonly madeRoom: ReasonCounts;
 }
 
 /** Adds up what a call of `prune` does. */
