@@ -37,7 +37,7 @@ const others = {
     "inbox/memory/memory-inbox",
     "inbox/memory/consumer",
     "inbox/memory/queue",
-    "inbox/memory/limits",
+    "inbox/memory/room",
   ),
   ...of(
     ...["inbox/memory/memory-inbox", "inbox/memory/dedupe-window", "inbox/stored-delivery"],

@@ -1,5 +1,4 @@
-import { addCounts } from "../../lib/add-counts.ts";
-import { type ReasonCounts, zeroCounts } from "../counts.ts";
+import { countReason, type ReasonCounts, type ReasonTally, zeroCounts } from "../counts.ts";
 import { type Entry, isParked, isWaiting, type ReasonCode, type State } from "../delivery.ts";
 import { isUnsigned, noticeMsOf, type Retention } from "../retention.ts";
 import type { StoredDelivery } from "../stored-delivery.ts";
@@ -88,13 +87,14 @@ export function factsOf(
 
 /** How many parked deliveries were deleted: for each receiver by reason. */
 export class DeletedCounts {
-  readonly #counts = new Map<string, Partial<Record<ReasonCode, number>>>();
+  readonly #counts = new Map<string, ReasonTally>();
 
   /** Counts a delivery that is deleted, if it is parked. */
-  add({ receiver, state, reason }: Pick<StoredDelivery, "receiver" | "state" | "reason">): void {
+  add(stored: Pick<StoredDelivery, "receiver" | "state" | "reason">): void {
+    const { receiver, state, reason } = stored;
     if (!isParked(state) || reason === null) return;
     const counts = this.#counts.get(receiver) ?? {};
-    addCounts(counts, { [reason.code]: 1 });
+    countReason(counts, stored);
     this.#counts.set(receiver, counts);
   }
 

@@ -18,8 +18,8 @@ import { laterMark, noMark } from "../timekeeper.ts";
 import { applyAct, applyOutcome, dropContent } from "../transitions.ts";
 import { MemoryConsumer, type RecordOutcome } from "./consumer.ts";
 import { keyText, MemoryDedupeWindow, type MemoryDelivery } from "./dedupe-window.ts";
-import { MemoryRoom } from "./limits.ts";
 import { MemoryRequests } from "./memory-requests.ts";
+import { MemoryRoom } from "./room.ts";
 import { WaitingDeliveries } from "./waiting.ts";
 
 /** Options of `memoryInbox`. */
