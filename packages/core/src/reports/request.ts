@@ -40,7 +40,7 @@ type Given = "receiver" | "idempotencyKey" | "report" | "context" | "traceparent
 export function newRequest(
   given: Pick<StoredRequest, Given>,
   overdueMs: number,
-  clock: Pick<ReceiverClock, "now" | "wallNow">,
+  clock: Pick<LivedClock, "now" | "wallNow">,
 ): StoredRequest {
   const requestedAt = clock.wallNow();
   const unknown = { confirmedAt: null, processingAt: null, settledAt: null, overdueAt: null };
