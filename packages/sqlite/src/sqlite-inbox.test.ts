@@ -495,6 +495,20 @@ describe.concurrent("files", () => {
     await end();
   });
 
+  it("backlog() has nothing that has ended, when the hook is told of a result", async () => {
+    const { inbox, clock, put, until, end } = fixture(open());
+    const waiting: number[] = [];
+    const policy = { receiver: "a", concurrency: 1, clock, onError: () => {} };
+    const onRecorded = (): void => void waiting.push(inbox.backlog("a").waiting);
+    const rejected = endedAs("rejected", "invalid_signature");
+    const consumer = inbox.consume("verify", async () => rejected, { ...policy, onRecorded });
+    await put();
+    await until(() => waiting.length === 1, "it is told");
+    expect(waiting).toEqual([0]);
+    await consumer.stop();
+    await end();
+  });
+
   it("consume() works on what it leases in the turn in which it learns that its leases are lost", async () => {
     const path = temporaryPath();
     const opened = fixture(sqliteInbox(path));

@@ -113,9 +113,12 @@ export class ThreadClient implements ConsumerSource, ConnectionOwner {
     this.#tallies = new Map(tallies);
   }
 
-  answered(reply: Reply, leased: readonly Leased[], isTold: boolean): void {
-    const { tallies, lost, takeovers, asOf, due, poisoned, error } = reply;
+  counted(tallies: ChangedTallies): void {
     for (const [receiver, tally] of tallies) this.#tallies.set(receiver, tally);
+  }
+
+  answered(reply: Reply, leased: readonly Leased[], isTold: boolean): void {
+    const { lost, takeovers, asOf, due, poisoned, error } = reply;
     if (lost) this.#loseLeases(isTold);
     for (const one of leased) {
       const consumer = this.#consumers.get(one.claimed.consumer);

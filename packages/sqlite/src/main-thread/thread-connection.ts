@@ -45,15 +45,15 @@ export interface ConnectionOwner {
   /** The states of consumers to send with the next message. */
   takeStates(): readonly ConsumerState[];
   opened(tallies: ChangedTallies): void;
-  /** Takes what is in a reply beside results; `isTold` if it is told otherwise why leases are lost. */
+  /** Takes the tallies of a reply, before its results: the hooks that are told of these may ask for the backlog. */
+  counted(tallies: ChangedTallies): void;
+  /** Takes the rest of a reply beside results; `isTold` if it is told otherwise why leases are lost. */
   answered(reply: Reply, leased: readonly Leased[], isTold: boolean): void;
   stoodStill(ms: number, isHandedOn: boolean): void;
   /** The thread has ended; `error` if that was unexpected. */
   ended(error: ReporthookError | null): void;
 }
 
-// This many are sent before the end of the tick: while the thread stores them, this one reads the next.
-const addsPerMessage = 16;
 // Milliseconds after sending a message during which no other worker can take the leases that its answer confirms.
 const sureMs = leaseLostAfterMs - heartbeatMs;
 
@@ -160,7 +160,7 @@ export class ThreadConnection {
   #promise<Asked, Answer>(waiters: Waiters<Asked, Answer>, asked: Asked): Promise<Answer> {
     if (this.isOver) return Promise.reject(this.#whyOver());
     const promise = waiters.add(asked);
-    if (this.#message.deliveries === addsPerMessage) this.#send();
+    if (this.#message.isFull) this.#send();
     else this.flush();
     return promise;
   }
@@ -188,16 +188,16 @@ export class ThreadConnection {
 
   #receive(message: FromThread): void {
     if (this.isOver) return;
-    if ("reply" in message) {
-      this.#deliver(message.reply);
-    } else if ("opened" in message) {
+    // The rest follows when the thread ends.
+    if ("ending" in message) {
+      this.#error = errorOfFailure(message.ending);
+      return;
+    }
+    if ("reply" in message) this.#deliver(message.reply);
+    else {
       this.#isOpened = true;
       this.#owner.opened(message.opened);
       this.#opening.settle([null], () => {});
-    } else {
-      // The rest follows when the thread ends.
-      this.#error = errorOfFailure(message.ending);
-      return;
     }
     // Only answers that are waited for keep the process alive.
     const waiting = this.#adding.length + this.#completing.length + this.#calling.length;
@@ -206,6 +206,7 @@ export class ThreadConnection {
 
   #deliver(reply: Reply): void {
     const { adds, completions, calls, claimed, workerId, lost, asOf } = reply;
+    this.#owner.counted(reply.tallies);
     if (asOf !== null && workerId !== null && !lost) this.#ownedAsOf = asOf;
     /** Makes what was just added or recorded, by its number: if it is claimed at once, the thread does not send it back. */
     const sent = claimed.length > 0 ? new Map<number, () => StoredDelivery>() : null;
@@ -216,8 +217,7 @@ export class ThreadConnection {
       const seq = seqOf(stored);
       const added = addResultOf(delivery.id, stored);
       if (sent !== null && added.status === "added" && seq !== null) {
-        const { sameSignatureAs = null } = added;
-        sent.set(seq, () => newStoredDelivery(delivery, arrival, sameSignatureAs));
+        sent.set(seq, () => newStoredDelivery(delivery, arrival, added.sameSignatureAs ?? null));
       }
       return added;
     });

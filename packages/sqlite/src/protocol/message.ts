@@ -10,6 +10,9 @@ export type OwnParts = Pick<
   "id" | "arrivedAt" | "requestId" | "signature" | "body" | "key"
 >;
 
+// This many are sent before the end of the tick: while the thread stores them, the main thread reads the next.
+const mostAdds = 16;
+
 /** All that is asked for in one tick, until it is sent. */
 export class MessageBuilder {
   readonly #adds: Addition[] = [];
@@ -20,8 +23,9 @@ export class MessageBuilder {
   readonly #calls: ThreadCall[] = [];
   #bytes = 0;
 
-  get deliveries(): number {
-    return this.#adds.length;
+  /** Whether it has as many deliveries as are sent at a time. */
+  get isFull(): boolean {
+    return this.#adds.length === mostAdds;
   }
 
   /** Adds a delivery; `begins` is its first state if that is not received. */
