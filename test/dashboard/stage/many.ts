@@ -1,7 +1,7 @@
 import { idAt } from "@reporthook/core/internals";
 import { errorKeyOf, states } from "@reporthook/core/store";
 import { sqliteInbox } from "@reporthook/sqlite";
-import { countIn, kindOf, loadDriver } from "@reporthook/sqlite/internals";
+import { countIn, kindOf, loadDriver, namesOf } from "@reporthook/sqlite/internals";
 
 // Per thousand: how many are in each state, by the number of the state.
 const shares = [
@@ -64,7 +64,7 @@ export async function fill(path: string, number: number): Promise<string> {
         body,
       ],
     );
-    countIn(counts, "reports", kind, 1);
+    countIn(counts, "reports", namesOf(kind), 1);
     if (seq === Math.floor(number / 2)) one = id;
   }
   const tally = database.prepare("INSERT INTO tally (receiver, counts) VALUES (1, ?)");

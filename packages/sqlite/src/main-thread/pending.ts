@@ -1,5 +1,5 @@
 import { type Arrival, type NewDelivery, ReporthookError } from "@reporthook/core";
-import { countIn, type Tally } from "../protocol/counts.ts";
+import { countIn, namesOf, type Tally } from "../protocol/counts.ts";
 
 const maxDeliveries = 10_000;
 const maxBytes = 64 * 1_024 * 1_024;
@@ -8,7 +8,7 @@ const maxBytes = 64 * 1_024 * 1_024;
 export interface PendingDelivery {
   readonly delivery: NewDelivery;
   readonly arrival: Arrival;
-  readonly kind: string;
+  readonly kind: number;
   readonly bytes: number;
 }
 
@@ -38,7 +38,7 @@ export class Pending {
   }
 
   #change({ delivery, kind, bytes }: PendingDelivery, by: 1 | -1): void {
-    countIn(this.#tallies, delivery.receiver, kind, by);
+    countIn(this.#tallies, delivery.receiver, namesOf(kind), by);
     this.#deliveries += by;
     this.#bytes += by * bytes;
   }

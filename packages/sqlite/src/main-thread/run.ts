@@ -70,7 +70,7 @@ export class Run implements InFlightItem, Lease {
   readonly #leased: Leased;
   readonly #began = performance.now();
   #leasedFor: Stage;
-  #kindBefore: string;
+  #kindBefore: number;
   #startedAt: number;
   #endEarly: (() => void) | null = null;
   /** The verdict, as long as it is not on its way to the file. */

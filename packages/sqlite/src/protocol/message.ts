@@ -29,7 +29,7 @@ export class MessageBuilder {
   }
 
   /** Adds a delivery; `begins` is its first state if that is not received. */
-  add(delivery: NewDelivery, kind: string, begins: StoredDelivery | null): void {
+  add(delivery: NewDelivery, kind: number, begins: StoredDelivery | null): void {
     const { id, arrivedAt, requestId, signature, body, key } = delivery;
     const origin = this.#originOf(delivery, kind, begins);
     const [bodyBytes, keyBytes] = [body.byteLength, key?.byteLength ?? 0];
@@ -76,7 +76,7 @@ export class MessageBuilder {
   }
 
   /** The origin of a delivery: the last one of its receiver, if it is the same. */
-  #originOf(delivery: NewDelivery, kind: string, begins: StoredDelivery | null): Origin {
+  #originOf(delivery: NewDelivery, kind: number, begins: StoredDelivery | null): Origin {
     const { receiver, url, headers, context, arrivedAt } = delivery;
     const { origin: last, headers: lastHeaders } = this.#origins.get(receiver) ?? {};
     const fits =

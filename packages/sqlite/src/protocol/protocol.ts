@@ -42,7 +42,7 @@ export interface Origin {
   readonly headers: string;
   readonly context: string | null;
   /** As {@link kindOf} says. */
-  readonly kind: string;
+  readonly kind: number;
   /** False for those that the receiver stores itself. */
   readonly isNotification: boolean;
   /** Only of a single delivery, that does not begin as received. */
@@ -70,8 +70,8 @@ export interface Completion {
   /** The worker that it was leased to. */
   readonly leasedTo: number;
   readonly receiver: string;
-  readonly kindBefore: string;
-  readonly kindAfter: string;
+  readonly kindBefore: number;
+  readonly kindAfter: number;
   /** Whether this is the verdict alone: the same worker keeps the lease, to handle the delivery for the first time. */
   readonly keepsLease: boolean;
   readonly changes: Changes;

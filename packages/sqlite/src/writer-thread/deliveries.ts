@@ -1,7 +1,7 @@
 import type { Stage } from "@reporthook/core";
 import { isParked, type StoredDelivery, states } from "@reporthook/core/store";
 import type { Database, Row, Statement } from "../database/driver.ts";
-import { type Countable, everName, everReceiver, kindOf } from "../protocol/counts.ts";
+import { type Countable, everName, everReceiver, kindOf, namesOf } from "../protocol/counts.ts";
 import type { OwnParts } from "../protocol/message.ts";
 import { queues } from "../protocol/position.ts";
 import type { Completion, Origin, StoredResult } from "../protocol/protocol.ts";
@@ -89,8 +89,8 @@ export class Deliveries {
     );
     if (changes !== null) this.#changes.push({ seq, changes });
     if (key !== null) window.add(seq, key, known);
-    receivers.count(receiver, kind, 1);
-    receivers.count(everReceiver, everName, 1);
+    receivers.count(receiver, namesOf(kind), 1);
+    receivers.count(everReceiver, [everName], 1);
     if (isNotification) receivers.noteNewest(receiver, id);
     return sameSignatureAs === undefined ? seq : { seq, sameSignatureAs };
   }
@@ -149,9 +149,9 @@ export class Deliveries {
     const rest = { state, reason, lastTurnAt: null, attempts: 0 };
     const kind = kindOf({ ...(row as unknown as Countable), ...rest });
     const receiver = Number(row["receiver"]);
-    this.receivers.count(receiver, kind, -1);
+    this.receivers.count(receiver, namesOf(kind), -1);
     if (reason !== null && isParked(state)) {
-      this.receivers.count(receiver, `deleted:${reason.code}`, 1);
+      this.receivers.count(receiver, [`deleted:${reason.code}`], 1);
     }
   }
 
@@ -163,10 +163,10 @@ export class Deliveries {
     return this.receivers.nameOf(Number(row["receiver"]));
   }
 
-  #recount(receiver: number, kindBefore: string, kindAfter: string): void {
+  #recount(receiver: number, kindBefore: number, kindAfter: number): void {
     if (kindBefore === kindAfter) return;
-    this.receivers.count(receiver, kindBefore, -1);
-    this.receivers.count(receiver, kindAfter, 1);
+    this.receivers.count(receiver, namesOf(kindBefore), -1);
+    this.receivers.count(receiver, namesOf(kindAfter), 1);
   }
 }
 

@@ -89,11 +89,11 @@ export class ReceiverTable {
   /** Notes the id of the newest notification. */
   noteNewest(receiver: number, id: string): void {
     const before = this.#tallies.get(receiver)?.[newestName] ?? 0;
-    this.count(receiver, newestName, timeOf(id) - before);
+    this.count(receiver, [newestName], timeOf(id) - before);
   }
 
   /** Adds to the counts with these names. */
-  count(receiver: number, names: string, by: number): void {
+  count(receiver: number, names: readonly string[], by: number): void {
     countIn(this.#tallies, receiver, names, by);
     this.#unwritten.add(receiver);
   }

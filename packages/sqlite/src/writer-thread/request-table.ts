@@ -87,9 +87,9 @@ export class RequestTable {
 
   #count(receiver: number, { state, settledAt, dates }: StoredRequest, by: 1 | -1): void {
     const { receivers } = this.#deliveries;
-    receivers.count(receiver, `request:${state}`, by);
+    receivers.count(receiver, [`request:${state}`], by);
     const isOverdue = settledAt === null && dates.overdueAt !== null;
-    if (isOverdue) receivers.count(receiver, "request:overdue", by);
+    if (isOverdue) receivers.count(receiver, ["request:overdue"], by);
   }
 
   /** Finds requests of a receiver, or of each. */
