@@ -15,9 +15,11 @@ export interface ServiceResponse {
   readonly thrown?: unknown;
 }
 
-/** Where an answer shows that a redirect was followed: that of fetch, axios on Node, and undici. */
+/** Where an answer shows that a redirect was followed: that of fetch, superagent, got, axios on Node, and undici. */
 const followed: readonly (readonly PropertyKey[])[] = [
   ["redirected"],
+  ["redirects", 0],
+  ["redirectUrls", 0],
   ["request", "_redirectable", "_isRedirect"],
   ["context", "history", 1],
 ];

@@ -100,6 +100,13 @@ const reading = (make: (status: number, text: string, response: Response) => unk
     return make(answer.status, await answer.text(), answer);
   });
 
+/** Follows redirects, and tells it by `members`. */
+const telling =
+  (members: object): Fetch =>
+  async (url, init) => {
+    const { status } = await fetch(url, { ...init, redirect: "follow" });
+    return { status, headers: new Headers(), ...members };
+  };
 const dispatcher = new Agent().compose(interceptors.redirect({ maxRedirections: 1 }));
 const byUndici = as((url: string, { method }: { method: "POST" }) =>
   request(url, { method, dispatcher }),
@@ -108,6 +115,8 @@ const byUndici = as((url: string, { method }: { method: "POST" }) =>
 it.each<[string, Fetch]>([
   ["axios", byAxios],
   ["undici's request()", byUndici],
+  ["superagent", telling({ text: "{}", redirects: ["https://a.example/login"] })],
+  ["got", telling({ body: "{}", redirectUrls: [new URL("https://a.example/login")] })],
 ])("a redirect that %s has followed is no answer of the service", async (_, given) => {
   const location = await answering(200, headers, "{}");
   const baseUrl = await answering(302, { location });
