@@ -67,6 +67,18 @@ describe("bounds", () => {
     expect((await inbox.counts()).dead).toBe(2);
   });
 
+  it("the parked deliveries over half of maxBytes leave rejected ones their content, which makes no room for them", async () => {
+    const { inbox, put, work } = fixture({ maxBytes: 100 });
+    const rejected = await put({ body: "x" });
+    await work("verify", endedAs("rejected", "invalid_signature"));
+    for (let count = 0; count < 2; count++) {
+      await put({ body: "x".repeat(40) });
+      await work("verify", endedAs("held", "not_verified"));
+    }
+    expect((await inbox.counts()).held).toBe(1);
+    expect((await inbox.get(rejected))?.body).toBe("x");
+  });
+
   it("add() counts long addresses, signatures and headers, and a rejected delivery keeps none of them", async () => {
     const { inbox, make, add, work } = fixture({ maxBytes: 10_000 });
     const long = (number: number) =>

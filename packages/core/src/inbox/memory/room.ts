@@ -21,7 +21,7 @@ type Kind = keyof typeof endedMax;
 /** The kinds that make room for new deliveries, and those that make room for parked ones: the first of them first. */
 const makingRoom = {
   new: ["wholeRejected", "unsignedHandled", "handled", "unsignedDead", "notVerified"],
-  parked: ["wholeRejected", "unsignedDead", "notVerified", "parked"],
+  parked: ["unsignedDead", "notVerified", "parked"],
 } as const;
 
 type Drop = (stored: MemoryDelivery) => void;
