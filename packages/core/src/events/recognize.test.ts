@@ -110,6 +110,11 @@ describe("recognition", () => {
     expect(recognize({}, {}, () => parsed)).toEqual(complete("5"));
   });
 
+  it("recognize() takes an empty id from parse for none, as the table does", () => {
+    const parsed = { type: "report.complete", reportId: "" } as const;
+    expect(recognize({}, {}, () => parsed)).toEqual(complete(null));
+  });
+
   it("recognize() takes the specific types and unknown from parse", () => {
     expect(recognize({}, {}, () => ({ type: "report.complete" }))).toEqual(complete(null));
     expect(recognize({ status: "complete" }, {}, () => ({ type: "unknown" }))).toEqual(unknown);

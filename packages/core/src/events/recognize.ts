@@ -99,7 +99,7 @@ function statusOf(type: unknown): string | undefined {
 }
 
 function idOf(given: unknown): string | null {
-  if (given === null || typeof given === "string") return given;
+  if (given === null || typeof given === "string") return given || null;
   if (Number.isSafeInteger(given)) return String(given);
   throw new TypeError(`parse answered a reportId of type ${typeof given}: answer text or null`);
 }
