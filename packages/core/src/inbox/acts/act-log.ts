@@ -1,5 +1,6 @@
-/** An act on the deliveries of an inbox, as its log shows it. */
 import type { Act, ActQuery, ActsQuery, Selection } from "./act.ts";
+
+/** An act on the deliveries of an inbox, as its log shows it. */
 export interface LoggedAct {
   readonly at: Date;
   /** The person, as the option `by` names one; else null. */
