@@ -1,4 +1,4 @@
-// All changes of a stored delivery. The states and their transitions are drawn in ARCHITECTURE.md. Retention deletes handled, held, dead and rejected deliveries.
+// All changes of a stored delivery; ARCHITECTURE.md draws the states. Retention deletes handled, held, dead and rejected ones.
 
 import type { ActQuery } from "./acts/act.ts";
 import {
