@@ -102,9 +102,10 @@ function reopen(stored: StoredDelivery, now: number): void {
   beginAgain(stored, unverified ? "received" : "verified", now);
 }
 
-/** Has the service asked again about a rejected delivery, for a person. */
+/** Has the service asked again about a rejected delivery, for a person. Who released it did so before the service rejected it. */
 function askAgain(stored: StoredDelivery, now: number): void {
   stored.verification = null;
+  stored.released = false;
   beginAgain(stored, "received", now);
   stored.retryState = JSON.stringify({ askedAgain: true } satisfies RetryState);
 }

@@ -40,6 +40,19 @@ export const askingAgain: readonly InboxCase[] = [
     },
   },
   {
+    name: "retry() of a rejected delivery that was released before leaves it to the service: nobody vouches for it any more",
+    async run({ act, put, work }) {
+      const id = await put();
+      await work("verify", endedAs("held", "not_verified"));
+      await act("release", id);
+      const [released] = await work("verify", invalid);
+      same(released?.released, true, "What is known once it is released");
+      same(await act("retry", { state: "rejected" }), 1, "How many are asked about again");
+      const [again] = await work("verify", valid);
+      same([again?.id, again?.released], [id, false], "What is known then");
+    },
+  },
+  {
     name: "retry() finds the newest 1,000 of many rejected deliveries: the others have neither body nor signature",
     async run(fixture) {
       const { inbox, act, put } = fixture;
