@@ -98,7 +98,7 @@ describe("making", () => {
     await expect(url(await url(base, 1), 2)).rejects.toThrow("carries a callback_token already");
     const cycle: unknown[] = [];
     cycle.push(cycle);
-    for (const wrong of [() => {}, 1n, cycle]) {
+    for (const wrong of [() => {}, 1n, cycle, Promise.resolve(customer), { id: new Set() }]) {
       await expect(url(base, wrong)).rejects.toThrow("callbackUrl: context must be something that");
     }
     const way = "give createReceiver callback: { secrets: [secret] }";

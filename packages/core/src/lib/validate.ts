@@ -86,11 +86,19 @@ export function assertSignal(name: string, given: AbortSignal | undefined): void
   assertOption(name, "an AbortSignal", given, fits);
 }
 
-/** The JSON text of a value. Throws a `TypeError` for one that has none. */
-export function jsonText(name: string, given: unknown): string {
-  const json = tryGet((): string | undefined => JSON.stringify(given));
+/** The JSON text of a value, of which JSON may lose something if told so. Throws a `TypeError` for one that has none. */
+export function jsonText(name: string, given: unknown, mayLose = false): string {
+  const replacer = mayLose ? undefined : unlessLost;
+  const json = tryGet((): string | undefined => JSON.stringify(given, replacer));
   if (json !== undefined) return json;
-  throw new TypeError(`${name} must be something that JSON can hold: no cycle, no bigint`);
+  const without = "no cycle, no bigint, no promise, no Map";
+  throw new TypeError(`${name} must be something that JSON can hold: ${without}`);
+}
+
+/** Throws for a part that JSON would write as `{}`, whatever is in it. */
+function unlessLost(_: string, part: unknown): unknown {
+  if (isPlain(part) || Object.keys(Object(part)).length > 0) return part;
+  throw new TypeError();
 }
 
 /** Whether a value may be parsed JSON; a form, a stream or a promise would be written as `{}`. */

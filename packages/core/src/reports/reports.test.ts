@@ -440,7 +440,13 @@ describe("asking", () => {
       expect(await says({}, { idempotencyKey })).toContain("1 to 200 characters");
     }
     expect(await says({}, { overdueMs: 0 })).toContain("milliseconds from 1");
-    expect(await says({}, { context: () => {} })).toContain("something that JSON can hold");
+    for (const context of [
+      () => {},
+      Promise.resolve("c-1"),
+      { customers: new Map([["c-1", 1]]) },
+    ]) {
+      expect(await says({}, { context })).toContain("something that JSON can hold");
+    }
     expect(await says({}, { resend: true })).toContain("with resend");
     expect(await says({}, { tag: 1 })).toContain("tag is no option");
     const { reports } = make({ inbox: keepsNone() });
@@ -730,7 +736,8 @@ describe("the end", () => {
     const { id } = await reports.request(report);
     const cycle: unknown[] = [];
     cycle.push(cycle);
-    for (const body of [{ cycle }, { bytes: 1n }, { toJSON: () => undefined }]) {
+    const late = Promise.resolve("r-1");
+    for (const body of [{ cycle }, { bytes: 1n }, { toJSON: () => undefined }, { id: late }]) {
       const settling = reports.settle(id, "complete", { body });
       const says = "reports.settle: body must be something that JSON can hold";
       await expect(settling).rejects.toThrow(says);

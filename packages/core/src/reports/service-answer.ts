@@ -42,6 +42,6 @@ export async function answerIn(given: unknown, token: string | null): Promise<Se
     throw new ServiceError("service_failed", message, { serviceStatus: status, retryable: false });
   }
   const answer = { status, body: body ?? null };
-  const json = jsonText("What requestReport of the client answers", answer);
+  const json = jsonText("What requestReport of the client answers", answer, true);
   return JSON.parse(token === null ? json : json.replaceAll(token, "[callback token]"));
 }
