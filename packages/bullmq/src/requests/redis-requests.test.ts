@@ -8,7 +8,7 @@ import { bullmqInbox } from "../index.ts";
 const told = { dates: { ...storedRequest("0").dates, overdueAt: 1 } };
 
 testWith(noRedis)(
-  "prune() deletes settled requests like parked deliveries, others 30 days after they were due and told",
+  "prune() deletes settled requests after twice the retention of deliveries, others not before 30 days after they were due and told",
   async () => {
     const server = await endsWithTest(startRedis());
     const retention = { handledMs: dayMs, parkedMs: 2 * dayMs };
@@ -34,9 +34,9 @@ testWith(noRedis)(
       await inbox.prune(new Date(now + ms), { dryRun });
       return (await requests.list({ limit: 10 })).map(({ id }) => id).join("");
     };
-    expect(await left(2 * dayMs - 1)).toBe("012345");
-    expect(await left(2 * dayMs, true)).toBe("012345");
-    expect(await left(2 * dayMs)).toBe("045");
+    expect(await left(4 * dayMs - 1)).toBe("012345");
+    expect(await left(4 * dayMs, true)).toBe("012345");
+    expect(await left(4 * dayMs)).toBe("045");
     const counts = { unconfirmed: 1, open: 1, complete: 1, internal_error: 0, overdue: 1 };
     expect(await requests.counts()).toEqual(counts);
     const again = storedRequest("6", { idempotencyKey: "k", dueAt: now, ...told });
@@ -44,6 +44,23 @@ testWith(noRedis)(
     expect(await left(30 * dayMs - 1)).toBe("456");
     expect(await left(30 * dayMs)).toBe("5");
     expect(await left(300 * dayMs)).toBe("5");
+  },
+);
+
+testWith(noRedis)(
+  "prune() leaves a request that is overdue as long as a delivery of it may be parked",
+  async () => {
+    const server = await endsWithTest(startRedis());
+    const retention = { parkedMs: 90 * dayMs };
+    const inbox = bullmqInbox({ connection: server.url, logger: false, retention });
+    onTestFinished(() => inbox.close());
+    const { requests } = inbox;
+    const now = Date.now();
+    await requests?.add(storedRequest("1", { state: "open", dueAt: now, ...told }));
+    await inbox.prune(new Date(now + 180 * dayMs - 1));
+    expect(await requests?.get("1")).not.toBeNull();
+    await inbox.prune(new Date(now + 180 * dayMs));
+    expect(await requests?.get("1")).toBeNull();
   },
 );
 

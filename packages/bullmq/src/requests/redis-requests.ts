@@ -68,13 +68,17 @@ export class RedisRequests implements RequestStore {
       return this.#all(redis, receiver, ids);
     });
 
-  /** Deletes what is over. Settled ones are kept as long as parked deliveries: nothing finds those of a request. */
+  /**
+   * Deletes what is over. Nothing finds the deliveries of a request, of which one may be parked as late as its retention lets it: a
+   * request is kept for twice that time, so that who releases one still has the context.
+   */
   async prune(
     { connection, receivers }: OpenSession,
     { handledMs, parkedMs }: Retention,
     now: number,
   ): Promise<void> {
-    const kept = { settled: Math.max(handledMs, parkedMs), told: unsettledKeptMs };
+    const settled = 2 * Math.max(handledMs, parkedMs);
+    const kept = { settled, told: Math.max(settled, unsettledKeptMs) };
     const redis = await connection.redis();
     for (const name of await receivers.names()) {
       for (const [set, keptMs] of Object.entries(kept)) {
