@@ -102,7 +102,7 @@ function reopen(stored: StoredDelivery, now: number): void {
   beginAgain(stored, unverified ? "received" : "verified", now);
 }
 
-/** Has the service asked again about a rejected delivery, for a person. Who released it did so before the service rejected it. */
+/** Has the service asked again about a rejected delivery, for a person; a release that came before the rejection is over. */
 function askAgain(stored: StoredDelivery, now: number): void {
   stored.verification = null;
   stored.released = false;

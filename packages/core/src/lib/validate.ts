@@ -95,7 +95,7 @@ export function jsonText(name: string, given: unknown, mayLose = false): string 
   throw new TypeError(`${name} must be something that JSON can hold: ${without}`);
 }
 
-/** Throws for a part that JSON would write as `{}`, whatever is in it. */
+/** Throws for a part that is not empty, and that JSON would write as `{}`. */
 function unlessLost(_: string, part: unknown): unknown {
   if (isPlain(part) || Object.keys(Object(part)).length > 0) return part;
   throw new TypeError();
