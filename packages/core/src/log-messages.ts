@@ -222,8 +222,9 @@ export const messages = {
    */
   parkedDeleted:
     "Parked deliveries deleted: nobody released them before the end of their retention.",
-  /** (error) The memory inbox deleted `count` of them: they may take half of `maxBytes`. Raise it, or use a durable inbox. */
-  parkedMadeRoom: "Parked deliveries deleted to make room: they took over half of maxBytes.",
+  /** (error) The memory inbox deleted `count` of them. Use a durable inbox; a higher `maxBytes` does not raise the 10,000. */
+  parkedMadeRoom:
+    "Parked deliveries deleted to make room: over half of maxBytes, over 10,000 without a valid verdict, or for new ones.",
   /** (error) A hook of `observe` threw `error`, or the inbox could not be closed. */
   unexpected: "Processing failed unexpectedly.",
   /**

@@ -5,6 +5,7 @@ import { deferred, endedAs, handled, later, type Step, valid } from "@reporthook
 import fc from "fast-check";
 import { describe, expect, it, test, vi } from "vitest";
 import type { Clock } from "../../lib/time/clock.ts";
+import { messages } from "../../log-messages.ts";
 import { type NewDelivery, type Outcome, type State, states } from "../delivery.ts";
 import type { Consumer } from "../inbox.ts";
 import { memoryInbox } from "./memory-inbox.ts";
@@ -127,7 +128,7 @@ describe("bounds", () => {
     expect(bodies.filter((one) => one !== null).length).toBe(1_000);
   });
 
-  it("a memoryInbox() holds at most 10,000 that never got a verdict", async () => {
+  it("a memoryInbox() holds at most 10,000 that never got a verdict, and the line about the others says so", async () => {
     const { inbox, clock, consume, until } = fixture();
     consume("verify", endedAs("held", "not_verified"), { concurrency: 64 });
     for (let count = 0; count < 10_100; count++) {
@@ -135,6 +136,9 @@ describe("bounds", () => {
     }
     await until(() => inbox.backlog("a").waiting === 0, "all are held");
     expect(await inbox.counts("a")).toMatchObject({ received: 0, held: 10_000 });
+    const { madeRoom } = await inbox.prune(new Date(clock.now()));
+    expect(madeRoom).toEqual({ not_verified: 100 });
+    expect(messages.parkedMadeRoom).toContain("over 10,000 without a valid verdict");
   });
 
   it("consume() lets the event loop breathe while it works off a backlog", async () => {
