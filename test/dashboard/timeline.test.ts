@@ -54,6 +54,15 @@ describe("the way of a delivery", () => {
     expect((await wayOf(stage, id)).at(-1)).toBe("Handled: no handler ran");
   });
 
+  test("timelineOf() does not call a rejected delivery forged whose genuine signature expired", async () => {
+    const receiver = { expired: "refuse" } as const;
+    const stage = await appOnStage({ handlers: handleAll, receiver });
+    const id = await stage.send("report.complete", { signature: "expired" });
+    await stage.receiver.idle({ timeoutMs: 60_000 });
+    expect((await stage.receiver.inbox.get(id))?.reason?.code).toBe("expired");
+    expect(await wayOf(stage, id)).toEqual(["Asked the service: rejected"]);
+  });
+
   test("timelineOf() says that a delivery was released that was parked as it came", async () => {
     const stage = await appOnStage({ handlers: handleAll });
     const id = await stage.send("report.complete", { signature: "none" });

@@ -14,7 +14,7 @@ export const stateLabels: Readonly<Record<State, StateLabel>> = {
   handled: { name: "Handled", meaning: "nothing is left to do", sign: "✓" },
   held: { name: "Held", meaning: "waits for a decision", sign: "‖" },
   dead: { name: "Dead", meaning: "not retried until released", sign: "✕" },
-  rejected: { name: "Rejected", meaning: "not from the service", sign: "⊘" },
+  rejected: { name: "Rejected", meaning: "forged, or refused as too old", sign: "⊘" },
 };
 
 /** The state of a report: that of its request, or overdue. */
@@ -31,7 +31,7 @@ export const reportLabels: Readonly<Record<ReportState, StateLabel>> = {
   overdue: {
     name: "Overdue",
     meaning:
-      "no final notification came in time. Look the report up at the service, then settle it",
+      "no final notification came in time, or none was valid. See what is parked, look the report up at the service, then settle it",
     sign: "!",
   },
   complete: { name: "Complete", meaning: "the report is there", sign: "✓" },
@@ -119,8 +119,11 @@ export function reasonName(code: string): string {
   return Object.hasOwn(reasons, code) ? reasons[code as ReasonCode].name : code;
 }
 
-/** The advice for a reason. */
-export function reasonHint(code: string): string {
+/** The advice for a reason; one that is rejected can't be released. */
+export function reasonHint(code: string, state?: State): string {
+  if (state === "rejected" && code === "expired") {
+    return "The option expired refuses it. Have the service asked again: it is held then, and can be released.";
+  }
   return Object.hasOwn(reasons, code) ? reasons[code as ReasonCode].hint : "";
 }
 

@@ -330,7 +330,7 @@ const wholes: readonly (readonly [string, Case, Partial<FoundProblem>])[] = [
       severity: "critical",
       since: ago(5 * minute),
       count: 1,
-      text: "The service gives no verdict, for 5 min now. 1 delivery waits; what is over 5 minutes old by the verdict is held, and each after an hour. Check baseUrl, and whether the service is reachable. Last error: answered 500.",
+      text: "The service gives no verdict, for 5 min now. 1 delivery waits; what is over 5 minutes old by the verdict is held, unless the option expired says otherwise, and each after an hour. Check baseUrl, and whether the service is reachable. Last error: answered 500.",
     },
   ],
   [
@@ -502,7 +502,7 @@ const wholes: readonly (readonly [string, Case, Partial<FoundProblem>])[] = [
       severity: "warning",
       since: ago(hour),
       count: 1,
-      text: "1 report is overdue: no final notification came. Look the report up at the service, then settle it.",
+      text: "1 report is overdue: no final notification came, or none was valid. See what is parked, look the report up at the service, then settle it.",
       command: "reports list --state overdue",
     },
   ],
@@ -579,7 +579,7 @@ describe("problems", () => {
       own: { refusedSince: ago(2 * minute) },
     }).map(({ text }) => text);
     expect(texts).toEqual([
-      "The service refuses the API key, for 2 min now. 40 deliveries wait, the oldest signature expires in 3 min. Set the right key: it is asked again by itself, and what is over 5 minutes old by then is held.",
+      "The service refuses the API key, for 2 min now. 40 deliveries wait, the oldest signature expires in 3 min. Set the right key: it is asked again by itself, and what is over 5 minutes old by then is held, unless the option expired says otherwise.",
       "2 deliveries wait for another attempt because handlers failed. Most frequent error: Error:\\u001b at https://a.example/….",
     ]);
     const [late] = found({

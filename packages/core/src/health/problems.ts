@@ -82,7 +82,7 @@ function keyRefused(situation: Situation): FoundProblem[] {
   const left = leftMs > 0 ? `expires in ${inWords(leftMs)}` : "has expired";
   const expires = oldest === null ? "" : `, the oldest signature ${left}`;
   const wait = count ? ` ${waits(count)}${expires}.` : "";
-  const text = `The service refuses the API key, for ${inWords(now - since)} now.${wait} Set the right key: it is asked again by itself, and what is over 5 minutes old by then is held`;
+  const text = `The service refuses the API key, for ${inWords(now - since)} now.${wait} Set the right key: it is asked again by itself, and what is over 5 minutes old by then is held, unless the option expired says otherwise`;
   const command = "inbox list --state received";
   return found("key_refused", "critical", { since, count, text, command });
 }
@@ -100,7 +100,7 @@ function noVerdicts(situation: Situation): FoundProblem[] {
   const since = Math.min(...vain.map((one) => one.since));
   const count = facts?.counts.received ?? null;
   const [last] = vain.map(({ error }) => plain(redactAddresses(error ?? "")));
-  const text = `The service gives no verdict, for ${inWords(now - since)} now. ${waits(count ?? 0)}; what is over 5 minutes old by the verdict is held, and each after an hour. Check baseUrl, and whether the service is reachable. Last error: ${last}`;
+  const text = `The service gives no verdict, for ${inWords(now - since)} now. ${waits(count ?? 0)}; what is over 5 minutes old by the verdict is held, unless the option expired says otherwise, and each after an hour. Check baseUrl, and whether the service is reachable. Last error: ${last}`;
   const command = "inbox list --state received";
   return found("no_verdicts", severity, { since, count, text, command });
 }
@@ -212,7 +212,7 @@ function parkedExpiring({ facts, now }: Situation): FoundProblem[] {
 
 function overdue({ overdue }: Situation): FoundProblem[] {
   if (overdue === null) return [];
-  const text = `${counted(overdue.count, "report is", "reports are")} overdue: no final notification came. Look the report up at the service, then settle it`;
+  const text = `${counted(overdue.count, "report is", "reports are")} overdue: no final notification came, or none was valid. See what is parked, look the report up at the service, then settle it`;
   const command = "reports list --state overdue";
   return found("overdue", "warning", { ...overdue, text, command });
 }

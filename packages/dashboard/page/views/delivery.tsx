@@ -19,7 +19,7 @@ import { at, listAt } from "../route.ts";
 import { Screen } from "../screen.tsx";
 import { timelineOf } from "./timeline.ts";
 
-const kept = "Handled deliveries are kept for 7 days, parked ones for 30.";
+const kept = "By default handled deliveries are kept for 7 days, parked ones for 30.";
 
 /** One delivery: its state and reason, its history, and its body. */
 export function DeliveryScreen({ id }: { readonly id: string }): JSX.Element {
@@ -115,7 +115,7 @@ function Verdict({ delivery }: { readonly delivery: WireDelivery }): JSX.Element
           <bdi>{message}</bdi>
         </p>
       )}
-      <p class="soft">{reasonHint(reason.code)}</p>
+      <p class="soft">{reasonHint(reason.code, state)}</p>
     </>
   );
 }
@@ -133,7 +133,7 @@ function ForWhom({ delivery }: { readonly delivery: WireDelivery }): JSX.Element
   return (
     <Section title="For whom">
       {named(facts)}
-      {textOr(context, "No context: its callback URL had none.")}
+      {textOr(context, "No context: its callback URL had none, or it was erased.")}
     </Section>
   );
 }

@@ -20,7 +20,7 @@ import { rowOf } from "./deliveries.tsx";
 import type { TimelineStep } from "./timeline.ts";
 
 const kept =
-  "Settled ones are kept as long as handled deliveries, others for 30 days after they are due.";
+  "Settled ones are kept as long as handled deliveries, others for at least 30 days after they are due.";
 
 /** One report, by its request: its state, its course, its deliveries, and for whom it is. */
 export function ReportScreen({ id }: { readonly id: string }): JSX.Element {

@@ -92,7 +92,7 @@ function told(
     const results: Readonly<Record<string, string>> = {
       retry: "no verdict",
       verified: verification ?? "valid",
-      rejected: "not from the service",
+      rejected: "rejected",
     };
     const title = `Asked the service: ${results[outcome] ?? `parked${why(reason)}`}`;
     return { title, tone: outcome === "verified" ? "good" : "bad", detail };
