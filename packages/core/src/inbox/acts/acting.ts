@@ -36,10 +36,10 @@ function among(states: readonly State[], asked: Selection["state"]): readonly St
 
 /**
  * Makes the comparison of deliveries with the query of an act. Without a reason, a release of many leaves out what nobody
- * vouches for; handled ones without a signature run again by their ids alone.
+ * vouches for; handled ones without a signature run again by their whole ids alone.
  */
 export function selectorOf(query: ActQuery): (stored: StoredDelivery) => boolean {
-  const { act, id, receiver, reason, unchangedSince, now } = query;
+  const { act, id, idPrefix, receiver, reason, unchangedSince, now } = query;
   const states = statesOf(query);
   const fits = filterOf(id === undefined ? query : { receiver });
   const lastChange = unchangedSince?.getTime() ?? Number.POSITIVE_INFINITY;
@@ -49,7 +49,7 @@ export function selectorOf(query: ActQuery): (stored: StoredDelivery) => boolean
     if (!states.includes(state) || !fits(stored) || changedAt > lastChange) return false;
     if (id !== undefined && id !== stored.id) return false;
     if (stored.reason !== null && leftOut.includes(stored.reason.code)) return false;
-    if (id === undefined && state === "handled" && isUnsigned(stored)) return false;
+    if (state === "handled" && (id ?? idPrefix) !== stored.id && isUnsigned(stored)) return false;
     if (state === "rejected") return stored.body !== null && stored.signature !== null;
     if (act === "discard") return true;
     return act === "retry" ? dueAt > now : stored.body !== null;

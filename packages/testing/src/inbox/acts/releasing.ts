@@ -172,6 +172,25 @@ export const releasing: readonly InboxCase[] = [
     },
   },
   {
+    name: "release() runs a handled delivery that came without a signature again where its id is named, as it was shown",
+    async run({ inbox, act, put, work }) {
+      const id = await put(unsignedTest);
+      await put(unsignedTest);
+      await work("handle", handled, handled);
+      const unchangedSince = (await inbox.get(id))?.changedAt;
+      const handledOnes = { state: "handled", unchangedSince } as const;
+      same(await act("release", handledOnes), 0, "Of a selection");
+      same(
+        await act("release", { ...handledOnes, idPrefix: id.slice(0, -1) }),
+        0,
+        "Of a beginning",
+      );
+      same(await act("release", { ...handledOnes, idPrefix: id }), 1, "Of the one that is named");
+      const [job] = await work("handle", handled);
+      same([job?.id, job?.released], [id, true], "The job");
+    },
+  },
+  {
     name: "release() and discard() refuse a delivery that is unfinished or not there",
     async run(fixture) {
       const { inbox, act, put, consume, until } = fixture;
