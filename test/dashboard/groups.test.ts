@@ -1,4 +1,5 @@
 import { DoNotRetry, type Receiver } from "@reporthook/core";
+import { createEmulator } from "@reporthook/emulator";
 import { describe, expect, it } from "vitest";
 import { appOnStage, playedAppOnStage } from "./stage/app-on-stage.ts";
 import { rows } from "./stage/look.ts";
@@ -11,6 +12,7 @@ interface Listed {
     readonly error: string;
     readonly text: string;
     readonly count: number;
+    readonly releasable: number;
   }[];
 }
 
@@ -31,7 +33,8 @@ describe("requests", () => {
     };
     const groups = await list("state=parked");
     const told = await receiver.inbox.errors();
-    expect(groups).toEqual(told.map(({ error, text, count }) => ({ error, text, count })));
+    const all = told.map(({ error, text, count }) => ({ error, text, count, releasable: count }));
+    expect(groups).toEqual(all);
     const [first] = groups;
     expect(await list(`state=parked&error=${first?.error}`)).toEqual([first]);
     expect(await list("state=handled")).toEqual([]);
@@ -70,6 +73,26 @@ describe("requests", () => {
 });
 
 describe("the page", () => {
+  test("a group of equal errors has no button to release what nobody vouches for: it would find none", async () => {
+    const { clock } = createEmulator();
+    const authorize = () => Promise.reject(new Error("out of order"));
+    const [page, { receiver, send, url }] = await onStage({
+      receiver: { clock, client: { authorize } },
+    });
+    const id = await send("report.complete");
+    const held = async () => {
+      clock.advance(600_000);
+      return (await receiver.inbox.get(id))?.reason?.code;
+    };
+    await expect.poll(held).toBe("not_verified");
+    await page.goto(`${url}?show=deliveries&state=parked`);
+    const group = page.locator(".groups li").first();
+    await group.getByRole("button", { name: "Discard it" }).waitFor();
+    expect(await group.getByRole("button").count()).toBe(1);
+    await page.goto(`${url}?show=deliveries&state=parked&reason=not_verified`);
+    await page.getByRole("button", { name: "Release it" }).waitFor();
+  });
+
   test("the list of parked deliveries has a button for each group of equal errors", async () => {
     const [page, stage] = await onPlayedStage();
     const [group] = await stage.receiver.inbox.errors();

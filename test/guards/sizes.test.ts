@@ -27,8 +27,8 @@ const maxLines = {
   "core/src/inbox/memory": 826,
   "sqlite/src": 6_803,
   "cli/src": 4_343,
-  "dashboard/src": 1_461,
-  "dashboard/page": 2_270,
+  "dashboard/src": 1_466,
+  "dashboard/page": 2_271,
 };
 
 const api = new API({ cwd: root });

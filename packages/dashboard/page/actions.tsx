@@ -58,6 +58,8 @@ export function actionsOn(delivery: WireDelivery): Action[] {
   return [{ ...release, label: "Handle again", verb: "Handle 1 delivery again" }];
 }
 
+const leftOut = "What nobody vouches for is left out.";
+
 /** The parked deliveries with one reason or one error, as they were counted. */
 interface Parked {
   readonly of: string | WireGroup;
@@ -69,15 +71,17 @@ interface Parked {
 
 /** The actions on all that are parked for a reason, or with an error, if they are still as they were shown. */
 export function actionsOnAll(parked: Parked): Action[] {
-  const { of, number, changedAt } = parked;
-  const [filter, value, name, hint] =
+  const { of, number: all, changedAt } = parked;
+  const [filter, value, name, hint, released] =
     typeof of === "string"
-      ? ["reason", of, `the reason ${reasonWithCode(of)}`, reasonHint(of)]
-      : ["error", of.error, `the error “${of.text}”`, "What nobody vouches for is left out."];
-  const action = (act: "release" | "discard", verb: string, text: string): Action => ({
+      ? ["reason", of, `the reason ${reasonWithCode(of)}`, reasonHint(of), all]
+      : ["error", of.error, `the error “${of.text}”`, leftOut, of.releasable];
+  const [which, whose] =
+    all > 1 ? [`all ${count(all)}`, "Their bodies and histories"] : ["it", "Its body and history"];
+  const action = (act: Act, verb: string, number: number, text: string): Action => ({
     label: (
       <>
-        {number > 1 ? `${verb} all ${count(number)}` : `${verb} it`}
+        {verb} {number < all ? count(number) : which}
         <span class="unseen"> with {name}</span>
       </>
     ),
@@ -95,13 +99,10 @@ export function actionsOnAll(parked: Parked): Action[] {
       return `${deliveries(done)} ${act === "release" ? "released" : "discarded"}.${rest}`;
     },
   });
-  const [which, whose] =
-    number > 1
-      ? [`all ${count(number)}`, "Their bodies and histories"]
-      : ["the one", "Its body and history"];
   const run = `All deliveries parked with ${name} run again. Attempts start from zero. ${hint}`;
-  const end = `This deletes ${which} parked with ${name}. ${whose} can't be restored.`;
-  return [action("release", "Release", run), action("discard", "Discard", end)];
+  const end = `This deletes ${all > 1 ? which : "the one"} parked with ${name}. ${whose} can't be restored.`;
+  const discard = action("discard", "Discard", all, end);
+  return released === 0 ? [discard] : [action("release", "Release", released, run), discard];
 }
 
 /** The errors of a reason, if they differ: what is right for one may be wrong for another. */

@@ -13,6 +13,7 @@ import {
   minuteMs,
   reasonCodes,
   states,
+  unvouchedReasons,
 } from "@reporthook/core/store";
 import { readableJson, redactText } from "./json-text.ts";
 import { throttle } from "./shared-views.ts";
@@ -114,6 +115,7 @@ function groupsOf(
       error,
       text: redactText(text),
       count: reason === undefined ? count : (reasons[reason] ?? 0),
+      releasable: count - unvouchedReasons.reduce((sum, one) => sum + (reasons[one] ?? 0), 0),
     }))
     .filter(({ count }) => count > 0)
     .sort((one, other) => other.count - one.count)

@@ -76,7 +76,10 @@ export interface WireList extends WirePage<WireEntry> {
 }
 
 /** A group of equal errors. */
-export type WireGroup = Pick<ErrorGroup, "error" | "text" | "count">;
+export interface WireGroup extends Pick<ErrorGroup, "error" | "text" | "count"> {
+  /** The number that somebody vouches for: a release of the group takes these alone. */
+  readonly releasable: number;
+}
 
 /** `api/deliveries/ID`. */
 export interface WireOne extends WireView {
