@@ -17,13 +17,16 @@ const folder = await programFolder();
 const script = (await blocksOf("docs/scaling.md")).at(-1);
 
 testWith(noRedis)(
-  "the script of docs/scaling.md carries over waiting deliveries of a file, once",
+  "the script of docs/scaling.md carries over waiting deliveries of a file, once, and requests with their contexts",
   async () => {
     const server = await endsWithTest(startRedis());
     await writeFile(join(folder, "carry.ts"), script?.code ?? "");
-    const [db, emulator] = [join(folder, "inbox.db"), createEmulator()];
+    const deliver = async () => new Response();
+    const [db, emulator] = [join(folder, "inbox.db"), createEmulator({ deliver })];
     const client = createClient(emulator.clientOptions);
-    const options = { autostart: false, logger: false, ...patient } as const;
+    const url = "https://app.example/hook";
+    const callback = { secrets: ["a secret that is long enough for a token"], url };
+    const options = { autostart: false, logger: false, callback, ...patient } as const;
 
     async function send(receiver: Receiver, reportId: string, signature?: "none") {
       const options = { reportId, ...(signature && { signature }) };
@@ -45,6 +48,11 @@ testWith(noRedis)(
     const released = await send(next, "released", "none");
     const parked = await send(next, "parked", "none");
     await next.inbox.release(released);
+    const context = { customer: "c-1" };
+    const { id } = await next.reports.request({ domains: ["example.com"] }, { context });
+    const address = emulator.reports.list()[0]?.webhookUrl ?? "";
+    const ofRequest = emulator.notification("report.complete", { url: address });
+    await next.fetch(new Request(address, ofRequest));
     await next.close();
 
     const carry = () =>
@@ -53,18 +61,22 @@ testWith(noRedis)(
         ["--conditions=@reporthook/source", "--import", "tsx", join(folder, "carry.ts")],
         { cwd: folder, env: { ...process.env, DB: db, INBOX_URL: server.url } },
       );
-    expect((await carry()).stdout).toContain("Carried over: 3.");
+    expect((await carry()).stdout).toContain("Carried over: 4.");
     expect((await carry()).stdout).toContain("Carried over: 0.");
 
     const inbox = bullmqInbox({ connection: server.url, logger: false });
     const receiver = createReceiver({ client, inbox, ...options });
     const handled: string[] = [];
-    receiver.on("report.complete", ({ id }) => void handled.push(id));
+    receiver.on("report.complete", (event) => {
+      if (event.requestId === id) expect(event.context).toEqual(context);
+      else handled.push(event.id);
+    });
     expect((await inbox.get(fresh))?.state).toBe("received");
     await receiver.start();
     await receiver.idle({ timeoutMs: 60_000 });
     expect(handled.sort()).toEqual([later, fresh, released].sort());
     expect(await inbox.get(parked)).toBe(null);
+    expect(await receiver.reports.get(id)).toMatchObject({ state: "complete", context });
 
     // As after an end between the two: it is in the queues, and in the file it still waits.
     const query = { act: "release", receiver: "reports", id: released, by: null } as const;
