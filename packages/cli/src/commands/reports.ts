@@ -107,7 +107,7 @@ export function addReports(program: Command, terminal: Terminal): void {
         const settled = await reports.settle(id, status, { body });
         const what = request.isErased
           ? "It was erased: no handler runs."
-          : "The app's handlers run, now or once it is started.";
+          : "The app's handlers run, now or once it is started, unless a schema refuses the body.";
         const text = `${id} is ${status}. ${what}`;
         if (settled) return terminal.emit({ id, settled }, text);
         throw new CommandFailed("settled", `Request ${id} is ${state} already`, { id, settled });

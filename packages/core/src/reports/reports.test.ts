@@ -731,6 +731,23 @@ describe("the end", () => {
     await expect(reports.settle(id, "open" as "complete")).rejects.toThrow(TypeError);
   });
 
+  it("reports.settle() with a body that a schema refuses parks it, and is repeated once that is discarded", async () => {
+    const validate = (value: unknown) =>
+      "report_id" in Object(value) ? { value } : { issues: [{ message: "it names no report" }] };
+    const schema = { "~standard": { version: 1, vendor: "test", validate } } as const;
+    const { receiver, reports } = make({ schemas: { "report.complete": schema } });
+    const { id } = await reports.request(report);
+    await receiver.start();
+    expect(await reports.settle(id, "complete")).toBe(true);
+    await receiver.idle();
+    const [parked] = await receiver.inbox.list({ reason: "schema_mismatch" });
+    expect(await reports.settle(id, "complete", { body: { report_id: "r" } })).toBe(false);
+    await receiver.inbox.discard(parked?.id ?? "");
+    expect(await reports.settle(id, "complete", { body: { report_id: "r" } })).toBe(true);
+    await receiver.idle();
+    expect(await receiver.inbox.list()).toMatchObject([{ state: "handled", reportId: "r" }]);
+  });
+
   it("reports.settle() stores nothing of a body that JSON can't hold, and says so", async () => {
     const { receiver, reports } = make();
     const { id } = await reports.request(report);

@@ -91,7 +91,7 @@ function settling(id: string): (status: string) => Action {
   return (status) => ({
     label: `Settle as ${status}`,
     verb: `Settle 1 report as ${status}`,
-    text: `Your handlers for report.${status} run, with an empty body; the command line can give one with --body. The state stays.`,
+    text: `Your handlers for report.${status} run, with an empty body, unless a schema refuses that; the command line can give one with --body. The state stays.`,
     isFinal: true,
     command: `reports settle ${id} ${status}`,
     run: async () => {
