@@ -191,6 +191,30 @@ describe("the command dev", () => {
     await cliFails(1, host, "another with --host", { cwd: folder });
   });
 
+  it("reporthook dev refuses the inbox of an app, whose deliveries its handler would take, and opens its own again", async () => {
+    const db = join(folder, "of an app.db");
+    const emulator = createEmulator();
+    const client = createClient(emulator.clientOptions);
+    const receiver = createReceiver({ client, inbox: sqliteInbox(db), logger: false });
+    receiver.on("report", () => {
+      throw new Error("the app's database is away");
+    });
+    await receiver.start();
+    await receiver.fetch(new Request("http://app/hook", emulator.notification("report.complete")));
+    await vi.waitFor(async () => {
+      expect(await receiver.inbox.list()).toMatchObject([{ state: "verified", attempts: 1 }]);
+    }, 30_000);
+    await receiver.close();
+    const refused = startCli(["dev", "--port", "0", "--db", db], { cwd: folder });
+    refused.type("q");
+    const told = expect.stringContaining("of an app.db is the inbox of an app");
+    expect(await refused.ended()).toMatchObject({ code: 1, err: told });
+    const looked = await cli(["inbox", "list", "--json", "--db", db]);
+    expect(JSON.parse(looked.out).entries).toMatchObject([{ state: "verified", attempts: 1 }]);
+    await end((await startDev("--db", "again.db")).dev);
+    await end((await startDev("--db", "again.db", "--receiver", "shop")).dev);
+  });
+
   it("reporthook dev takes nothing from web pages, under any name of this machine", async () => {
     const { dev, url } = await startDev("--db", "pages.db");
     const { port } = new URL(url);

@@ -8,12 +8,39 @@ import {
 import { dashboard } from "@reporthook/dashboard";
 import { onNode } from "@reporthook/dashboard/node";
 import { sqliteInbox } from "@reporthook/sqlite";
+import { fileSize, openInbox } from "../inbox/source.ts";
 import { callbackSecret } from "../lib/callback.ts";
+import { program } from "../lib/environment.ts";
+import { CommandFailed } from "../lib/errors.ts";
+import { quoted } from "../lib/layout.ts";
 import type { History, ReceiverStep, Tell } from "./history.ts";
 import type { Handle } from "./serve.ts";
 
 /** Attempts of the playground's handler. */
 export const attempts = 3;
+
+/** The note by which the playground knows its file. */
+const mark = "playground";
+
+/**
+ * Marks a file as the playground's, before it is started there.
+ *
+ * @throws CommandFailed `not_own` if an app uses the file: the playground would take its deliveries
+ */
+export async function claimFile(db: string, name: string): Promise<void> {
+  const inbox = fileSize(db) === 0 ? sqliteInbox(db) : await openInbox({ db });
+  try {
+    for (const one of (await inbox.receivers?.()) ?? []) {
+      if ((await inbox.notes(one, mark))[mark] !== undefined) continue;
+      const look = `${program()} dashboard --db ${quoted(db)}`;
+      const message = `${db} is the inbox of an app, whose deliveries the playground would handle: name another file with --db, or look at this one with ${look}`;
+      throw new CommandFailed("not_own", message);
+    }
+    await inbox.keepNotes(name, { [mark]: "1" });
+  } finally {
+    await inbox.close();
+  }
+}
 
 /** Creates the playground's receiver, without a handler; each step of a delivery is reported, and kept in the history. */
 export function createOwnReceiver(

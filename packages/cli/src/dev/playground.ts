@@ -17,7 +17,7 @@ import {
   signatureHeader,
   type Tell,
 } from "./history.ts";
-import { createOwnReceiver, pageOf } from "./own-receiver.ts";
+import { claimFile, createOwnReceiver, pageOf } from "./own-receiver.ts";
 import { type Handle, passedOn, passTo, refusalOfPage, respond, serve } from "./serve.ts";
 
 /** The settings of a playground. */
@@ -99,10 +99,11 @@ export class Playground {
   /**
    * Opens the inbox, and listens.
    *
-   * @throws CommandFailed if the port is unavailable; ReporthookError `inbox_failed` if the inbox can't be opened
+   * @throws CommandFailed if the port is unavailable, or the file is an app's; ReporthookError `inbox_failed` if the inbox can't be opened
    */
   async listen(): Promise<void> {
-    const { port, host } = this.options;
+    const { port, host, to, receiver } = this.options;
+    if ("db" in to) await claimFile(to.db, receiver);
     await this.#receiver?.start();
     this.url = await startListening(this.#server, port, host);
     this.webhook = this.url + webhookPath;
