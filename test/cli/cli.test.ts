@@ -12,6 +12,7 @@ import "./inbox/inbox.ts";
 import "./inbox/many.ts";
 import "./inbox/receivers.ts";
 import "./inbox/retry.ts";
+import "./output.ts";
 import "./reports.ts";
 import "./service.ts";
 import "./story.ts";

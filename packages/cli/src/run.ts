@@ -7,8 +7,15 @@ const end = given.indexOf("--");
 const json = given.slice(0, end === -1 ? undefined : end).includes("--json");
 const terminal = createTerminal(json, process.env);
 
-// The reader of the output may stop early (`| head`).
-process.stdout.on("error", () => process.exit(1));
+// The command goes on: exit() would leave some of the named deliveries as they were, and a paid report untold.
+process.stdout.on("error", ({ code }: NodeJS.ErrnoException) => {
+  // The reader of the output may stop early (`| head`).
+  if (code === "EPIPE" || process.exitCode) return;
+  process.exitCode = 1;
+  process.stderr.write(
+    `reporthook: The output can't be written (${code}), all else is done: look before you repeat it\n`,
+  );
+});
 // A closed stderr does not change the exit code.
 process.stderr.on("error", () => {});
 
