@@ -6,9 +6,10 @@ import { createClient, createReceiver, memoryInbox } from "@reporthook/core";
 import { nodeHandler } from "@reporthook/core/node";
 import { createEmulator, type Emulator } from "@reporthook/emulator";
 import { freePort } from "@reporthook/test-support/free-port";
+import { gate } from "@reporthook/test-support/gate";
 import { answering, serve } from "@reporthook/test-support/service-calls";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { cli, cliFails, cliJson, type Failed } from "./process.ts";
+import { cli, cliFails, cliJson, type Failed, startCli } from "./process.ts";
 
 const apiKey = "a-key-of-the-tests";
 let emulator: Emulator;
@@ -88,8 +89,26 @@ describe("the command request", () => {
   it("reporthook request asks once, also when it fails", async () => {
     emulator.fault("request-report", { status: 503, times: 1 });
     const { code, err } = await cli(["request", "--domain", "a.example"], { env });
-    expect([code, err]).toEqual([1, expect.stringContaining("503")]);
+    expect([code, err]).toEqual([
+      1,
+      expect.stringMatching(/503.*: the service may have .* charge/),
+    ]);
     expect(emulator.reports.list()).toEqual([]);
+    emulator.fault("request-report", { status: 400, times: 1 });
+    const refused = await cli(["request", "--domain", "a.example"], { env });
+    expect([refused.code, refused.err]).toEqual([1, expect.not.stringContaining("charge")]);
+  });
+
+  it("reporthook request says after Ctrl-C that the report may be charged", async () => {
+    const arrived = gate();
+    const REPORTS_URL = await serve(() => arrived.open());
+    const running = startCli(["request", "--domain", "a.example"], {
+      env: { ...env, REPORTS_URL },
+    });
+    await arrived.opened;
+    running.child.kill("SIGINT");
+    const told = expect.stringMatching(/Ctrl-C: the service may have .* charge/);
+    expect(await running.ended()).toMatchObject({ code: 1, err: told });
   });
 });
 

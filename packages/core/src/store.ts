@@ -91,3 +91,4 @@ export { type Erased, eraseReport } from "./reports/erasing.ts";
 export { storedReports } from "./reports/reports.ts";
 export type { StoredReports } from "./reports/reports-type.ts";
 export { requestRecordOf } from "./reports/request.ts";
+export { isRefusal } from "./reports/service-answer.ts";

@@ -53,11 +53,12 @@ export function exitStatusOf(thrown: unknown): ExitStatus {
   return { exitCode: 1, code: "unexpected", message };
 }
 
-/** Replaces option names in a message of the client by names of environment variables. */
+/** Replaces option names in a message of the client by names of environment variables, where there are any. */
 export function withVariables(message: string): string {
   return message
     .replaceAll(/\bbaseUrl\b/g, "REPORTS_URL")
-    .replaceAll(/\bapiKey\b/g, "REPORTS_API_KEY");
+    .replaceAll(/\bapiKey\b/g, "REPORTS_API_KEY")
+    .replaceAll(" (timeoutMs)", "");
 }
 
 function usage({ exitCode, code, message }: CommanderError): ExitStatus {
