@@ -16,6 +16,13 @@ function installLine(packages, names) {
   return `npm install ${tarballs.join(" \\\n    ")}`;
 }
 
+/** The field of a package.json by which pnpm and Yarn find the tarballs. */
+function placesOf(packages) {
+  const places = packages.map(({ name, tarball }) => [name, `file:${tarball}`]);
+  const json = JSON.stringify({ resolutions: Object.fromEntries(places) }, null, 2);
+  return json.slice(1, -1).trim();
+}
+
 /** The text for tarballs in a folder: where Node has no `node:sqlite`, an inbox in a file needs libsql beside it. */
 export function installAdvice(packages, folder, hasSqlite) {
   const app = ["@reporthook/core", "@reporthook/sqlite", "@reporthook/express"];
@@ -32,5 +39,9 @@ the command line, npx reporthook:
 and what tests need:
 
   ${installLine(packages, ["@reporthook/emulator"]).replace("install", "install --save-dev")} supertest
+
+pnpm and Yarn ask npm for what these need of each other, unless the package.json at your project's root says:
+
+  ${placesOf(packages)}
 `;
 }

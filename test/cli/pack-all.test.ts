@@ -23,26 +23,32 @@ describe("packing", () => {
   it.each([
     [true, " express"],
     [false, " express libsql"],
-  ])("pack:all prints the packages to install, libsql where Node has no SQLite: %s", (has, end) => {
-    const made = (name: string, ...needs: string[]) => ({
-      name: `@reporthook/${name}`,
-      needs: needs.map((other) => `@reporthook/${other}`),
-      tarball: `/tmp/a b/${name}.tgz`,
-    });
-    const packages = [
-      made("core"),
-      made("emulator"),
-      made("express", "core"),
-      made("sqlite", "core"),
-      { ...made("cli", "emulator"), name: "reporthook" },
-    ];
-    const of = (...names: string[]) =>
-      names.map((name) => `"/tmp/a b/${name}.tgz"`).join(" \\\n    ");
-    const lines = installAdvice(packages, "/tmp/a b", has).split("\n  npm install ").slice(1);
-    expect(lines[0].split("\n\n")[0]).toBe(of("core", "express", "sqlite") + end);
-    expect(lines[1].split("\n\n")[0]).toBe(of("emulator", "cli"));
-    expect(lines[2].trimEnd()).toBe(`--save-dev ${of("emulator")} supertest`);
-  });
+  ])(
+    "pack:all prints the packages to install, libsql where Node has no SQLite, and their places for pnpm and Yarn: %s",
+    (has, end) => {
+      const made = (name: string, ...needs: string[]) => ({
+        name: `@reporthook/${name}`,
+        needs: needs.map((other) => `@reporthook/${other}`),
+        tarball: `/tmp/a b/${name}.tgz`,
+      });
+      const packages = [
+        made("core"),
+        made("emulator"),
+        made("express", "core"),
+        made("sqlite", "core"),
+        { ...made("cli", "emulator"), name: "reporthook" },
+      ];
+      const of = (...names: string[]) =>
+        names.map((name) => `"/tmp/a b/${name}.tgz"`).join(" \\\n    ");
+      const lines = installAdvice(packages, "/tmp/a b", has).split("\n  npm install ").slice(1);
+      expect(lines[0].split("\n\n")[0]).toBe(of("core", "express", "sqlite") + end);
+      expect(lines[1].split("\n\n")[0]).toBe(of("emulator", "cli"));
+      const [line, resolutions = ""] = lines[2].split(/\n\n.*:\n\n/);
+      expect(line).toBe(`--save-dev ${of("emulator")} supertest`);
+      const places = packages.map(({ name, tarball }) => [name, `file:${tarball}`]);
+      expect(JSON.parse(`{${resolutions}}`)).toEqual({ resolutions: Object.fromEntries(places) });
+    },
+  );
 
   it("a tarball carries code, types and what its package is known for, and nothing else", () => {
     const kept = ["package.json", "README.md", "LICENSE", "dist/esm/index.js"];
