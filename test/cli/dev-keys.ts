@@ -270,7 +270,7 @@ describe("no terminal", () => {
     const { code, out, err } = await dev.ended();
     expect([code, err]).toEqual([0, ""]);
     expect(out.trimEnd().split("\n").join(" ")).toMatch(
-      /^[\d:]{8} {2}rejected +\w{26} rejected: [^:]*$/,
+      /^[\d:]{8}Z {2}rejected +\w{26} rejected: [^:]*$/,
     );
   });
 });

@@ -159,6 +159,19 @@ describe("the command dev", () => {
     expect(dev.out()).not.toContain("another-key");
   });
 
+  it("reporthook dev prints times in UTC, as inbox does, wherever it runs", async () => {
+    const env = { TZ: "Asia/Kathmandu" };
+    const dev = startCli(["dev", "--port", "0", "--db", "zone.db"], { cwd: folder, env });
+    await dev.printed("quit\n");
+    const minute = (): string => new Date().toISOString().slice(11, 16);
+    const minutes = [minute()];
+    dev.type("t");
+    const [, shown] = /(\S+):\d\dZ +handled/.exec(await dev.printed(/Z +handled .*\n/)) ?? [];
+    minutes.push(minute());
+    expect(minutes).toContain(shown);
+    await end(dev);
+  });
+
   it("reporthook dev prints a JSON value a line with --json", async () => {
     const dev = startCli(["dev", "--json", "--port", "0", "--db", "json.db"], { cwd: folder });
     const ready = JSON.parse(await dev.printed("\n"));

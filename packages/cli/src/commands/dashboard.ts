@@ -11,7 +11,7 @@ import {
   warnOfOthers,
   withInbox,
 } from "../inbox/source.ts";
-import { pairs } from "../lib/layout.ts";
+import { pairs, timeOfDay } from "../lib/layout.ts";
 import { endOfCommand, startListening } from "../lib/listen.ts";
 import { loopback, portOption, receiverOption, usualReceiver } from "../lib/options.ts";
 import type { Terminal } from "../lib/terminal.ts";
@@ -40,8 +40,8 @@ export function addDashboard(program: Command, terminal: Terminal): void {
     .action(({ port, host, ...given }: ShownOptions) =>
       withInbox(terminal, given, null, async (inbox, source) => {
         const tell: Logger["error"] = ({ id, reason, error }, message) => {
-          const time = new Date().toTimeString().slice(0, 8);
-          terminal.tell(terminal.clean(`${time}  ${message} ${id ?? reason ?? error ?? ""}`));
+          const what = `${message} ${id ?? reason ?? error ?? ""}`;
+          terminal.tell(terminal.clean(`${timeOfDay()}  ${what}`));
         };
         const logger = { info: tell, error: tell };
         const page = dashboard(ofInbox(inbox, { receiver: source.receiver }), { logger });

@@ -6,7 +6,15 @@ import { callbackSecret, secretVariable, unsignedUrl } from "../lib/callback.ts"
 import { appFile, playgroundPort, program, publicKey } from "../lib/environment.ts";
 import { exitStatusOf } from "../lib/errors.ts";
 import { type Exchange, isDelivered } from "../lib/exchange.ts";
-import { hang, milliseconds, pairs, quoted, type Style, truncate } from "../lib/layout.ts";
+import {
+  hang,
+  milliseconds,
+  pairs,
+  quoted,
+  type Style,
+  timeOfDay,
+  truncate,
+} from "../lib/layout.ts";
 import type { Terminal } from "../lib/terminal.ts";
 import { askMs } from "./app-sender.ts";
 import { type About, isProblem, type PlaygroundEvent, type SentNotification } from "./history.ts";
@@ -91,10 +99,9 @@ export function eventLines(
   terminal: Terminal,
 ): string[] {
   const { what } = event;
-  const time = new Date().toTimeString().slice(0, 8);
   const isLost = what === "sent" && isProblem(event);
   const label = terminal.paint(styles[isLost ? "failed" : what], what.padEnd(8));
-  const lead = `${time}  ${label}  `;
+  const lead = `${timeOfDay()}  ${label}  `;
   const lines = hang(lead, textOf(event, apiKey, terminal), terminal);
   if (what !== "parked" || "forward" in to) return lines;
   return [...lines, commandLine(`inbox release ${event.entry.id}`, { ...to, receiver }, terminal)];

@@ -93,6 +93,11 @@ export function milliseconds(ms: number): string {
   return `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`;
 }
 
+/** The time of day in UTC, as all times that are shown: 14:05:09Z */
+export function timeOfDay(): string {
+  return `${new Date().toISOString().slice(11, 19)}Z`;
+}
+
 /** Truncates text to a width; its beginning is kept, or its end. */
 export function truncate(text: string, width: number, kept?: "beginning" | "end"): string {
   if (text.length <= width) return text;
