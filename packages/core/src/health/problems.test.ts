@@ -295,6 +295,11 @@ const late = {
   severity: "warning",
   command: "inbox list --state received",
 } as const;
+const unasked = {
+  received: 1,
+  oldestUnverified: ago(12 * minute),
+  oldestWaiting: ago(12 * minute),
+};
 const stalled = { code: "process_stalled", severity: "warning" } as const;
 
 /** Of a case: the whole of its first problem, where it is not left out. */
@@ -435,9 +440,7 @@ const wholes: readonly (readonly [string, Case, Partial<FoundProblem>])[] = [
   ],
   [
     "no verdict came at all",
-    {
-      facts: { received: 1, oldestUnverified: ago(12 * minute), oldestWaiting: ago(12 * minute) },
-    },
+    { facts: unasked },
     {
       ...late,
       since: ago(11 * minute),
@@ -453,7 +456,28 @@ const wholes: readonly (readonly [string, Case, Partial<FoundProblem>])[] = [
       since: ago(5 * minute),
       count: 3,
       command: "inbox list --state verified",
-      text: "3 deliveries wait, the oldest for 15 min. Handlers are too slow or fail, or the service gives no verdict.",
+      text: "3 deliveries wait, the oldest for 15 min: handlers are too slow or fail, or the service gives no verdict.",
+    },
+  ],
+  [
+    "no process runs that would ask for verdicts",
+    { facts: unasked, own: { hasEnded: true } },
+    {
+      ...late,
+      since: ago(11 * minute),
+      count: 1,
+      text: "Verification is behind: 1 delivery waits for a verdict, and 0 were judged in the last minute. Signatures expire after 5 minutes: no process gives a sign of life, start the app.",
+    },
+  ],
+  [
+    "no process runs that would handle",
+    { facts: { oldestWaiting: ago(15 * minute) }, own: { at: ago(15 * minute), hasEnded: true } },
+    {
+      ...late,
+      since: ago(5 * minute),
+      count: 0,
+      command: "inbox list --state verified",
+      text: "0 deliveries wait, the oldest for 15 min: no process gives a sign of life, start the app.",
     },
   ],
   [

@@ -185,9 +185,10 @@ function behind({ facts, living, now }: Situation): FoundProblem[] {
   const isBehind = (isSlow || unverifiedMs >= minuteMs) && unverified > 5 * perMinute;
   if (!isBehind && waitedMs <= 10 * minuteMs) return [];
   const count = unverified + (counts?.verified ?? 0);
+  const down = living.length === 0 ? "no process gives a sign of life, start the app" : null;
   const text = isBehind
-    ? `Verification is behind: ${waits(unverified)} for a verdict, and ${counted(judged, "was", "were")} judged in the last minute. Signatures expire after 5 minutes: ${judged > 0 ? "raise concurrency.verify, or see why the service is slow" : "see why the service gives none"}`
-    : `${waits(count)}, the oldest for ${inWords(waitedMs)}. Handlers are too slow or fail, or the service gives no verdict`;
+    ? `Verification is behind: ${waits(unverified)} for a verdict, and ${counted(judged, "was", "were")} judged in the last minute. Signatures expire after 5 minutes: ${down ?? (judged > 0 ? "raise concurrency.verify, or see why the service is slow" : "see why the service gives none")}`
+    : `${waits(count)}, the oldest for ${inWords(waitedMs)}: ${down ?? "handlers are too slow or fail, or the service gives no verdict"}`;
   const since = now - Math.max(0, waitedMs - 10 * minuteMs, judged ? 0 : unverifiedMs - minuteMs);
   const state = isBehind || oldestUnverified === oldestWaiting ? "received" : "verified";
   const command = `inbox list --state ${state}`;
