@@ -152,8 +152,8 @@ export const messages = {
    * "handled"`.
    */
   tokenRefused: "Request refused: it has no valid callback token, answered 404.",
-  /** (warn, once a minute) The same without `require`: the request is accepted. */
-  tokenMissing: "Request accepted without a valid callback token: its event has no context.",
+  /** (warn, once a minute) The same without `require`: the request is answered as any other. */
+  tokenMissing: "Request without a valid callback token: its event has no context.",
   /** (error, once a minute) Every notification is answered 500. [Mount before body parsers](body-parsers.md). */
   bodyUnavailable:
     "Something ahead of the receiver consumed the body and left nothing: mount the receiver before it, or let it keep rawBody.",
