@@ -28,17 +28,12 @@ import type {
 } from "@reporthook/core";
 import { detailsOf, Notices, newStoredDelivery, ShownChanges } from "@reporthook/core/store";
 import { actInSteps } from "./admin/act.ts";
+import { countAll } from "./admin/by-state.ts";
 import { queueFacts } from "./admin/facts.ts";
 import { pruneAll } from "./admin/prune-all.ts";
 import { list, readErrors } from "./admin/query.ts";
 import { summary } from "./admin/summary.ts";
-import {
-  BacklogMeter,
-  backlogShareOf,
-  type CountChange,
-  countAll,
-  noBacklog,
-} from "./process/backlog.ts";
+import { BacklogMeter, backlogShareOf, type CountChange, noBacklog } from "./process/backlog.ts";
 import { QueueConsumer } from "./process/consumer.ts";
 import { Session } from "./queues/session.ts";
 import { RedisRequests } from "./requests/redis-requests.ts";

@@ -55,6 +55,20 @@ onEachServer((server) => {
     await wait(other, "handled");
   });
 
+  it("a delivery that is handled for long waits for no verdict in summary() and facts()", async () => {
+    const { put, consume, wait, inbox } = await open();
+    const id = await put();
+    const { consumer } = consume("verify", valid, { handleAtOnce: () => new Promise(() => {}) });
+    await wait(id, "verified");
+    const { oldestUnverified, oldestWaiting } = await inbox.facts("a");
+    expect([oldestUnverified, typeof oldestWaiting]).toEqual([null, "number"]);
+    const since = { from: new Date(0), until: new Date(Date.now() + 60_000) };
+    const { oldest, minutes } = await inbox.summary({ receiver: "a", ...since });
+    expect([oldest.received, oldest.verified]).toEqual([null, expect.any(Date)]);
+    expect(minutes.map(({ counts }) => [counts.received, counts.verified])).toEqual([[0, 1]]);
+    await consumer.abort();
+  });
+
   it("a delivery that was taken over while it was handled is not settled by the worker that lost it", async () => {
     const { put, consume, wait, verify, inbox, patiently } = await open();
     const door = deferred();

@@ -1,4 +1,4 @@
-import type { Facts, ParkedFact } from "@reporthook/core";
+import type { Facts, ParkedFact, State } from "@reporthook/core";
 import {
   comparedErrors,
   expiringOf,
@@ -7,13 +7,12 @@ import {
   type Retention,
   timeOf,
 } from "@reporthook/core/store";
-import { countDeliveries } from "../process/backlog.ts";
 import { foundIn } from "../queues/found.ts";
 import type { ReceiverQueues } from "../queues/queues.ts";
 import type { Receivers } from "../queues/receivers.ts";
+import { ByState } from "./by-state.ts";
 import { parkedAt, parkedGroups } from "./parked.ts";
 import { indexIn, isUnannounced, shelvesOf } from "./prune.ts";
-import { newestOf, oldestOf } from "./query.ts";
 
 /** The facts of a receiver. Of those whose handlers failed, it knows the ones that are not due yet. */
 export async function queueFacts(
@@ -22,12 +21,18 @@ export async function queueFacts(
   given: Retention,
 ): Promise<Facts> {
   const queues = receivers.queuesOf(receiver);
+  const byState = new ByState(queues);
+  const arrivalOf = async (state: State): Promise<number> => {
+    const id = await byState.oldest(state);
+    const found = id === null ? null : await queues.find(id);
+    return found?.jobState.stored.arrivedAt ?? Number.POSITIVE_INFINITY;
+  };
   const retention = (await receivers.retention()) ?? given;
   const [counts, unverified, verified, newest, parked, announced, failing] = await Promise.all([
-    countDeliveries(queues),
-    arrivalOf(queues, "received"),
-    arrivalOf(queues, "verified"),
-    newestOf(queues),
+    byState.counts(),
+    arrivalOf("received"),
+    arrivalOf("verified"),
+    byState.newest(),
     parkedFacts(queues),
     announcedOf(queues),
     failingOf(queues),
@@ -46,12 +51,6 @@ export async function queueFacts(
     expiring: first === null ? null : expiringOf(count, first, retention),
     failing,
   };
-}
-
-async function arrivalOf(queues: ReceiverQueues, state: "received" | "verified"): Promise<number> {
-  const id = await oldestOf(queues, state);
-  const found = id === null ? null : await queues.find(id);
-  return found?.jobState.stored.arrivedAt ?? Number.POSITIVE_INFINITY;
 }
 
 async function parkedFacts(queues: ReceiverQueues): Promise<ParkedFact[]> {

@@ -13,76 +13,19 @@ import {
   filterEntries,
   idRange,
   isChosen,
-  isNotification,
   isParked,
   type StoredDelivery,
   states,
   timeOf,
 } from "@reporthook/core/store";
 import { isId } from "../queues/lost-jobs.ts";
-import { type Place, parkedQueues, unfinished } from "../queues/places.ts";
-import { handledAtOnce, type ReceiverQueues } from "../queues/queues.ts";
+import { parkedQueues } from "../queues/places.ts";
+import type { ReceiverQueues } from "../queues/queues.ts";
+import { ByState } from "./by-state.ts";
 import { idsFor } from "./parked.ts";
 
-type Type = (typeof unfinished)[number] | "completed" | "failed";
-
-/** The place of the deliveries of a state. */
-interface Where {
-  readonly place: Place;
-  readonly types: readonly Type[];
-}
-
-const whereOf: Readonly<Record<State, readonly Where[]>> = {
-  received: [{ place: "verify", types: unfinished }],
-  verified: [{ place: "handle", types: unfinished }],
-  handled: [
-    { place: "verify", types: ["completed"] },
-    { place: "handle", types: ["completed"] },
-    { place: "unsigned", types: ["wait"] },
-  ],
-  held: [{ place: "held", types: unfinished }],
-  rejected: [
-    { place: "verify", types: ["failed"] },
-    { place: "handle", types: ["failed"] },
-  ],
-  dead: [
-    { place: "dead", types: unfinished },
-    { place: "unsigned", types: ["prioritized"] },
-  ],
-};
-
-const atOnce = 20_000;
-const endedAtOnce = 1_000;
-const peek = 1_000;
-const ends = 100;
 const pageSize = 50;
 const few: readonly State[] = ["held", "rejected", "dead"];
-
-/**
- * Calls `found` with all ids of one state, in no particular order. Ended jobs are read newest first, down to those that ended
- * before `since()`: these were received before that, too.
- */
-export async function eachId(
-  queues: ReceiverQueues,
-  state: State,
-  found: (id: string) => void,
-  since: () => number = () => 0,
-): Promise<void> {
-  for (const { place, types } of whereOf[state]) {
-    const queue = queues.of(place);
-    for (const type of types) {
-      const ended = type === "completed" || type === "failed";
-      const step = ended ? endedAtOnce : atOnce;
-      for (let from = 0; ; from += step) {
-        const ids = await queue.getRanges([type], from, from + step - 1, !ended);
-        for (const id of ids) found(id);
-        const last = ids.at(-1);
-        if (last === undefined || ids.length < step) break;
-        if (ended && ((await queue.getJob(last))?.finishedOn ?? Infinity) < since()) break;
-      }
-    }
-  }
-}
 
 /** @throws ReporthookError `not_searchable` for an event, a report, a request or an error among states with many deliveries */
 function assertSearchable(
@@ -130,10 +73,10 @@ export async function candidatesOf(
     if (isIndexed && asked.some(isParked)) {
       for (const place of parkedQueues) (await idsFor(queues, place, reason)).forEach(add);
     }
+    const byState = new ByState(queues);
     for (const state of asked) {
       if (isIndexed && isParked(state)) continue;
-      if (state === "verified") (await handledAtOnce(queues)).forEach(add);
-      await eachId(queues, state, add, since);
+      await byState.eachId(state, add, since);
     }
   }
   return [...found].sort(([one], [other]) => (one < other ? -1 : 1));
@@ -165,33 +108,6 @@ export async function list(
     if (entries.length >= limit) break;
   }
   return entries.slice(0, limit);
-}
-
-/** The id of the oldest delivery in a state, among the first and last thousand of its sets. */
-export async function oldestOf(queues: ReceiverQueues, state: State): Promise<string | null> {
-  const ids: string[] = [];
-  for (const { place, types } of whereOf[state]) {
-    for (const type of types)
-      ids.push(...(await queues.of(place).getRanges([type], 0, peek, true)));
-  }
-  return ids.filter(isId).sort()[0] ?? null;
-}
-
-/** Most events of the receiver itself that are passed over to find the newest notification. */
-const ownAtOnce = 20;
-
-/** The id of the newest delivery that came from outside, among the first and last hundred of all sets. */
-export async function newestOf(queues: ReceiverQueues): Promise<string | null> {
-  const where = states.flatMap((state) => whereOf[state]);
-  const sets = where.flatMap(({ place, types }) =>
-    types.flatMap((type) =>
-      [true, false].map((asc) => queues.of(place).getRanges([type], 0, ends, asc)),
-    ),
-  );
-  const ids = [...new Set((await Promise.all(sets)).flat().filter(isId))].sort().reverse();
-  const found = await Promise.all(ids.slice(0, ownAtOnce).map((id) => queues.find(id)));
-  const at = found.findIndex((one) => one === null || isNotification(one.jobState.stored));
-  return ids[at < 0 ? found.length : at] ?? null;
 }
 
 /** Groups deliveries by their errors: it reads all in the states that are asked for. */

@@ -1,8 +1,8 @@
 import type { ReasonCode, State, Summary, SummaryQuery } from "@reporthook/core";
 import { addCounts, idRange, minuteMs, states, timeOf, zeroCounts } from "@reporthook/core/store";
 import type { ReceiverQueues } from "../queues/queues.ts";
+import { ByState } from "./by-state.ts";
 import { parkedAt, parkedGroups } from "./parked.ts";
-import { eachId, oldestOf } from "./query.ts";
 
 /** Summarizes queues. */
 export async function summary(
@@ -24,8 +24,9 @@ export async function summary(
       const last = await parkedAt(queues, group, count - 1);
       if (last !== null) newest.push(last.jobState.stored.changedAt);
     }
+    const byState = new ByState(queues);
     for (const state of states) {
-      const id = await oldestOf(queues, state);
+      const id = await byState.oldest(state);
       const date = id === null ? null : new Date(timeOf(id));
       if (date !== null && (oldest[state] === null || date < oldest[state])) oldest[state] = date;
       if (first >= below) continue;
@@ -36,7 +37,7 @@ export async function summary(
         counts[state]++;
         minutes.set(at, counts);
       };
-      await eachId(queues, state, count, () => query.from.getTime());
+      await byState.eachId(state, count, () => query.from.getTime());
     }
   }
   const inOrder = [...minutes].sort(([one], [other]) => one - other);

@@ -1,14 +1,8 @@
-import type { Backlog, Counts } from "@reporthook/core";
-import {
-  addCounts,
-  countInBacklog,
-  noBacklog,
-  type StoredDelivery,
-  zeroCounts,
-} from "@reporthook/core/store";
+import type { Backlog } from "@reporthook/core";
+import { countInBacklog, noBacklog, type StoredDelivery } from "@reporthook/core/store";
 import { unfinished } from "../queues/places.ts";
 import { lowestPriority, parkedPriorities, unsignedPriority } from "../queues/priority.ts";
-import { handledAtOnce, type ReceiverQueues } from "../queues/queues.ts";
+import type { ReceiverQueues } from "../queues/queues.ts";
 
 export { noBacklog } from "@reporthook/core/store";
 
@@ -115,33 +109,6 @@ export class BacklogMeter {
     this.#counting = false;
   }
 }
-
-/** The number of deliveries in each state. */
-export async function countDeliveries(queues: ReceiverQueues): Promise<Counts> {
-  const places = ["verify", "handle", "held", "dead", "unsigned"] as const;
-  const counting = places.map((place) => queues.of(place).getJobCounts(...types));
-  const [atOnce, ...all] = await Promise.all([handledAtOnce(queues), ...counting]);
-  const [verify = {}, handle = {}, held = {}, dead = {}, unsigned = {}] = all;
-  // Read one after the other: those handled at once may have been recorded since.
-  const toHandle = Math.min(atOnce.length, unfinishedOf(verify));
-  return {
-    received: unfinishedOf(verify) - toHandle,
-    verified: unfinishedOf(handle) + toHandle,
-    handled: (verify["completed"] ?? 0) + (handle["completed"] ?? 0) + (unsigned["wait"] ?? 0),
-    held: unfinishedOf(held),
-    rejected: (verify["failed"] ?? 0) + (handle["failed"] ?? 0),
-    dead: unfinishedOf(dead) + (unsigned["prioritized"] ?? 0),
-  };
-}
-
-/** The number of deliveries of several receivers in each state. */
-export async function countAll(all: readonly ReceiverQueues[]): Promise<Counts> {
-  const counts = zeroCounts();
-  for (const one of await Promise.all(all.map(countDeliveries))) addCounts(counts, one);
-  return counts;
-}
-
-const types = [...unfinished, "completed", "failed"] as const;
 
 function unfinishedOf(counts: Readonly<Record<string, number>>): number {
   return unfinished.reduce((sum, type) => sum + (counts[type] ?? 0), 0);

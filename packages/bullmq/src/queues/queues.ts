@@ -4,7 +4,7 @@ import type { Queue } from "bullmq";
 import type { Connection } from "../server/connection.ts";
 import { Batcher, type JobToAdd } from "./batcher.ts";
 import { type DeliveryJob, type Found, foundIn } from "./found.ts";
-import { dataOf, type JobData, type JobState, jobStateOf } from "./job-state.ts";
+import { dataOf, type JobData, type JobState } from "./job-state.ts";
 import { isId } from "./lost-jobs.ts";
 import { type Place, parkedQueues, placeOf, places, queueNames } from "./places.ts";
 import { parkedPriorities, priorityIn } from "./priority.ts";
@@ -150,13 +150,4 @@ export class ReceiverQueues {
 /** The field of a queue's metadata that counts the deleted ones of a reason. */
 function deletedField(reason: ReasonCode | undefined): string {
   return `deleted:${reason}`;
-}
-
-/** The ids of verified deliveries that are still in the queue `verify`, because they are handled right after their verdict. */
-export async function handledAtOnce(queues: ReceiverQueues): Promise<string[]> {
-  const active = await queues.of("verify").getJobs(["active"]);
-  return active.flatMap((job) => {
-    const state = job && jobStateOf(job.data)?.stored.state;
-    return state === "verified" ? [job.id as string] : [];
-  });
 }
