@@ -30,7 +30,7 @@ import { detailsOf, Notices, newStoredDelivery, ShownChanges } from "@reporthook
 import { actInSteps } from "./admin/act.ts";
 import { countAll } from "./admin/by-state.ts";
 import { queueFacts } from "./admin/facts.ts";
-import { pruneAll } from "./admin/prune-all.ts";
+import { pruneAll } from "./admin/prune.ts";
 import { list, readErrors } from "./admin/query.ts";
 import { summary } from "./admin/summary.ts";
 import { BacklogMeter, backlogShareOf, type CountChange, noBacklog } from "./process/backlog.ts";

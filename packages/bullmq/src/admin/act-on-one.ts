@@ -90,7 +90,7 @@ function unlessLost(error: unknown): void {
  * deleted it before it was removed.
  */
 async function isTakenOff(queues: ReceiverQueues, found: Found): Promise<boolean> {
-  const { jobState, place: shelf } = found;
+  const { jobState, place } = found;
   const { id } = jobState.stored;
   const next = placeOf(jobState.stored);
   const released = { ...nextHop(jobState), nonce: randomUUID() };
@@ -103,7 +103,7 @@ async function isTakenOff(queues: ReceiverQueues, found: Found): Promise<boolean
     // The job from before it was parked kept this one out; the process that parked it removes that job.
     const isKeptOut =
       added === null
-        ? (await queues.findIn(shelf, id))?.jobState.hop === jobState.hop
+        ? (await queues.findIn(place, id))?.jobState.hop === jobState.hop
         : added.jobState.hop < released.hop;
     if (!isKeptOut) break;
   }

@@ -6,7 +6,7 @@ import { type Place, places, unfinished } from "../queues/places.ts";
 import type { ReceiverQueues } from "../queues/queues.ts";
 
 /** A type of BullMQ's jobs: a queue has a set of each. */
-type JobType = (typeof unfinished)[number] | "completed" | "failed";
+export type JobType = (typeof unfinished)[number] | "completed" | "failed";
 
 const types: readonly JobType[] = [...unfinished, "completed", "failed"];
 
@@ -33,7 +33,7 @@ const setsOf: Readonly<Record<State, Sets>> = {
 };
 
 /** Each set of jobs with deliveries of a state. */
-function setsWith(state: State): (readonly [Place, JobType])[] {
+export function setsWith(state: State): (readonly [Place, JobType])[] {
   return setsOf[state].flatMap(([place, all]) => all.map((type) => [place, type] as const));
 }
 

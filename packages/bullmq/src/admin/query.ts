@@ -22,7 +22,7 @@ import { isId } from "../queues/lost-jobs.ts";
 import { parkedQueues } from "../queues/places.ts";
 import type { ReceiverQueues } from "../queues/queues.ts";
 import { ByState } from "./by-state.ts";
-import { idsFor } from "./parked.ts";
+import { parkedShelf } from "./shelf.ts";
 
 const pageSize = 50;
 const few: readonly State[] = ["held", "rejected", "dead"];
@@ -71,7 +71,9 @@ export async function candidatesOf(
       if (id >= first && id < below) found.set(id, queues);
     };
     if (isIndexed && asked.some(isParked)) {
-      for (const place of parkedQueues) (await idsFor(queues, place, reason)).forEach(add);
+      for (const place of parkedQueues) {
+        (await parkedShelf(queues, place, reason).ids(0, Infinity)).forEach(add);
+      }
     }
     const byState = new ByState(queues);
     for (const state of asked) {

@@ -2,7 +2,7 @@ import type { ReasonCode, State, Summary, SummaryQuery } from "@reporthook/core"
 import { addCounts, idRange, minuteMs, states, timeOf, zeroCounts } from "@reporthook/core/store";
 import type { ReceiverQueues } from "../queues/queues.ts";
 import { ByState } from "./by-state.ts";
-import { parkedAt, parkedGroups } from "./parked.ts";
+import { parkedShelves } from "./shelf.ts";
 
 /** Summarizes queues. */
 export async function summary(
@@ -18,10 +18,9 @@ export async function summary(
   const minutes = new Map<number, Record<State, number>>();
   const { first, below } = idRange({ from: query.from, until: query.until });
   for (const queues of all) {
-    for (const group of await parkedGroups(queues)) {
-      const { reason, count } = group;
+    for (const { shelf, reason, count } of await parkedShelves(queues)) {
       addCounts(parked, { [reason]: count });
-      const last = await parkedAt(queues, group, count - 1);
+      const last = await shelf.at(count - 1);
       if (last !== null) newest.push(last.jobState.stored.changedAt);
     }
     const byState = new ByState(queues);

@@ -31,7 +31,7 @@ export async function resume(queues: ReceiverQueues, held: LockedJob): Promise<b
   }
   // The process that released it may have died before it removed the parked job.
   if (isJustReleased(held)) {
-    for (const shelf of parkedQueues) await queues.of(shelf).remove(job.id as string);
+    for (const parked of parkedQueues) await queues.of(parked).remove(job.id as string);
   }
   return false;
 }
