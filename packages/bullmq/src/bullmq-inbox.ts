@@ -37,7 +37,6 @@ import { BacklogMeter, backlogShareOf, type CountChange, noBacklog } from "./pro
 import { QueueConsumer } from "./process/consumer.ts";
 import { Session } from "./queues/session.ts";
 import { RedisRequests } from "./requests/redis-requests.ts";
-import { serverErrorOf } from "./server/errors.ts";
 import {
   type BullmqInboxOptions,
   type BullmqSettings,
@@ -84,14 +83,14 @@ class BullmqInbox implements Inbox {
     if (settings.backend === "redis") {
       this.requests = new RedisRequests(this.#session, settings.prefix);
     }
-    this.identity = `bullmq:${settings.place}:${settings.prefix}`;
+    this.identity = `bullmq:${settings.address}:${settings.prefix}`;
   }
 
   async open(): Promise<void> {
     // A readable server may still refuse writes.
     await this.#session.ask(async ({ receivers }) => {
       await receivers.registerAgain();
-      await receivers.keepRetention(this.#settings.retention);
+      await receivers.keepRetention();
     });
   }
 
@@ -101,37 +100,32 @@ class BullmqInbox implements Inbox {
     stored.changedAt = this.#shown.after(stored.changedAt);
     const key = delivery.key === null ? null : Buffer.from(delivery.key).toString("base64url");
     const weight = backlogShareOf(stored);
-    const adding = async (change: CountChange): Promise<AddResult> => {
-      const { receivers } = await this.#session.open();
-      const queues = await receivers.of(receiver);
-      const first = await queues.add({ stored, key, hop: 0, stalls: 0 });
-      if (first !== id) return { status: "duplicate", id: first };
-      change(noBacklog, weight);
-      return { status: "added", id };
-    };
-    try {
-      return await this.#meter(receiver).change(adding, weight);
-    } catch (error) {
-      throw await this.#session.explained(error);
-    }
+    const adding = (change: CountChange): Promise<AddResult> =>
+      this.#session.ask(async ({ receivers }) => {
+        const queues = await receivers.of(receiver);
+        const first = await queues.add({ stored, key, hop: 0, stalls: 0 });
+        if (first !== id) return { status: "duplicate", id: first };
+        change(noBacklog, weight);
+        return { status: "added", id };
+      });
+    return this.#meter(receiver).change(adding, weight);
   }
 
   consume(stage: Stage, processor: Processor, options: ConsumeOptions): Consumer {
-    const { leaseMs, place, prefix } = this.#settings;
-    const source = {
+    const { leaseMs } = this.#settings;
+    const parts = {
       meter: this.#meter(options.receiver),
       notices: this.#notices,
       leaseMs,
       shown: this.#shown,
       // New work can't use a connection that is closing.
       closed: async () => await this.#closing,
-      explained: (error: unknown) => serverErrorOf(error, place, prefix),
-      open: async () => {
-        const { connection, receivers } = await this.#session.open();
-        return { connection, queues: await receivers.of(options.receiver) };
-      },
+      open: () =>
+        this.#session.ask(async ({ connection, receivers }) => {
+          return { connection, queues: await receivers.of(options.receiver) };
+        }),
     };
-    const consumer = new QueueConsumer(stage, source, processor, options);
+    const consumer = new QueueConsumer(stage, parts, processor, options);
     this.#consumers.add(consumer);
     return consumer;
   }
@@ -167,8 +161,7 @@ class BullmqInbox implements Inbox {
   }
 
   facts(receiver: string): Promise<Facts> {
-    const { retention } = this.#settings;
-    return this.#session.ask(({ receivers }) => queueFacts(receivers, receiver, retention));
+    return this.#session.ask(({ receivers }) => queueFacts(receivers, receiver));
   }
 
   notes(receiver: string, prefix: string): Promise<Notes> {

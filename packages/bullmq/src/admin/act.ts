@@ -16,7 +16,7 @@ export async function* actInSteps(
 ): AsyncGenerator<ActStep> {
   const open = await session.open();
   const { id } = query;
-  const found = await session.askOn(open, async ({ receivers }) => {
+  const found = await open.ask(async ({ receivers }) => {
     const all = await receivers.some(query.receiver);
     if (id !== undefined) return all.map((queues) => [id, queues] as const);
     return candidatesOf(all, query, statesOf(query));
@@ -34,8 +34,8 @@ export async function* actInSteps(
       await Promise.all(acting.map((one) => one.catch((error) => failures.push(error))));
       return step;
     };
-    await session.askOn<unknown>(open, () => (query.dryRun === true ? take() : log(take)));
+    await open.ask<unknown>(() => (query.dryRun === true ? take() : log(take)));
     yield step;
-    if (failures.length > 0) throw await session.explained(failures[0]);
+    if (failures.length > 0) throw open.connection.explained(failures[0]);
   }
 }

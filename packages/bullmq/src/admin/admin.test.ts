@@ -162,7 +162,8 @@ onEachServer((server, { kind }) => {
       const { jobState } = (await queues.find(id)) as Found;
       Object.assign(jobState.stored, { state: "dead", reason: { code: "poison", message: "" } });
       await queues.add(nextHop(jobState));
-      const clear = () => removeFromQueue(queues, { place: "handle", job, token: "parks it" });
+      const held = { ...takenFrom("handle", job), token: "parks it" };
+      const clear = () => removeFromQueue(queues, held);
       const add = queues.add.bind(queues);
       let isCleared = false;
       queues.add = async (...given) => {
@@ -414,8 +415,8 @@ onEachServer((server, { kind }) => {
     const verify = queues.of("verify");
     const worker = connection.worker(verify.name);
     const job = (await worker.getNextJob("rejects it")) as DeliveryJob;
-    const { jobState } = takenFrom("verify", job);
-    jobState.stored.state = "rejected";
+    const held = { ...takenFrom("verify", job), token: "rejects it" };
+    held.jobState.stored.state = "rejected";
     // As if it were the first beyond those that keep their content.
     verify.getRanges = async () => [id];
     const findIn = queues.findIn.bind(queues);
@@ -424,7 +425,7 @@ onEachServer((server, { kind }) => {
       expect(await act("retry", { state: "rejected", idPrefix: id })).toBe(1);
       return found;
     };
-    await settle(queues, { place: "verify", job, token: "rejects it", jobState }, "rejected");
+    await settle(queues, held, "rejected");
     await worker.close(true);
     const entry = await inbox.get(id);
     expect([entry?.state, typeof entry?.body]).toEqual(["received", "string"]);

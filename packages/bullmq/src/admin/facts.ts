@@ -14,11 +14,7 @@ import { ByState } from "./by-state.ts";
 import { isUnannounced, parkedShelves } from "./shelf.ts";
 
 /** The facts of a receiver. Of those whose handlers failed, it knows the ones that are not due yet. */
-export async function queueFacts(
-  receivers: Receivers,
-  receiver: string,
-  given: Retention,
-): Promise<Facts> {
+export async function queueFacts(receivers: Receivers, receiver: string): Promise<Facts> {
   const queues = receivers.queuesOf(receiver);
   const byState = new ByState(queues);
   const arrivalOf = async (state: State): Promise<number> => {
@@ -26,7 +22,7 @@ export async function queueFacts(
     const found = id === null ? null : await queues.find(id);
     return found?.jobState.stored.arrivedAt ?? Number.POSITIVE_INFINITY;
   };
-  const retention = (await receivers.retention()) ?? given;
+  const retention = await receivers.retention();
   const [counts, unverified, verified, newest, parked, failing] = await Promise.all([
     byState.counts(),
     arrivalOf("received"),

@@ -33,16 +33,16 @@ interface Pruning {
 /** Prunes the queues of all receivers by the retention that the server has; with `dryRun` it only counts. */
 export async function pruneAll(
   open: OpenSession,
-  { retention: own, logger, place }: BullmqSettings,
+  { logger, address }: BullmqSettings,
   now: number,
   dryRun: boolean,
   requests: Pick<RedisRequests, "prune"> | undefined,
 ): Promise<Pruned> {
   const { connection, receivers } = open;
-  const retention = (await receivers.retention()) ?? own;
+  const retention = await receivers.retention();
   const pruned = new PruneCount(retention);
   const tellLost = (id: string): void =>
-    logger.warn({ inbox: place, id }, bullmqMessages.parkedLost);
+    logger.warn({ inbox: address, id }, bullmqMessages.parkedLost);
   if (!dryRun) await receivers.registerAgain();
   for (const receiver of await receivers.names()) {
     const queues = receivers.queuesOf(receiver);

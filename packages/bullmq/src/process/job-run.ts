@@ -1,30 +1,16 @@
 import { clearTimeout, setImmediate, setTimeout } from "node:timers";
 import { isDeepStrictEqual } from "node:util";
-import type { Backlog, ConsumeOptions, Job, Lease, Outcome, Processor } from "@reporthook/core";
-import { cutOff, describe, jobOf, park, retryIn } from "@reporthook/core/store";
+import type { Backlog, Job, Lease, Outcome } from "@reporthook/core";
+import { applyOutcome, cutOff, describe, jobOf, park, retryIn } from "@reporthook/core/store";
 import type { DeliveryJob } from "../queues/found.ts";
-import { asKept, dataOf, type JobData, type JobState } from "../queues/job-state.ts";
+import { asKept, dataOf, type JobData } from "../queues/job-state.ts";
 import type { ReceiverQueues } from "../queues/queues.ts";
-import { type BacklogMeter, backlogShareOf } from "./backlog.ts";
-import type { Locks, RunningJob } from "./locks.ts";
+import { backlogShareOf } from "./backlog.ts";
+import { delaySet } from "./delays.ts";
+import type { JobRunHost } from "./job-run-host.ts";
+import type { RunningJob } from "./locks.ts";
 import { isFresh, resume, stallsOf } from "./resume.ts";
 import { isLost, type LockedJob, settle } from "./settle.ts";
-import type { Sleep } from "./sleep.ts";
-
-/** The consumer that a run belongs to. */
-export interface JobRunHost {
-  readonly processor: Processor;
-  readonly options: ConsumeOptions;
-  readonly meter: BacklogMeter;
-  readonly locks: Locks;
-  readonly sleep: Sleep;
-  /** Applies the outcome of an attempt, with its begin and end. */
-  apply(jobState: JobState, outcome: Outcome, startedAt: number, endedAt: number): void;
-  isStopped(): boolean;
-  isAborted(): boolean;
-  /** Reports an error to the owner of the stage. */
-  tell(error: unknown): void;
-}
 
 /** The end of one attempt. */
 interface Settled {
@@ -53,7 +39,6 @@ export class JobRun implements RunningJob, Lease {
   readonly signal: Lease["signal"] = this.#controller.signal;
   readonly #host: JobRunHost;
   readonly #queues: ReceiverQueues;
-  readonly #damage: string | null;
   /** The attempts that are not recorded. */
   readonly #settled: Settled[] = [];
   /** The delivery's share of the backlog as last recorded. */
@@ -65,12 +50,11 @@ export class JobRun implements RunningJob, Lease {
   #endEarly = (): void => {};
   #next: DeliveryJob | undefined;
 
-  /** Begins at once; `damage` is why there is nothing to work on. */
-  constructor(host: JobRunHost, queues: ReceiverQueues, held: LockedJob, damage: string | null) {
+  /** Begins at once. */
+  constructor(host: JobRunHost, queues: ReceiverQueues, held: LockedJob) {
     this.held = held;
     this.#host = host;
     this.#queues = queues;
-    this.#damage = damage;
     this.#before = backlogShareOf(held.jobState.stored);
     // Locked when the server was asked for it: the answer may have waited for what blocked this process.
     const { processedOn = Date.now() } = held.job;
@@ -118,7 +102,7 @@ export class JobRun implements RunningJob, Lease {
 
   /** Whether there is nothing left to do here, maybe because the lock is lost. */
   async #hasGoneOn(): Promise<boolean> {
-    if (this.#damage === null && isFresh(this.held)) return false;
+    if (this.held.damage === null && isFresh(this.held)) return false;
     let isOver = false;
     const isKnown = await this.#insist(async () => {
       isOver = await resume(this.#queues, this.held);
@@ -132,8 +116,9 @@ export class JobRun implements RunningJob, Lease {
 
   /** The outcome of a delivery that is unreadable, or crashes the process each time; else null. */
   #unworkable(): Outcome | null {
+    const { damage } = this.held;
     const stalls = stallsOf(this.held);
-    if (this.#damage !== null) return park("dead", "not_understood", this.#damage);
+    if (damage !== null) return park("dead", "not_understood", damage);
     if (stalls < maxStalls) return null;
     const poison = `The process ended ${stalls} times while it processed this delivery. Fix the cause, then release it.`;
     return park("dead", "poison", poison);
@@ -141,9 +126,9 @@ export class JobRun implements RunningJob, Lease {
 
   /** Begins to handle a delivery right after its verdict; null if it has to wait, or another process may hold the lock. */
   #handleAtOnce(): { readonly job: Job; readonly work: Promise<Outcome> } | null {
-    const { options, locks, isStopped } = this.#host;
+    const { options, locks, stopped } = this.#host;
     // The verdict first, if work on it may have ended a process.
-    if (isStopped() || stallsOf(this.held) > 0 || !locks.isOwned(this)) return null;
+    if (stopped || stallsOf(this.held) > 0 || !locks.isOwned(this)) return null;
     const job = jobOf(this.held.jobState.stored);
     const work = options.handleAtOnce?.(job, this) ?? null;
     return work && { job, work };
@@ -151,11 +136,11 @@ export class JobRun implements RunningJob, Lease {
 
   /** Runs an attempt, and applies its outcome to the delivery. */
   async #attempt(job: Job, work: () => Promise<Outcome>): Promise<Outcome> {
-    const { options, isAborted, apply } = this.#host;
+    const { options } = this.#host;
     const startedAt = options.clock.now();
     const outcome = await new Promise<Outcome>((resolve) => {
       this.#endEarly = () => resolve(cutOff);
-      if (isAborted()) resolve(cutOff);
+      if (this.#host.isAborted) resolve(cutOff);
       work().then(resolve, (error: unknown) => {
         if (!this.signal.aborted) options.onError(error);
         resolve(retryIn(againMs, describe(error), { countsAsAttempt: true }));
@@ -163,9 +148,18 @@ export class JobRun implements RunningJob, Lease {
     });
     const endedAt = options.clock.now();
     await this.#recordingVerdict;
-    apply(this.held.jobState, outcome, startedAt, endedAt);
+    this.#apply(outcome, startedAt, endedAt);
     this.#settled.push({ job, outcome });
     return outcome;
+  }
+
+  #apply(outcome: Outcome, startedAt: number, endedAt: number): void {
+    const { options, parts } = this.#host;
+    const { stored } = this.held.jobState;
+    if (outcome.to === "retry") delaySet(options.clock);
+    const { wallOffset } = options.clock;
+    applyOutcome(stored, outcome, startedAt, { now: endedAt, wallOffset });
+    stored.changedAt = parts.shown.after(stored.changedAt);
   }
 
   /** Records the verdict alone: handling takes long, and a crash must not lose it. Its slot takes up another job. */
@@ -182,7 +176,7 @@ export class JobRun implements RunningJob, Lease {
   /** Records the outcome; resolves to the next job, if that returned one. */
   async #record(to: Outcome["to"]): Promise<DeliveryJob | undefined> {
     await this.#makeLasting(async (isRepeated) => {
-      const fetchNext = this.#recordingVerdict === null && !this.#host.isStopped();
+      const fetchNext = this.#recordingVerdict === null && !this.#host.stopped;
       const rest = { fetchNext, verdict: this.#verdict, isRepeated };
       this.#next = await settle(this.#queues, this.held, to, rest);
     });
@@ -190,7 +184,7 @@ export class JobRun implements RunningJob, Lease {
   }
 
   async #makeLasting(write: (isRepeated: boolean) => Promise<void>): Promise<void> {
-    const { locks, meter } = this.#host;
+    const { locks, parts } = this.#host;
     const { stored } = this.held.jobState;
     let tries = 0;
     const insisting = async (): Promise<boolean> => {
@@ -200,7 +194,7 @@ export class JobRun implements RunningJob, Lease {
       });
       return isDone || (this.lost && tries > 0 && this.#isRecorded());
     };
-    if (!(await meter.record(stored, this.#before, insisting))) return;
+    if (!(await parts.meter.record(stored, this.#before, insisting))) return;
     this.#before = backlogShareOf(stored);
     for (const settled of this.#settled.splice(0)) this.#tell(settled);
   }
@@ -226,17 +220,17 @@ export class JobRun implements RunningJob, Lease {
 
   /** Retries each second while this process holds the lock; after an abort it tries only once. */
   async #insist(run: () => Promise<void>): Promise<boolean> {
-    const { isAborted, locks, sleep, tell } = this.#host;
+    const host = this.#host;
     while (!this.lost) {
       try {
         await run();
         return true;
       } catch (error) {
-        if (isLost(error)) locks.lose(this);
+        if (isLost(error)) host.locks.lose(this);
         else {
-          tell(error);
-          if (isAborted()) return false;
-          await sleep.for(againMs);
+          host.failed(error);
+          if (host.isAborted) return false;
+          await host.sleep.for(againMs);
         }
       }
     }

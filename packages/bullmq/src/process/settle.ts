@@ -1,6 +1,6 @@
-import type { Outcome, ReasonCode } from "@reporthook/core";
+import type { Outcome, ReasonCode, Stage } from "@reporthook/core";
 import { dropContent, maxUnsigned, wholeRejected } from "@reporthook/core/store";
-import type { DeliveryJob } from "../queues/found.ts";
+import type { DeliveryJob, Found } from "../queues/found.ts";
 import { dataOf, type JobData, type JobState, resultOf } from "../queues/job-state.ts";
 import { placeOf } from "../queues/places.ts";
 import { priorityIn } from "../queues/priority.ts";
@@ -8,11 +8,9 @@ import type { ReceiverQueues } from "../queues/queues.ts";
 import { completeJob } from "../server/jobs.ts";
 
 /** A job that this process has locked with the token. */
-export interface LockedJob {
-  readonly place: "verify" | "handle";
-  readonly job: DeliveryJob;
+export interface LockedJob extends Found {
+  readonly place: Stage;
   readonly token: string;
-  readonly jobState: JobState;
 }
 
 const maxRejected = 10_000;
@@ -92,7 +90,7 @@ export async function settle(
 /** Has a job wait for `delay` milliseconds in its queue. */
 export async function putOff(
   queues: ReceiverQueues,
-  { place, job, token }: Omit<LockedJob, "jobState">,
+  { place, job, token }: LockedJob,
   delay: number,
 ): Promise<void> {
   const { backend } = queues.of(place);
@@ -113,7 +111,7 @@ async function bound(queues: ReceiverQueues, outcome: Outcome["to"]): Promise<vo
 }
 
 /** Drops the content of the newest rejected deliveries beyond the maximum. */
-async function boundRejected(queues: ReceiverQueues, place: LockedJob["place"]): Promise<void> {
+async function boundRejected(queues: ReceiverQueues, place: Stage): Promise<void> {
   const queue = queues.of(place);
   const { max } = wholeRejected;
   const ids = await queue.getRanges(["failed"], max, max + looked - 1, false);
@@ -126,7 +124,7 @@ async function boundRejected(queues: ReceiverQueues, place: LockedJob["place"]):
 /** Removes a job from its queue, because its delivery is in the next one. */
 export function removeFromQueue(
   queues: ReceiverQueues,
-  held: Omit<LockedJob, "jobState">,
+  held: LockedJob,
   fetchNext = false,
 ): Promise<DeliveryJob | undefined> {
   const { place, job, token } = held;

@@ -27,7 +27,10 @@ export function foundIn(place: Place, job: DeliveryJob): Found {
 }
 
 /** Reads a job that was taken up, with the due time that was planned. */
-export function takenFrom(place: Place, job: DeliveryJob): Found {
+export function takenFrom<In extends Place>(
+  place: In,
+  job: DeliveryJob,
+): Found & { readonly place: In } {
   const ended = job.finishedOn !== undefined;
   const rejected = ended && job.returnvalue === null;
   const read = jobStateOf(job.data, ended && !rejected ? job.returnvalue : null);

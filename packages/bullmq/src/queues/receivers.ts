@@ -11,7 +11,7 @@ import { ReceiverQueues } from "./queues.ts";
 /** The receivers of an inbox: a queue without a consumer has a job for each name, and one for the time and the retention of all. */
 export class Receivers {
   readonly #connection: Connection;
-  readonly #settings: Pick<BullmqSettings, "logger" | "place" | "prefix">;
+  readonly #settings: BullmqSettings;
   readonly #names: Queue;
   readonly notes: QueuedNotes;
   readonly #queues = new Map<string, ReceiverQueues>();
@@ -19,10 +19,7 @@ export class Receivers {
   /** The names that the server has had. */
   readonly #kept = new Set<string>();
 
-  constructor(
-    connection: Connection,
-    settings: Pick<BullmqSettings, "logger" | "place" | "prefix">,
-  ) {
+  constructor(connection: Connection, settings: BullmqSettings) {
     const { prefix } = settings;
     this.#connection = connection;
     this.#settings = settings;
@@ -60,8 +57,8 @@ export class Receivers {
     });
     await Promise.all([this.#names.add("probe", {}, { jobId: "probe", priority: 1 }), ...known]);
     const lost = kept.filter((receiver) => !there.includes(receiver));
-    const { logger, place } = this.#settings;
-    if (lost.length > 0) logger.warn({ inbox: place, receivers: lost }, bullmqMessages.inboxLost);
+    const { logger, address } = this.#settings;
+    if (lost.length > 0) logger.warn({ inbox: address, receivers: lost }, bullmqMessages.inboxLost);
   }
 
   /** Keeps a mark of lived time unless there is a later one; resolves to what is kept. */
@@ -87,7 +84,8 @@ export class Receivers {
   }
 
   /** Writes how long entries are kept, for tools: of several apps the last to open the queues decides. */
-  async keepRetention(retention: Retention): Promise<void> {
+  async keepRetention(): Promise<void> {
+    const { retention } = this.#settings;
     const stored = await this.#names.getJob("retention");
     // With a priority it is not among the names. Compared as JSON, where Infinity is null.
     if (stored === undefined) {
@@ -97,10 +95,10 @@ export class Receivers {
     }
   }
 
-  /** How long entries are kept, as an app has written it; null if none has. */
-  async retention(): Promise<Retention | null> {
+  /** How long entries are kept: as an app has written it, else as the options say. */
+  async retention(): Promise<Retention> {
     const stored = await this.#names.getJob("retention");
-    if (stored === undefined) return null;
+    if (stored === undefined) return this.#settings.retention;
     const { handledMs, parkedMs } = stored.data as { [Name in keyof Retention]: number | null };
     const { POSITIVE_INFINITY } = Number;
     return { handledMs: handledMs ?? POSITIVE_INFINITY, parkedMs: parkedMs ?? POSITIVE_INFINITY };

@@ -1,19 +1,44 @@
 import { ReporthookError } from "@reporthook/core";
 import { type Connection, openConnection } from "../server/connection.ts";
 import { DurabilityWatch } from "../server/durability-watch.ts";
-import { serverErrorOf } from "../server/errors.ts";
 import type { BullmqSettings } from "../server/settings.ts";
 import { ActQueue } from "./acts.ts";
 import { Receivers } from "./receivers.ts";
 
 /** An open connection, and the queues behind it. */
-export interface OpenSession {
+export class OpenSession {
   readonly connection: Connection;
   readonly receivers: Receivers;
   readonly acts: ActQueue;
   /** Rejects the callers that wait for an answer. */
-  readonly asked: Set<(reason: unknown) => void>;
-  isClosed: boolean;
+  readonly #asked = new Set<(reason: unknown) => void>();
+  #isClosed = false;
+
+  constructor(connection: Connection, settings: BullmqSettings) {
+    this.connection = connection;
+    this.receivers = new Receivers(connection, settings);
+    this.acts = new ActQueue(connection.queue(`${settings.prefix}-acts`));
+  }
+
+  /**
+   * Runs a query; rejects with an error that can be shown. `close()` ends it: on PostgreSQL BullMQ would let it wait for good, on
+   * Redis its error would not mention closing.
+   */
+  ask<T>(query: (open: OpenSession) => Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      if (this.#isClosed) throw closed();
+      const done = (): void => void this.#asked.delete(reject);
+      this.#asked.add(reject);
+      const failed = (error: unknown): void => reject(this.connection.explained(error));
+      Promise.resolve(this).then(query).then(resolve, failed).finally(done);
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const end of this.#asked) end(closed());
+    await this.connection.close();
+  }
 }
 
 const reopenMs = 1_000;
@@ -47,18 +72,9 @@ export class Session {
     return opening;
   }
 
-  /** Runs a query, as {@link askOn} does. */
+  /** Runs a query on the open connection. */
   async ask<T>(query: (open: OpenSession) => Promise<T>): Promise<T> {
-    return this.askOn(await this.open(), query);
-  }
-
-  /** Runs a query, or the next of several: no connection is opened again for the rest. Rejects with an error that can be shown. */
-  async askOn<T>(open: OpenSession, query: (open: OpenSession) => Promise<T>): Promise<T> {
-    try {
-      return await askOn(open, query);
-    } catch (error) {
-      throw await this.explained(error);
-    }
+    return (await this.open()).ask(query);
   }
 
   /** Closes the connection; callers that wait for an answer are rejected. */
@@ -67,43 +83,15 @@ export class Session {
     this.#opening = null;
     this.#durability.end();
     const open = await opening?.catch(() => null);
-    if (!open) return;
-    open.isClosed = true;
-    for (const end of open.asked) end(closed());
-    await open.connection.close();
-  }
-
-  /** An error as the inbox gives it: with the server's name and the way out. */
-  async explained(error: unknown): Promise<ReporthookError> {
-    const open = await this.#opening?.catch(() => null);
-    const { place, prefix } = this.#settings;
-    return serverErrorOf(open?.connection.reasonOf(error) ?? error, place, prefix);
+    await open?.close();
   }
 
   async #connect(): Promise<OpenSession> {
     const connection = await openConnection(this.#settings);
     this.#failure = null;
     await this.#durability.watch(connection);
-    return {
-      connection,
-      receivers: new Receivers(connection, this.#settings),
-      acts: new ActQueue(connection.queue(`${this.#settings.prefix}-acts`)),
-      asked: new Set(),
-      isClosed: false,
-    };
+    return new OpenSession(connection, this.#settings);
   }
-}
-
-/**
- * Runs a query; `close()` ends it: on PostgreSQL BullMQ would let it wait for good, on Redis its error would not mention closing.
- */
-function askOn<T>(open: OpenSession, query: (open: OpenSession) => Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    if (open.isClosed) throw closed();
-    const done = (): void => void open.asked.delete(reject);
-    open.asked.add(reject);
-    Promise.resolve(open).then(query).then(resolve, reject).finally(done);
-  });
 }
 
 function closed(): ReporthookError {

@@ -2,8 +2,8 @@
 export interface Target {
   readonly backend: Backend;
   readonly connection: Options;
-  /** Its address, without a password. */
-  readonly place: string;
+  /** Without a password. */
+  readonly address: string;
 }
 
 type Backend = "redis" | "postgres";
@@ -45,7 +45,11 @@ export function targetOf(connection: unknown, asked: Backend | undefined): Targe
   }
   if (typeof connection === "string") {
     const { backend, options } = readUrl("connection", connection, asked);
-    return { backend, connection: named(backend, connection), place: placeOf(backend, options) };
+    return {
+      backend,
+      connection: named(backend, connection),
+      address: addressOf(backend, options),
+    };
   }
   if (typeof connection !== "object" || connection === null || Array.isArray(connection)) {
     failOption("connection", "must be a URL like redis://127.0.0.1:6379, or an object of options");
@@ -71,7 +75,7 @@ export function targetOf(connection: unknown, asked: Backend | undefined): Targe
   // The URL takes precedence, in ioredis as in pg.
   const options = { ...given, ...read?.options };
   const under = text === undefined ? {} : named(backend, text);
-  return { backend, connection: { ...given, ...under }, place: placeOf(backend, options) };
+  return { backend, connection: { ...given, ...under }, address: addressOf(backend, options) };
 }
 
 /** A URL under the name by which ioredis or pg looks for it. */
@@ -125,11 +129,11 @@ function decoded(option: string, text: string): string {
 }
 
 /** The server and the database that the options lead to, as ioredis and pg understand them. */
-function placeOf(backend: Backend, options: Options): string {
-  return backend === "redis" ? placeOfRedis(options) : placeOfPostgres(options);
+function addressOf(backend: Backend, options: Options): string {
+  return backend === "redis" ? addressOfRedis(options) : addressOfPostgres(options);
 }
 
-function placeOfRedis(options: Options): string {
+function addressOfRedis(options: Options): string {
   for (const [name, why] of Object.entries(refusedOfRedis)) {
     if (options[name]) failOption(`connection.${name}`, String(why));
   }
@@ -148,7 +152,7 @@ function placeOfRedis(options: Options): string {
   return `redis${tls ? "s" : ""}://${hostOf(host)}:${port}${database}`;
 }
 
-function placeOfPostgres(options: Options): string {
+function addressOfPostgres(options: Options): string {
   const { env } = process;
   const host = options["host"] || env["PGHOST"] || "localhost";
   const port = options["port"] || env["PGPORT"] || 5432;

@@ -1,4 +1,5 @@
 import { hostname } from "node:os";
+import type { ReporthookError } from "@reporthook/core";
 import { settlesWithin, systemClock } from "@reporthook/core/store";
 import { Queue, type Worker } from "bullmq";
 import type { ServerDriver } from "./driver.ts";
@@ -14,8 +15,8 @@ export interface Connection extends Omit<ServerDriver, "backend" | "readyMs" | "
   queue(name: string): Queue;
   /** Makes a worker, with separate connections to wait on; its jobs are fetched by hand. */
   worker(name: string): Worker;
-  /** The cause of `error`, if only the connection reported it recently. */
-  reasonOf(error: unknown): unknown;
+  /** An error to show: with the server's address and the way out, and with its cause if only the connection reported that recently. */
+  explained(error: unknown): ReporthookError;
   close(): Promise<void>;
 }
 
@@ -28,7 +29,7 @@ const saysNothing = /isn't writeable|Connection is closed/;
 
 /** Connects; rejects `inbox_failed` when there is no server within 3 seconds, or no tables within a minute. */
 export async function openConnection(settings: BullmqSettings): Promise<Connection> {
-  const { backend, leaseMs, place, prefix } = settings;
+  const { backend, leaseMs, address, prefix } = settings;
   const driver = backend === "redis" ? onRedis(settings) : onPostgres(settings);
   const { backend: base, readyMs, workerOf, ...rest } = driver;
   let reported: { readonly error: Error; readonly at: number } | undefined;
@@ -44,7 +45,7 @@ export async function openConnection(settings: BullmqSettings): Promise<Connecti
   } catch (error) {
     void close();
     // A reported error says more than a timeout.
-    throw serverErrorOf(reported?.error ?? error, place, prefix);
+    throw serverErrorOf(reported?.error ?? error, address, prefix);
   }
   // Callers get their errors; the events of queues add nothing.
   return {
@@ -65,9 +66,10 @@ export async function openConnection(settings: BullmqSettings): Promise<Connecti
       };
       return readable(workerOf(name, options));
     },
-    reasonOf(error) {
+    explained(error) {
       const isLate = reported === undefined || performance.now() - reported.at > reportedMs;
-      return isLate || !saysNothing.test(String(error)) ? error : reported?.error;
+      const saysMore = isLate || !saysNothing.test(String(error)) ? error : reported?.error;
+      return serverErrorOf(saysMore, address, prefix);
     },
     close,
   };

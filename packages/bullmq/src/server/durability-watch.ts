@@ -7,12 +7,12 @@ const everyMs = 180_000;
 
 /** Warns of each risky setting of the server once, and again when it changes: a failover may lead to another server. */
 export class DurabilityWatch {
-  readonly #settings: Pick<BullmqSettings, "backend" | "logger" | "place">;
+  readonly #settings: Pick<BullmqSettings, "backend" | "logger" | "address">;
   /** The risky values that were warned of, by setting. */
   readonly #warned = new Map<string, string>();
   #timer: ReturnType<typeof setInterval> | undefined;
 
-  constructor(settings: Pick<BullmqSettings, "backend" | "logger" | "place">) {
+  constructor(settings: Pick<BullmqSettings, "backend" | "logger" | "address">) {
     this.#settings = settings;
   }
 
@@ -30,7 +30,7 @@ export class DurabilityWatch {
   }
 
   async #check(connection: Pick<Connection, "setting">, isFirst: boolean): Promise<void> {
-    const { backend, logger, place } = this.#settings;
+    const { backend, logger, address } = this.#settings;
     const risks = await checkDurability(backend, connection);
     // Later it is the server that gave no answer.
     const known = risks.filter(({ value }) => isFirst || value !== "unknown");
@@ -41,7 +41,7 @@ export class DurabilityWatch {
     for (const { setting, value, message } of known) {
       if (this.#warned.get(setting) === value) continue;
       this.#warned.set(setting, value);
-      logger.warn({ inbox: place, [setting]: value }, message);
+      logger.warn({ inbox: address, [setting]: value }, message);
     }
   }
 }

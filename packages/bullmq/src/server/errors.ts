@@ -71,21 +71,21 @@ const noTls =
   "it does not answer over TLS, and probably does not speak it: begin the URL with redis://, or omit tls; else start it, or wait for its failover";
 
 /**
- * The error to show for a failure of the server at `place`: the way out, and the original message. Not the original error, which
+ * The error to show for a failure of the server at `address`: the way out, and the original message. Not the original error, which
  * carries the failed command, and in it a password, a signature or a body.
  */
 export function serverErrorOf(
   error: unknown,
-  place: string,
+  address: string,
   prefix = "reporthook",
 ): ReporthookError {
   if (error instanceof ReporthookError) return error;
   const words = describe(error);
-  const isUnsecured = place.startsWith("rediss:") && withoutHandshake.test(words);
+  const isUnsecured = address.startsWith("rediss:") && withoutHandshake.test(words);
   const found = isUnsecured ? noTls : ways.find(([said]) => said.test(words))?.[1];
   const way = found?.replace("PREFIX", prefix);
   const text = way === undefined ? words : `${way} (${words})`;
-  return new ReporthookError("inbox_failed", `The inbox at ${place}: ${text}`);
+  return new ReporthookError("inbox_failed", `The inbox at ${address}: ${text}`);
 }
 
 /** Whether an error is that of a Redis which refuses the database: it may lack it, or not permit it. */

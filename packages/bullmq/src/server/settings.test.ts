@@ -60,10 +60,10 @@ describe("settings", () => {
     expect(make).toThrow(/^((?!hidden).)*$/);
   });
 
-  it("bullmqSettingsOf() tells the engine by the URL, and the place without a password", () => {
+  it("bullmqSettingsOf() tells the engine by the URL, and the address without a password", () => {
     const of = (connection: BullmqInboxOptions["connection"], rest = {}) => {
-      const { backend, place } = bullmqSettingsOf({ connection, ...rest });
-      return [backend, place];
+      const { backend, address } = bullmqSettingsOf({ connection, ...rest });
+      return [backend, address];
     };
     expect(of("redis://u:hidden@h/3")).toEqual(["redis", "redis://h:6379/3"]);
     expect(of("rediss://h:7000")).toEqual(["redis", "rediss://h:7000"]);
@@ -77,7 +77,7 @@ describe("settings", () => {
 
   it("bullmqSettingsOf() tells where the server really is", () => {
     const of = (connection: unknown, backend?: "postgres") =>
-      bullmqSettingsOf({ connection, backend } as BullmqInboxOptions).place;
+      bullmqSettingsOf({ connection, backend } as BullmqInboxOptions).address;
     const same = ["redis://h", "redis://h/", "redis://h/0", "redis://h/00", { host: "h" }];
     for (const one of [
       ...same,
