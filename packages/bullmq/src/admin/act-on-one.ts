@@ -35,18 +35,19 @@ export async function actOnOne(
   if (found === null || !selectorOf(query)(found.jobState.stored)) return null;
   const { reason, state, changedAt, receiver } = found.jobState.stored;
   const acting = { queues, meter: meterOf(receiver), found };
-  const isDone = query.dryRun === true || (await hasActed(acting, query));
+  const isDone = query.dryRun === true || (await act(acting, query));
   return isDone ? { reason, state, changedAt } : null;
 }
 
-/** Resolves to false if the delivery has changed meanwhile. */
-function hasActed(acting: Acting, query: ActQuery): Promise<boolean> {
+/** Acts on a delivery; resolves to false if it has changed meanwhile. */
+function act(acting: Acting, query: ActQuery): Promise<boolean> {
   const isEnded = acting.found.jobState.stored.state === "rejected";
-  if (query.act === "release" || isEnded) return isReopened(acting, query);
-  return query.act === "retry" ? isHastened(acting, query) : isDiscarded(acting);
+  if (query.act === "release" || isEnded) return reopen(acting, query);
+  return query.act === "retry" ? hasten(acting, query) : discard(acting);
 }
 
-function isReopened({ queues, meter, found }: Acting, query: ActQuery): Promise<boolean> {
+/** Brings a parked or an ended delivery back to its stage. */
+function reopen({ queues, meter, found }: Acting, query: ActQuery): Promise<boolean> {
   const { jobState, place } = found;
   const { stored } = jobState;
   const was = { state: stored.state, changedAt: stored.changedAt };
@@ -54,14 +55,14 @@ function isReopened({ queues, meter, found }: Acting, query: ActQuery): Promise<
   return meter.change(async (change) => {
     const before = backlogShareOf(stored);
     applyAct(stored, query);
-    const isOurs = hasEnded ? await isRetried(queues, found, was) : await isTakenOff(queues, found);
+    const isOurs = hasEnded ? await retryEnded(queues, found, was) : await takeOff(queues, found);
     if (isOurs) change(before, backlogShareOf(stored));
     return isOurs;
   });
 }
 
-/** Checks once more that it is as it `was`: a delivery that has begun since has recorded that. */
-async function isRetried(
+/** Has an ended delivery wait again, if it still is as it `was`: one that has begun since has recorded that. */
+async function retryEnded(
   queues: ReceiverQueues,
   { place, job, jobState }: Found,
   was: Pick<StoredDelivery, "state" | "changedAt">,
@@ -89,7 +90,7 @@ function unlessLost(error: unknown): void {
  * begun: that process removes it. The parked queue may hold it again by now. Resolves to false if another process released it, or
  * deleted it before it was removed.
  */
-async function isTakenOff(queues: ReceiverQueues, found: Found): Promise<boolean> {
+async function takeOff(queues: ReceiverQueues, found: Found): Promise<boolean> {
   const { jobState, place } = found;
   const { id } = jobState.stored;
   const next = placeOf(jobState.stored);
@@ -120,7 +121,7 @@ async function isTakenOff(queues: ReceiverQueues, found: Found): Promise<boolean
 }
 
 /** Has a delivery that waits for its next try tried at once. */
-async function isHastened({ queues, found }: Acting, query: ActQuery): Promise<boolean> {
+async function hasten({ queues, found }: Acting, query: ActQuery): Promise<boolean> {
   const { job, place } = found;
   if (!(await job.isDelayed())) return false;
   const began = performance.now();
@@ -141,7 +142,7 @@ async function isHastened({ queues, found }: Acting, query: ActQuery): Promise<b
 }
 
 /** Deletes a parked delivery; if it is released and discarded at the same time, the release wins. */
-function isDiscarded({ queues, meter, found }: Acting): Promise<boolean> {
+function discard({ queues, meter, found }: Acting): Promise<boolean> {
   return meter.change(async (change) => {
     const isGone = await queues.delete(found);
     if (isGone) change(backlogShareOf(found.jobState.stored), noBacklog);

@@ -1,6 +1,7 @@
 import type { ActQuery, ActStep } from "@reporthook/core";
 import { ActCount, statesOf } from "@reporthook/core/store";
 import type { BacklogMeter } from "../process/backlog.ts";
+import type { ActJob } from "../queues/acts.ts";
 import type { Session } from "../queues/session.ts";
 import { actOnOne } from "./act-on-one.ts";
 import { candidatesOf } from "./query.ts";
@@ -21,20 +22,23 @@ export async function* actInSteps(
     if (id !== undefined) return all.map((queues) => [id, queues] as const);
     return candidatesOf(all, query, statesOf(query));
   });
-  const log = open.acts.begin(query);
+  const done = new ActCount();
+  let logged: ActJob | null = null;
   for (let from = 0; from < found.length; from += actedAtOnce) {
     const step = new ActCount();
     const failures: unknown[] = [];
-    const take = async (): Promise<ActStep> => {
+    await open.ask(async ({ acts }) => {
+      // Before the step, so that the act is known if that is its end.
+      if (query.dryRun !== true) logged ??= await acts.add(query);
       const acting = found.slice(from, from + actedAtOnce).map(async ([id, queues]) => {
         const one = await actOnOne(queues, meterOf, id, query);
         if (one !== null) step.add(one);
       });
       // One that fails must not keep the others from being counted.
       await Promise.all(acting.map((one) => one.catch((error) => failures.push(error))));
-      return step;
-    };
-    await open.ask<unknown>(() => (query.dryRun === true ? take() : log(take)));
+      done.addStep(step);
+      if (logged !== null) logged = await acts.keepCount(logged, done.total);
+    });
     yield step;
     if (failures.length > 0) throw open.connection.explained(failures[0]);
   }

@@ -1,5 +1,5 @@
-import type { ActQuery, ActStep, ActsQuery, LoggedAct } from "@reporthook/core";
-import { ActCount, loggedActOf, maxActs, selectionFrom } from "@reporthook/core/store";
+import type { ActQuery, ActsQuery, LoggedAct } from "@reporthook/core";
+import { loggedActOf, maxActs, selectionFrom } from "@reporthook/core/store";
 import type { Job, Queue } from "bullmq";
 
 interface StoredAct extends Omit<LoggedAct, "at" | "selection"> {
@@ -9,29 +9,15 @@ interface StoredAct extends Omit<LoggedAct, "at" | "selection"> {
   readonly selection: string;
 }
 
+/** An act in the log. */
+export type ActJob = Job<StoredAct>;
+
 /** The log of the acts of people: a job for each, in a queue without a consumer. */
 export class ActQueue {
   readonly #queue: Queue;
 
   constructor(queue: Queue) {
     this.#queue = queue;
-  }
-
-  /**
-   * Begins an act: what is returned takes each step, and logs the act before it, so that it is known if that is its end, and after
-   * it how many were changed.
-   */
-  begin(query: ActQuery): (take: () => Promise<ActStep>) => Promise<void> {
-    const done = new ActCount();
-    let job: Job<StoredAct> | null = null;
-    return async (take) => {
-      job ??= await this.#add(query);
-      done.addStep(await take());
-      const { total: count } = done;
-      if (count > 0) return job.updateData({ ...job.data, count });
-      await job.remove();
-      job = null;
-    };
   }
 
   /** The last acts, newest first: those on this receiver, or on all. */
@@ -50,7 +36,8 @@ export class ActQueue {
     return found.slice(0, Math.min(limit, maxActs));
   }
 
-  async #add(query: ActQuery): Promise<Job<StoredAct>> {
+  /** Adds an act that has changed nothing yet. */
+  async add(query: ActQuery): Promise<ActJob> {
     const ids = await this.#ids();
     await Promise.all(ids.slice(0, -maxActs).map((id) => this.#queue.remove(id)));
     const { at, selection, ...logged } = loggedActOf(query, 0);
@@ -62,6 +49,13 @@ export class ActQueue {
     };
     // With a priority, jobs stay in the order in which they were added.
     return this.#queue.add("act", stored, { priority: actPriority });
+  }
+
+  /** Keeps how many an act has changed by now; resolves to null once it is removed, because there are none. */
+  async keepCount(job: ActJob, count: number): Promise<ActJob | null> {
+    if (count === 0) await job.remove();
+    else await job.updateData({ ...job.data, count });
+    return count === 0 ? null : job;
   }
 
   #ids(): Promise<string[]> {

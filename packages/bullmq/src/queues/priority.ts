@@ -1,5 +1,5 @@
 import type { ReasonCode } from "@reporthook/core";
-import { parkedReasons } from "@reporthook/core/store";
+import { isUnsigned, parkedReasons } from "@reporthook/core/store";
 import type { JobState } from "./job-state.ts";
 import type { Place } from "./places.ts";
 
@@ -28,8 +28,7 @@ export function priorityIn(place: Place, { stored }: JobState): number {
   if (place === "verify") return verifyPriority(stored.arrivedAt, stored.lastTurnAt !== null);
   if (place === "handle") {
     // In order of arrival, unsigned ones last.
-    const isLater = stored.verification === "unsigned" && !stored.released;
-    return isLater ? unsignedPriority : 0;
+    return isUnsigned(stored) ? unsignedPriority : 0;
   }
   // Without a priority, they are separate from all that have one.
   if (stored.state === "handled") return 0;
