@@ -4,13 +4,7 @@ import type { Logger } from "@reporthook/core";
 import { dashboard, ofInbox } from "@reporthook/dashboard";
 import { onNode } from "@reporthook/dashboard/node";
 import type { Command } from "commander";
-import {
-  addInboxCommand,
-  type InboxSource,
-  nameOf,
-  warnOfOthers,
-  withInbox,
-} from "../inbox/source.ts";
+import { addInboxCommand, type InboxSource, warnOfOthers, withInbox } from "../inbox/source.ts";
 import { pairs, timeOfDay } from "../lib/layout.ts";
 import { endOfCommand, startListening } from "../lib/listen.ts";
 import { loopback, portOption, receiverOption, usualReceiver } from "../lib/options.ts";
@@ -51,7 +45,7 @@ export function addDashboard(program: Command, terminal: Terminal): void {
           // Listen for signals before the URL is printed.
           const ended = once(endOfCommand().signal, "abort");
           const title = terminal.paint("bold", "The dashboard is running; Ctrl-C ends it.");
-          const facts = { "  page": url, "  inbox": nameOf(source) };
+          const facts = { "  page": url, "  inbox": source.name };
           terminal.emit({ url }, [title, "", ...pairs(Object.entries(facts), terminal), ""]);
           await warnOfOthers(terminal, inbox, source);
           await ended;

@@ -73,8 +73,8 @@ export function addReports(program: Command, terminal: Terminal): void {
     .addOption(choiceOption("--state <state>", "only this state", states))
     .addOption(limitOption(10_000))
     .option("--after <id>", "only requests after this one", text)
-    .action((options: ListOptions) =>
-      withInbox(terminal, options, "Reading the inbox", async (inbox) => {
+    .action((given: ListOptions) =>
+      withInbox(terminal, given, "Reading the inbox", async (inbox, options) => {
         const { receiver, state, limit } = options;
         const after = options.after && (await findRequestId(inbox, options.after, receiver));
         const found = await requestsOf(inbox).list({ receiver, state, limit: limit + 1, after });

@@ -9,6 +9,7 @@ import { type FilterOptions, findEntry, queryOf, withFilters } from "./find.ts";
 import { actOnMany, type Verb } from "./many.ts";
 import {
   addInboxCommand,
+  type FoundInbox,
   type InboxSource,
   livedTimeOf,
   warnOfOthers,
@@ -120,7 +121,7 @@ async function actOnEach(
   terminal: Terminal,
   inbox: Inbox,
   { ids, query, done }: { readonly ids: readonly string[]; query: ActQuery; done: string },
-  source: InboxSource,
+  source: FoundInbox,
 ): Promise<void> {
   const failed = new Map<string, string>();
   const entries = new Map<string, Entry>();

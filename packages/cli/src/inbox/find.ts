@@ -10,7 +10,7 @@ import { eventNames, getEntry, states } from "@reporthook/core/store";
 import { type Command, InvalidArgumentError, type Option } from "commander";
 import { CommandFailed, UsageError } from "../lib/errors.ts";
 import { choiceOption, text } from "../lib/options.ts";
-import { type InboxSource, nameOf } from "./source.ts";
+import type { FoundInbox } from "./source.ts";
 
 /** Filters for deliveries, as the options have them. */
 export interface FilterOptions
@@ -91,7 +91,7 @@ export async function wholeId(
  *
  * @throws CommandFailed `not_found`, or as {@link wholeId} does
  */
-export async function findId(inbox: Inbox, given: string, source: InboxSource): Promise<string> {
+export async function findId(inbox: Inbox, given: string, source: FoundInbox): Promise<string> {
   const id = await wholeId(given, (idPrefix, limit) => inbox.list({ idPrefix, limit }));
   return id ?? noSuch(given, source);
 }
@@ -104,7 +104,7 @@ export async function findId(inbox: Inbox, given: string, source: InboxSource): 
 export async function findEntry(
   inbox: Inbox,
   given: string,
-  source: InboxSource,
+  source: FoundInbox,
   receiver?: string,
 ): Promise<EntryDetails> {
   const id = await findId(inbox, given, source);
@@ -153,7 +153,7 @@ function noSuchRequest(id: string): never {
   throw new CommandFailed("not_found", message);
 }
 
-function noSuch(id: string, source: InboxSource): never {
-  const message = `${nameOf(source)} has no delivery ${id}: inbox list shows the deliveries`;
+function noSuch(id: string, source: FoundInbox): never {
+  const message = `${source.name} has no delivery ${id}: inbox list shows the deliveries`;
   throw new CommandFailed("not_found", message);
 }

@@ -9,14 +9,19 @@ import { type Column, quoted, table } from "../lib/layout.ts";
 import { type Examples, file, text, usualReceiver, withExamples } from "../lib/options.ts";
 import type { Terminal } from "../lib/terminal.ts";
 
-/** The inbox of a command: a file, or the queues at a URL; and the receiver that is named. */
+/** The inbox of a command as its options name it: a file, or the queues at a URL; and the receiver that is named. */
 export interface InboxSource {
   readonly db?: string;
   readonly inbox?: string;
-  /** Of the queues, as `--inbox` or REPORTS_INBOX has it. */
-  readonly url?: string;
   readonly prefix?: string;
   readonly receiver?: string;
+}
+
+/** An inbox that was found: its file, or the URL of its queues. */
+export interface FoundInbox extends InboxSource {
+  readonly url?: string;
+  /** For messages, without a password. */
+  readonly name: string;
 }
 
 /** The default files, in this folder. */
@@ -41,13 +46,6 @@ export function addInboxCommand(
   return withExamples(command, examples);
 }
 
-/** The inbox's name in messages, without password. */
-export function nameOf({ db = "", url }: InboxSource): string {
-  if (url === undefined) return db;
-  const { protocol, host, pathname } = new URL(url);
-  return `${protocol}//${host}${pathname}`;
-}
-
 /** A command for a source, on two lines if it is long. A title comes before it. */
 export function commandLine(
   line: string,
@@ -67,17 +65,16 @@ export function commandLine(
 }
 
 /**
- * Completes the source, if no option names the inbox, by REPORTS_INBOX or the first default file that exists, and prints which
- * file that is.
+ * Finds the inbox: if no option names one, by REPORTS_INBOX or the first default file that exists, and prints which file that is.
  *
- * @throws UsageError if none or two are named
+ * @throws UsageError if none or two are named, or for an invalid URL
  */
-function resolved<Source extends InboxSource>(terminal: Terminal, source: Source): Source {
+function find<Source extends InboxSource>(terminal: Terminal, source: Source): Source & FoundInbox {
   const { db, inbox } = source;
   if (db !== undefined && inbox !== undefined) {
     throw new UsageError("Name the inbox: either --db <file> or --inbox <url>");
   }
-  if (db !== undefined) return source;
+  if (db !== undefined) return { ...source, name: db };
   // An empty variable counts as missing.
   const named =
     inbox ?? (process.env["REPORTS_INBOX"] || usualFiles.find((file) => fileSize(file) > 0));
@@ -87,9 +84,12 @@ function resolved<Source extends InboxSource>(terminal: Terminal, source: Source
       `Name the inbox, either --db <file> or --inbox <url>: there is neither ${looked} here`,
     );
   }
-  if (inbox !== undefined || named.includes("://")) return { ...source, url: named };
+  if (inbox !== undefined || named.includes("://")) {
+    const { protocol, host, pathname } = urlOf(named, source);
+    return { ...source, url: named, name: `${protocol}//${host}${pathname}` };
+  }
   terminal.tell(`The inbox is ${named}.`);
-  return { ...source, db: named };
+  return { ...source, db: named, name: named };
 }
 
 /** Opens an existing inbox, runs work on it, and closes it; `progress` is shown meanwhile, null if the work shows its own. */
@@ -97,9 +97,9 @@ export async function withInbox<Source extends InboxSource>(
   terminal: Terminal,
   given: Source,
   progress: string | null,
-  work: (inbox: Inbox, source: Source) => Promise<void>,
+  work: (inbox: Inbox, source: Source & FoundInbox) => Promise<void>,
 ): Promise<void> {
-  const source = resolved(terminal, given);
+  const source = find(terminal, given);
   const inbox = await terminal.during("Opening the inbox", () => openInbox(source));
   try {
     const run = (): Promise<void> => work(inbox, source);
@@ -112,17 +112,20 @@ export async function withInbox<Source extends InboxSource>(
 /**
  * Opens an existing inbox, even if it accepts no more deliveries. It creates no file and does not change its version.
  *
- * @throws UsageError for an invalid URL; CommandFailed `no_inbox` if it does not exist, `not_installed` if its package is missing;
- * ReporthookError `inbox_failed` if it can't be opened
+ * @throws CommandFailed `no_inbox` if it does not exist, `not_installed` if its package is missing; ReporthookError `inbox_failed`
+ * if it can't be opened
  */
-export async function openInbox(source: InboxSource): Promise<Inbox> {
-  const { db = "", url } = source;
+export async function openInbox({
+  db = "",
+  url,
+  prefix,
+}: Omit<FoundInbox, "name">): Promise<Inbox> {
   if (url === undefined && fileSize(db) === 0) {
     const message = `There is no inbox ${db}: name the file that the app opens with sqliteInbox`;
     throw new CommandFailed("no_inbox", message);
   }
   const inbox =
-    url === undefined ? sqliteInbox(db, { migrate: false }) : await inboxAt(url, source);
+    url === undefined ? sqliteInbox(db, { migrate: false }) : await inboxAt(url, prefix);
   try {
     // open() would refuse a full server, which can still be read and pruned.
     if (inbox.guarantees.durability === "server") await inbox.counts();
@@ -134,13 +137,15 @@ export async function openInbox(source: InboxSource): Promise<Inbox> {
   }
 }
 
-async function inboxAt(url: string, { inbox, prefix }: InboxSource): Promise<Inbox> {
+function urlOf(url: string, { inbox }: InboxSource): URL {
+  if (/^(rediss?|postgres(ql)?):\/\//.test(url) && URL.canParse(url)) return new URL(url);
   // Not quoted: it may contain a password.
-  if (!/^(rediss?|postgres(ql)?):\/\//.test(url) || !URL.canParse(url)) {
-    throw new UsageError(
-      `${inbox === undefined ? "REPORTS_INBOX" : "--inbox"} must be a URL that begins with redis://, rediss://, postgres:// or postgresql://`,
-    );
-  }
+  throw new UsageError(
+    `${inbox === undefined ? "REPORTS_INBOX" : "--inbox"} must be a URL that begins with redis://, rediss://, postgres:// or postgresql://`,
+  );
+}
+
+async function inboxAt(url: string, prefix: string | undefined): Promise<Inbox> {
   const { bullmqInbox } = await import("@reporthook/bullmq").catch((error) => {
     if (error.code !== "ERR_MODULE_NOT_FOUND") throw error;
     const message =
@@ -191,12 +196,11 @@ export async function livedTimeOf(inbox: Inbox): Promise<Timekeeper> {
 export async function warnOfOthers(
   terminal: Terminal,
   inbox: Inbox,
-  source: InboxSource,
+  { receiver, name }: FoundInbox,
 ): Promise<void> {
-  const { receiver } = source;
   if (terminal.json || receiver === undefined) return;
   if (sumOf(await inbox.counts(receiver)) > 0 || sumOf(await inbox.counts()) === 0) return;
-  const text = `${nameOf(source)} has no deliveries of receiver ${receiver}: name the app's receiver with --receiver`;
+  const text = `${name} has no deliveries of receiver ${receiver}: name the app's receiver with --receiver`;
   terminal.tell(terminal.clean(text));
 }
 
