@@ -4,18 +4,18 @@ import { ofInbox } from "@reporthook/dashboard";
 import { openInbox } from "../inbox/source.ts";
 import { appFile, program } from "../lib/environment.ts";
 import { exitStatusOf } from "../lib/errors.ts";
-import type { Tell } from "./history.ts";
+import type { History } from "./history.ts";
 import { pageOf } from "./own-receiver.ts";
 import { type Handle, respond } from "./serve.ts";
 
 /** The inbox of an app that keeps it in this folder. It is opened when somebody wants to look at it, not before. */
 export class AppInbox {
-  readonly #tell: Tell;
+  readonly #history: History;
   #opened: Promise<Inbox> | null = null;
   #page: Handle | null = null;
 
-  constructor(tell: Tell) {
-    this.#tell = tell;
+  constructor(history: History) {
+    this.#history = history;
   }
 
   /**
@@ -43,7 +43,7 @@ export class AppInbox {
         const text = `There is no ${appFile} in the folder of reporthook dev. ${start}`;
         return await say(404, `${text}\n${program()} dashboard --db FILE`);
       }
-      this.#page ??= pageOf(ofInbox(inbox), this.#tell);
+      this.#page ??= pageOf(ofInbox(inbox), this.#history);
       await this.#page(req, res);
     } catch (error) {
       await say(503, exitStatusOf(error).message);

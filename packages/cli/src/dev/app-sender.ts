@@ -8,17 +8,13 @@ import {
   objectIn,
   parsedBody,
 } from "../lib/exchange.ts";
-import { type AppRequest, type History, signatureHeader, type Tell } from "./history.ts";
+import { type AppRequest, type History, signatureHeader } from "./history.ts";
 
 /** How long an app may take to ask, in milliseconds. */
 export const askMs = 5_000;
 
 /** Sends a notification to an app, and reports its answer, and when it does not ask about it; never rejects. */
-export async function sendToApp(
-  request: AppRequest,
-  history: History,
-  tell: Tell,
-): Promise<Exchange> {
+export async function sendToApp(request: AppRequest, history: History): Promise<Exchange> {
   const name = nameIn(Buffer.from(request.body ?? "").toString());
   const sent = history.add({ name, id: null, step: "sent", request });
   const answer = await exchange(request.url, request);
@@ -31,11 +27,10 @@ export async function sendToApp(
   const error = answer.error || todo;
   sent.answer = answer;
   sent.id = id ?? null;
-  tell({ what: "sent", sent: { url, name, status, durationMs, error, id, says } });
+  history.tell({ what: "sent", sent: { url, name, status, durationMs, error, id, says } }, sent);
   const late = (): void => {
     if (sent.verdict !== undefined) return;
-    sent.step = "unasked";
-    tell({ what: "unasked", name, id: sent.id });
+    history.tell({ what: "unasked", name, id: sent.id }, sent);
   };
   const isSigned = (request.headers[signatureHeader] ?? "") !== "";
   if (isSigned && isDelivered(answer)) setTimeout(late, askMs).unref();

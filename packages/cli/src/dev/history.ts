@@ -69,12 +69,23 @@ const most = 100;
 /** The newest 100 notifications, oldest first, of which one is chosen: the newest, until another is. */
 export class History {
   readonly all: SentNotification[] = [];
+  readonly #tell: Tell;
   #chosen: SentNotification | null = null;
+
+  constructor(tell: Tell) {
+    this.#tell = tell;
+  }
 
   add(notification: SentNotification): SentNotification {
     this.all.push(notification);
     if (this.all.length > most) this.all.shift();
     return notification;
+  }
+
+  /** Reports an event; it is the last step of the notification that it is about. */
+  tell(event: PlaygroundEvent, about?: SentNotification): void {
+    if (about !== undefined) about.step = event.what;
+    this.#tell(event);
   }
 
   /** The place of the chosen one; -1 if there is none. */

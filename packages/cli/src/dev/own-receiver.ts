@@ -13,7 +13,7 @@ import { callbackSecret } from "../lib/callback.ts";
 import { program } from "../lib/environment.ts";
 import { CommandFailed } from "../lib/errors.ts";
 import { quoted } from "../lib/layout.ts";
-import type { History, ReceiverStep, Tell } from "./history.ts";
+import type { History, ReceiverStep } from "./history.ts";
 import type { Handle } from "./serve.ts";
 
 /** Attempts of the playground's handler. */
@@ -46,7 +46,7 @@ export async function claimFile(db: string, name: string): Promise<void> {
 export function createOwnReceiver(
   client: Client,
   db: string,
-  { receiver: name, tell }: { readonly receiver: string; readonly tell: Tell },
+  name: string,
   history: History,
 ): Receiver {
   const note = (step: ReceiverStep, entry: Entry): void => {
@@ -54,10 +54,9 @@ export function createOwnReceiver(
     const known = history.all.findLast((one) => one.id === id);
     const sent = known ?? history.add({ name: "", id, step, request: null });
     sent.name = type ?? sent.name;
-    sent.step = step;
-    tell({ what: step, entry });
+    history.tell({ what: step, entry }, sent);
   };
-  const warn = warnTo(tell);
+  const warn = warnTo(history);
   const secret = callbackSecret();
   return createReceiver({
     client,
@@ -82,14 +81,14 @@ export function createOwnReceiver(
 }
 
 /** The page of an inbox: hooks report the steps of a released delivery. */
-export function pageOf(inbox: Parameters<typeof dashboard>[0], tell: Tell): Handle {
-  return onNode(dashboard(inbox, { logger: { info: () => {}, error: warnTo(tell) } }));
+export function pageOf(inbox: Parameters<typeof dashboard>[0], history: History): Handle {
+  return onNode(dashboard(inbox, { logger: { info: () => {}, error: warnTo(history) } }));
 }
 
-function warnTo(tell: Tell): Logger["warn"] {
+function warnTo(history: History): Logger["warn"] {
   return (fields, message) => {
     const { headers, error } = fields;
     const detail = Array.isArray(headers) ? `Headers: ${headers.join(", ")}.` : (error ?? "");
-    tell({ what: "warning", message: `${message} ${detail}`.trim() });
+    history.tell({ what: "warning", message: `${message} ${detail}`.trim() });
   };
 }

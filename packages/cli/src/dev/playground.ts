@@ -54,7 +54,7 @@ export class Playground {
   /** The dashboard's URL on this machine; null if `host` has another name here. */
   dashboard: string | null = null;
   broken = false;
-  readonly history: History = new History();
+  readonly history: History;
   readonly options: PlaygroundOptions;
 
   readonly #emulator: Emulator;
@@ -66,24 +66,24 @@ export class Playground {
   readonly #dashboard: Handle;
   readonly #service = serve((request) => this.#answer(request));
   readonly #server = createServer((req, res) => this.#serve(req, res));
-  readonly #send = (request: AppRequest): Promise<Exchange> =>
-    sendToApp(request, this.history, this.options.tell);
+  readonly #send = (request: AppRequest): Promise<Exchange> => sendToApp(request, this.history);
   readonly #completing = new Map<string, NodeJS.Timeout>();
 
   constructor(options: PlaygroundOptions) {
     const { apiKey, to, token, tell } = options;
     this.options = options;
+    this.history = new History(tell);
     this.#emulator = createEmulator({ apiKey, deliver: (request) => this.#deliver(request) });
     this.#client = createClient(this.#emulator.clientOptions);
-    this.#appInbox = new AppInbox(tell);
+    this.#appInbox = new AppInbox(this.history);
     if ("db" in to) {
-      const receiver = createOwnReceiver(this.#client, to.db, options, this.history);
+      const receiver = createOwnReceiver(this.#client, to.db, options.receiver, this.history);
       receiver.on("*", () => {
         if (this.broken) throw new Error("the handler is broken");
       });
       this.#receiver = receiver;
       this.#webhook = nodeHandler(receiver);
-      this.#dashboard = pageOf(receiver, tell);
+      this.#dashboard = pageOf(receiver, this.history);
     } else {
       this.#receiver = null;
       this.#webhook = passTo(to.forward, token, this.#send);
@@ -201,9 +201,9 @@ export class Playground {
     const verdict = verdicts[answer.status];
     const what = answer.status === 401 ? "refused" : "asked";
     const about = sent && { name: sent.name, id: sent.id };
-    if (sent && verdict !== undefined) Object.assign(sent, { verdict, step: what });
-    if (what === "refused") this.options.tell({ what, path, ...about });
-    else if (about && verdict !== undefined) this.options.tell({ what, ...about, verdict });
+    if (sent && verdict !== undefined) sent.verdict = verdict;
+    if (what === "refused") this.history.tell({ what, path, ...about }, sent);
+    else if (about && verdict !== undefined) this.history.tell({ what, ...about, verdict }, sent);
     return answer;
   }
 
