@@ -1,6 +1,6 @@
 import type { Logger, Selection } from "@reporthook/core";
 import { reasonCodes, states } from "@reporthook/core/store";
-import { ifKept, type Source } from "./deliveries/source.ts";
+import { ifKept, type ShownSource } from "./deliveries/source.ts";
 import type { Person } from "./deliveries/wire.ts";
 import { json, problem } from "./http/answer.ts";
 import type { RouteMatch } from "./http/route.ts";
@@ -11,7 +11,7 @@ type Action = Extract<RouteMatch, { readonly action: string }>;
 
 /** Creates what executes the actions on a source, and logs the user. */
 export function createActions(
-  source: Source,
+  source: ShownSource,
   logger: Logger,
 ): (viewer: Person, action: Action, request: Request) => Promise<Response> {
   return async ({ name: by, may }, asked, request) => {
@@ -35,7 +35,7 @@ export function createActions(
 
 /** Resolves to how many were changed, with the fields of the log line about it; or to what is unclear. */
 async function perform(
-  { inbox, reports }: Source,
+  { inbox, reports }: ShownSource,
   { action, id, query }: Action,
   by: string,
 ): Promise<{ readonly done: number; readonly fields: object } | string> {

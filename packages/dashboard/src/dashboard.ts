@@ -3,8 +3,8 @@ import { assertKnownKeys, describe, loggerOf } from "@reporthook/core/store";
 import { createActions } from "./actions.ts";
 import { createSourceMetrics } from "./deliveries/metrics.ts";
 import { createReportViews } from "./deliveries/reports.ts";
-import { checkSource, type Source } from "./deliveries/source.ts";
-import { createTell, withViewer } from "./deliveries/telling.ts";
+import { type ShownSource, type Source, shownSource } from "./deliveries/source.ts";
+import { createViewOf, withViewer } from "./deliveries/view-text.ts";
 import { createViews } from "./deliveries/views.ts";
 import type { Person } from "./deliveries/wire.ts";
 import { answer, json, problem } from "./http/answer.ts";
@@ -50,7 +50,7 @@ const statuses: Readonly<Record<string, number>> = {
  * app.all("/inbox/*", (c) => page(c.req.raw, c.env));
  */
 export function dashboard(source: Source, options: DashboardOptions = {}): Dashboard {
-  checkSource(source);
+  const shown = shownSource(source);
   assertKnownKeys("dashboard", options, ["authorize", "logger"]);
   const { authorize, logger: given = console } = options;
   if (authorize !== undefined && typeof authorize !== "function") {
@@ -59,8 +59,8 @@ export function dashboard(source: Source, options: DashboardOptions = {}): Dashb
   if (given !== false && typeof given?.error !== "function") {
     throw new TypeError("dashboard: logger must be false or an object with error");
   }
-  const logger = loggerOf(source.name ?? "reports", given || {});
-  const answerTo = createAnswers(source, logger);
+  const logger = loggerOf(shown.name, given || {});
+  const answerTo = createAnswers(shown, logger);
   const refused = authorize
     ? "You may not view this dashboard."
     : "Without the option authorize, the dashboard answers only this machine, at localhost or 127.0.0.1 and without a proxy.";
@@ -91,7 +91,7 @@ function checkRequest(request: Partial<Request> | null | undefined): void {
 
 /** Answers the requests of people who may view the dashboard. */
 function createAnswers(
-  source: Source,
+  source: ShownSource,
   logger: Logger,
 ): (request: Request, viewer: Person) => Promise<Response> {
   const views = createViews(source);
@@ -100,7 +100,7 @@ function createAnswers(
     const { ready, inbox } = await source.health();
     return !ready && inbox.ok;
   };
-  const tell = createTell(source, isOver);
+  const viewOf = createViewOf(source, isOver);
   const measure = createSourceMetrics(source);
   const act = createActions(source, logger);
   const live = createLive();
@@ -136,7 +136,7 @@ function createAnswers(
     }
     const { view: name, id, query } = asked;
     const { list, one } = name === "reports" ? reports : views;
-    const view = tell(name === "overview" ? views.overview : id === null ? list(query) : one(id));
+    const view = viewOf(name === "overview" ? views.overview : id === null ? list(query) : one(id));
     const isLive = request.headers.get("accept") === "text/event-stream";
     // Nobody is there for the body of HEAD, nor once the client is gone: a live answer would never end.
     if (!isLive || request.method === "HEAD" || request.signal.aborted) {

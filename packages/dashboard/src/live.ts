@@ -1,6 +1,6 @@
 import { setUnrefTimeout, systemClock } from "@reporthook/core/store";
 import { shareViews, type View } from "./deliveries/shared-views.ts";
-import { withViewer } from "./deliveries/telling.ts";
+import { withViewer } from "./deliveries/view-text.ts";
 import type { Person } from "./deliveries/wire.ts";
 import { answer, problem } from "./http/answer.ts";
 

@@ -8,7 +8,7 @@ import {
   samplesOf,
 } from "@reporthook/core/store";
 import { throttle } from "./shared-views.ts";
-import { insideOf, type Source } from "./source.ts";
+import type { ShownSource } from "./source.ts";
 
 type Labels = Readonly<Record<string, string>>;
 /** Values with their labels; those of a histogram also with the ends of their names. */
@@ -27,9 +27,8 @@ const noTime = { from: new Date(0), until: new Date(0) };
 const noneParked = Object.fromEntries(parkedReasons.map((reason) => [reason, 0]));
 
 /** Creates what measures a source, in the text format of Prometheus. Names and labels are those of @reporthook/opentelemetry. */
-export function createSourceMetrics(source: Source): () => Promise<string> {
-  const { inbox, health, name: receiver = "reports" } = source;
-  const seen = insideOf(source);
+export function createSourceMetrics(source: ShownSource): () => Promise<string> {
+  const { inbox, health, name: receiver, lookout } = source;
   const summed = throttle(() => inbox.summary(noTime));
   return async () => {
     let text = "";
@@ -43,8 +42,8 @@ export function createSourceMetrics(source: Source): () => Promise<string> {
       }
     };
     const judged = await health();
-    writeState(judged, seen, write);
-    if (seen?.numbers) writeNumbers(seen.numbers, write);
+    writeState(judged, lookout, write);
+    if (lookout?.numbers) writeNumbers(lookout.numbers, write);
     // An unknown count is not reported.
     if (!judged.inbox.ok || judged.countedAt === null) return text;
     const { counts, oldestWaitingMs } = judged;
@@ -53,7 +52,7 @@ export function createSourceMetrics(source: Source): () => Promise<string> {
     const oldest = (oldestWaitingMs ?? 0) / 1_000;
     const { parked } = await summed();
     const reasons = valuesOf("reason", { ...noneParked, ...parked });
-    const requests = valuesOf("state", seen?.look?.requests ?? {});
+    const requests = valuesOf("state", lookout?.look?.requests ?? {});
     write("deliveries_waiting", "Deliveries neither handled nor parked", waiting);
     write("deliveries_oldest_seconds", "Age of the oldest waiting delivery", [[{}, oldest]]);
     write("deliveries_parked", "Deliveries that wait for a person", reasons);
@@ -65,7 +64,7 @@ export function createSourceMetrics(source: Source): () => Promise<string> {
 }
 
 /** Writes what is known of a source although its inbox may fail. */
-function writeState(judged: Health, seen: Lookout | null, write: Write): void {
+function writeState(judged: Health, lookout: Lookout | null, write: Write): void {
   const { ready, inbox, service, problems } = judged;
   write("ready", "1 if the receiver accepts notifications, else 0", [[{}, Number(ready)]]);
   write("inbox_up", "1 if the inbox works, else 0", [[{}, Number(inbox.ok)]]);
@@ -84,7 +83,7 @@ function writeState(judged: Health, seen: Lookout | null, write: Write): void {
       }),
     ),
   );
-  const processes = seen?.processes.filter((one) => one.state !== "ended") ?? [];
+  const processes = lookout?.processes.filter((one) => one.state !== "ended") ?? [];
   write(
     "process_silent_seconds",
     "Time since the last sign of life of each process on the inbox",

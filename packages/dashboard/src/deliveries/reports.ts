@@ -1,6 +1,6 @@
 import { ReporthookError, type RequestRecord } from "@reporthook/core";
 import { redactEntry, valueText } from "./shown.ts";
-import { ifKept, type Source } from "./source.ts";
+import { ifKept, type ShownSource } from "./source.ts";
 import { lengthOf, type Views } from "./views.ts";
 import { maxBodyLength } from "./wire.ts";
 
@@ -14,7 +14,7 @@ const shortLength = 200;
 const mostDeliveries = 100;
 
 /** Makes the views of the reports that were asked for. */
-export function createReportViews({ inbox, reports }: Source): Pick<Views, "list" | "one"> {
+export function createReportViews({ inbox, reports }: ShownSource): Pick<Views, "list" | "one"> {
   return {
     list(query) {
       const limit = lengthOf(query);

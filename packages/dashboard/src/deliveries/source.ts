@@ -19,27 +19,32 @@ export interface Source {
   readonly reports?: StoredReports | undefined;
 }
 
+/** A source with all that a dashboard asks it for; it has no lookout if it is a receiver that is wrapped. */
+export type ShownSource = Source & { readonly name: string; readonly lookout: Lookout | null };
+
+type Inside = Source & { readonly [inside]?: Lookout };
+
+const usualName = "reports";
+
 /**
- * Checks that a dashboard can show the source.
+ * Completes a source that a dashboard can show.
  *
  * @throws TypeError that shows the line to write
  */
-export function checkSource(source: Source): void {
+export function shownSource(source: Source): ShownSource {
   // JavaScript may pass anything; the value may hold secrets and is not quoted.
   const given = source as { readonly [K in keyof Source]?: unknown } | null | undefined;
-  if (typeof given?.health === "function" && isInbox(given.inbox)) return;
-  throw new TypeError(
-    "The argument is neither a receiver nor ofInbox(…). Write: dashboard(receiver), or dashboard(ofInbox(inbox)) for an inbox without receiver",
-  );
+  if (typeof given?.health !== "function" || !isInbox(given.inbox)) {
+    throw new TypeError(
+      "The argument is neither a receiver nor ofInbox(…). Write: dashboard(receiver), or dashboard(ofInbox(inbox)) for an inbox without receiver",
+    );
+  }
+  const { inbox, reports, name = usualName, [inside]: lookout = null } = source as Inside;
+  return { inbox, health: () => source.health(), reports, name, lookout };
 }
 
 function isInbox(inbox: unknown): boolean {
   return typeof (inbox as { readonly list?: unknown } | null | undefined)?.list === "function";
-}
-
-/** The {@link Lookout} of a source; null of a receiver that is wrapped. */
-export function insideOf(source: Source): Lookout | null {
-  return (source as { readonly [inside]?: Lookout })[inside] ?? null;
 }
 
 /** Resolves to what reports answer, or to `none` without any: they reject with a TypeError if the inbox keeps none. */
@@ -71,7 +76,7 @@ export function ofInbox(inbox: Inbox, options: InboxOptions = {}): Source {
     );
   }
   assertKnownKeys("ofInbox", options, ["receiver"]);
-  const { receiver = "reports" } = options;
+  const { receiver = usualName } = options;
   const of = { inbox, name: receiver, time: new Timekeeper(inbox) };
   const lookout = new Lookout(of);
   const deliveries = receiverInbox(of, async () => {});

@@ -13,12 +13,13 @@ import {
   minuteMs,
   reasonCodes,
   states,
+  sumOf,
   unvouchedReasons,
 } from "@reporthook/core/store";
 import { readableJson, redactText } from "./json-text.ts";
 import { throttle } from "./shared-views.ts";
 import { redactEntry, shownBody, shownDelivery } from "./shown.ts";
-import { insideOf, type Source } from "./source.ts";
+import type { ShownSource } from "./source.ts";
 import { maxListLength, pageLength, type WireDelivery, type WireGroup } from "./wire.ts";
 
 const weekMs = 604_800_000;
@@ -42,8 +43,7 @@ export interface Views {
 }
 
 /** Makes the views of a source's deliveries. */
-export function createViews(source: Source): Views {
-  const { inbox, health } = source;
+export function createViews({ inbox, health, lookout }: ShownSource): Views {
   // They change slowly, and there are many.
   const hoursNow = throttle(() => inbox.hours(new Date(Date.now() - weekMs)), minuteMs);
   const numbersNow = throttle(async () => {
@@ -57,7 +57,7 @@ export function createViews(source: Source): Views {
   return {
     async overview() {
       const { ready, inbox: state, service, counts, problems } = await health();
-      const processes = (insideOf(source)?.processes ?? []).map(inSteps);
+      const processes = (lookout?.processes ?? []).map(inSteps);
       const judged = { ready, inbox: state, service, problems, processes };
       // An inbox that fails is not asked for its reports either.
       if (!state.ok) return { ...judged, reports: null };
@@ -133,7 +133,7 @@ async function totalOf(
   const counts = await countsNow();
   if (state === "parked") return counts.held + counts.dead;
   if (state !== undefined) return counts[state];
-  return states.reduce((sum, one) => sum + counts[one], 0);
+  return sumOf(counts);
 }
 
 /** The query in the page's address, without parts that it does not understand. */

@@ -1,11 +1,11 @@
 import type { RequestCounts } from "@reporthook/core";
 import { throttle, type View } from "./shared-views.ts";
-import { ifKept, type Source } from "./source.ts";
+import { ifKept, type ShownSource } from "./source.ts";
 import type { Person } from "./wire.ts";
 
-/** Creates a function that adds to the data of a view those that every view has, and makes a text of them, until all is over. */
-export function createTell(
-  { name: receiver = "reports", reports: asked }: Source,
+/** Creates a function that makes a view of its own data, with those that every view has, until all is over. */
+export function createViewOf(
+  { name: receiver, reports: asked }: ShownSource,
   isOver: () => Promise<boolean>,
 ): (read: () => Promise<object>) => View {
   const countsNow = throttle(() => ifKept<RequestCounts | null>(asked?.counts(), null));
