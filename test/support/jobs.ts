@@ -9,7 +9,7 @@ import {
   receiverSettingsOf,
   VerifyStage,
 } from "@reporthook/core/internals";
-import { Lookout } from "@reporthook/core/store";
+import { Lookout, toolView } from "@reporthook/core/store";
 import { manualClock } from "@reporthook/testing/internals";
 
 /** Both stages of a receiver whose authorize does as it is told, and the jobs for them. */
@@ -44,10 +44,12 @@ export function testStages(
     redact: (text: string) => text.replaceAll("canary", "[api key]"),
   };
   const own = new ProcessState(settings.clock, false);
-  const lookout = new Lookout(settings);
+  const { ack, inbox, name, time } = settings;
+  const view = { ...toolView(inbox, name), clock: settings.clock, time };
+  const lookout = new Lookout(view);
   const reporter = new Reporter(settings, lookout, [own]);
   const recognizer = new Recognizer(settings.parse);
-  const known = new KnownRequests(settings);
+  const known = new KnownRequests(view, ack);
   const job = (given: Partial<Job> = {}): Job => testJob(clock.now(), given);
   return {
     verify: new VerifyStage(settings, recognizer, reporter, known, lookout),

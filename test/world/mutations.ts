@@ -235,7 +235,7 @@ export const mutations: readonly Mutation[] = [
       const found = await this.find(job.requestId);
       const request = found && (await changeRequest(this.store, found, (read) =>
         read.dates.confirmedAt === null
-          ? { ...read, state: "open", dates: { ...read.dates, confirmedAt: this.#receiver.time.clock.wallNow() } }
+          ? { ...read, state: "open", dates: { ...read.dates, confirmedAt: this.#receiver.clock.wallNow() } }
           : read,
       ));
       return { ...job, request, context: request === null ? withoutToken : request.context };`,

@@ -13,11 +13,10 @@ import { Presence } from "./health/presence.ts";
 import { ProcessState } from "./health/process-state.ts";
 import { type CloseOptions, Connections, serverEnd } from "./http/connections.ts";
 import { incomingFromRequest, toResponse } from "./http/fetch.ts";
-import { type ReceiverInbox, receiverInbox } from "./inbox/receiver-inbox.ts";
+import { type ReceiverInbox, type ReceiverView, receiverInbox } from "./inbox/receiver-inbox.ts";
 import {
   acquireInbox,
   type Holder,
-  type Phase,
   releaseInbox,
   releaseName,
   reserveName,
@@ -79,6 +78,7 @@ class OwnReceiver implements Receiver {
   readonly #connections: Connections;
   readonly #reporter: Reporter;
   readonly #runner: Runner;
+  readonly #view: ReceiverView;
   readonly health: () => Promise<Health>;
   // No field: bundlers keep a class with a computed one, and all that it needs.
   declare readonly [inside]: Lookout;
@@ -92,7 +92,7 @@ class OwnReceiver implements Receiver {
 
   constructor(options: ReceiverOptions) {
     const settings = receiverSettingsOf(options);
-    const { callback, clock, inbox, logger, name } = settings;
+    const { ack, callback, clock, inbox, logger, name, time } = settings;
     this.name = name;
     this.#settings = settings;
     this.#holder = { name, inbox, answer: this.#answer, close: this.close };
@@ -103,31 +103,40 @@ class OwnReceiver implements Receiver {
     this.#connections = new Connections(clock);
     const alerts = settings.observe[watch] !== undefined;
     const own = new ProcessState(clock, alerts);
-    // Both are asked of parts that are made below.
-    const phase = (): Phase => runner.phase;
-    const prune = (): Promise<void> => work.prune(pruneForListsMs);
-    const lookout = new Lookout(settings, phase, own, prune);
+    // Of parts that are made below.
+    const view: ReceiverView = {
+      inbox,
+      name,
+      clock,
+      time,
+      get phase() {
+        return runner.phase;
+      },
+      prune: () => work.prune(pruneForListsMs),
+    };
+    this.#view = view;
+    const lookout = new Lookout(view, own);
     this.health = lookout.health;
     this[inside] = lookout;
     const waitUntil = new WaitUntil();
     const reporter = new Reporter(settings, lookout, [own, own.counters, waitUntil]);
     this.#reporter = reporter;
     const recognizer = new Recognizer(settings.parse);
-    const known = new KnownRequests(settings);
+    const known = new KnownRequests(view, ack);
     this.#known = known;
     const verify = new VerifyStage(settings, recognizer, reporter, known, lookout);
     const registrations = this.#registrations;
     const handle = new HandleStage(settings, recognizer, reporter, known, registrations);
     const sweep = new OverdueSweep(settings, known);
     this.#sweep = sweep;
-    const presence = new Presence(settings, own, lookout);
+    const presence = new Presence(view, own, lookout);
     const work = new Work(settings, verify, handle, reporter, sweep, presence);
     const runner = new Runner(settings, work, this.#connections);
     this.#runner = runner;
-    this.inbox = receiverInbox(settings, prune, phase);
+    this.inbox = receiverInbox(view);
     this.#asking = new Asking(settings, this.#callbacks, known, reporter);
     const { request } = this.#asking;
-    this.reports = Object.freeze({ ...reportsIn(settings, known, prune), request });
+    this.reports = Object.freeze({ ...reportsIn(view, known), request });
     const within = new InsideRequest(settings, verify, handle, reporter, runner.signal);
     const pipeline = new Pipeline(settings, this.#callbacks, within, runner, reporter);
     this.#endpoint = createEndpoint(
@@ -173,10 +182,7 @@ class OwnReceiver implements Receiver {
     assertKnownKeys("idle", options, ["timeoutMs"]);
     const { timeoutMs = 5_000 } = options;
     assertMs("idle: timeoutMs", timeoutMs);
-    const phase = (): Phase => this.#runner.phase;
-    const inbox = receiverInbox(this.#settings, async () => {}, phase);
-    const started = phase() !== "new";
-    await untilIdle({ inbox, name: this.name, started, tell: this.#sweep.tellDue }, timeoutMs);
+    await untilIdle(this.#view, this.#sweep, timeoutMs);
   };
 
   readonly callbackUrl: Receiver["callbackUrl"] = async (base, options = {}) => {

@@ -41,7 +41,7 @@ export { summarize } from "./inbox/facts/summary.ts";
 export { idAt, newId, timeOf } from "./inbox/id.ts";
 export { Notices } from "./inbox/notices.ts";
 export { filterEntries, idRange, isChosen } from "./inbox/query.ts";
-export { getEntry, receiverInbox } from "./inbox/receiver-inbox.ts";
+export { getEntry, receiverInbox, toolView } from "./inbox/receiver-inbox.ts";
 export { requestStates } from "./inbox/request-store.ts";
 export {
   isUnsigned,

@@ -5,7 +5,7 @@ import {
   requestRecordOf,
   requestStates,
   storedReports,
-  Timekeeper,
+  toolView,
 } from "@reporthook/core/store";
 import type { Command } from "commander";
 import { findRequest, findRequestId, requestsOf } from "../inbox/find.ts";
@@ -103,7 +103,7 @@ export function addReports(program: Command, terminal: Terminal): void {
       await withInbox(terminal, source, "Reading the inbox", async (inbox) => {
         const request = await findRequest(inbox, given, source.receiver);
         const { id, receiver: name, state } = request;
-        const reports = storedReports({ inbox, name, time: new Timekeeper(inbox) });
+        const reports = storedReports(toolView(inbox, name));
         const settled = await reports.settle(id, status, { body });
         const what = request.isErased
           ? "It was erased: no handler runs."

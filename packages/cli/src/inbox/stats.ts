@@ -1,6 +1,6 @@
 import { realpathSync } from "node:fs";
 import type { ErrorGroup, Inbox, State } from "@reporthook/core";
-import { inWords, Lookout, Timekeeper } from "@reporthook/core/store";
+import { inWords, Lookout, toolView } from "@reporthook/core/store";
 import type { Command } from "commander";
 import { type Column, hang, pairs, table } from "../lib/layout.ts";
 import { limitOption, receiverOption } from "../lib/options.ts";
@@ -54,7 +54,7 @@ const services = ["refused", "unreachable", "failing", "ok", "unknown"] as const
 async function statsOf(inbox: Inbox, { receiver, db }: InboxSource) {
   const seen = await Promise.all(
     (await namesIn(inbox, receiver)).map(async (name) => {
-      const lookout = new Lookout({ inbox, name, time: new Timekeeper(inbox) });
+      const lookout = new Lookout(toolView(inbox, name));
       await lookout.looked();
       const health = await lookout.health();
       const problems = health.problems.map((problem) => ({ receiver: name, ...problem }));

@@ -6,7 +6,7 @@ import {
   memoryInbox,
   type ReceiverOptions,
 } from "@reporthook/core";
-import { LivedClock, Lookout, Timekeeper } from "@reporthook/core/store";
+import { LivedClock, Lookout, Timekeeper, toolView } from "@reporthook/core/store";
 import { type Setup, setUp, turns } from "@reporthook/test-support/receiver-setup";
 import { manualClock } from "@reporthook/testing/internals";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
@@ -313,8 +313,9 @@ describe("other problems", () => {
     const inbox = memoryInbox();
     const first = watched({}, { inbox });
     const { clock, clientOptions, fault } = first.emulator;
-    const time = new Timekeeper(inbox, new LivedClock(clock));
-    const tool = new Lookout({ inbox, name: "reports", time });
+    const lived = new LivedClock(clock);
+    const time = new Timekeeper(inbox, lived);
+    const tool = new Lookout({ ...toolView(inbox, "reports"), clock: lived, time });
     const seen = async () => (await tool.health()).problems.map(({ code }) => code);
     const end = fault("authorize", { status: 401 });
     for (let count = 0; count < 3; count++) await first.send("report.processing");

@@ -1,7 +1,6 @@
 import { type Counts, zeroCounts } from "../inbox/counts.ts";
 import type { InboxHealth } from "../inbox/inbox.ts";
-import type { OfReceiver } from "../inbox/receiver-inbox.ts";
-import type { Phase } from "../inbox/receivers.ts";
+import type { ReceiverView } from "../inbox/receiver-inbox.ts";
 import { describe } from "../lib/text/describe.ts";
 import { realClock } from "../lib/time/real-timers.ts";
 import { settlesWithin } from "../lib/time/timeout.ts";
@@ -72,11 +71,9 @@ const never = Number.NEGATIVE_INFINITY;
 export class Lookout {
   /** The last look at the inbox; null before the first. */
   look: (Look & { readonly at: number }) | null = null;
-  readonly #receiver: OfReceiver;
-  readonly #phase: () => Phase;
+  readonly #receiver: ReceiverView;
   /** Null of a tool, which has no receiver. */
   readonly #own: ProcessState | null;
-  readonly #prune: () => Promise<void>;
   #inbox: InboxHealth = { ok: true };
   /** Since when the inbox says that it fails, or says nothing. */
   #fails: ProcessReport["fails"] = null;
@@ -84,35 +81,26 @@ export class Lookout {
   readonly #asking: SharedQuestion;
   readonly #looking: SharedQuestion;
 
-  /** `prune` prunes the inbox before it is looked at. */
-  constructor(
-    of: OfReceiver,
-    phase: () => Phase = () => "working",
-    own: ProcessState | null = null,
-    prune: () => Promise<void> = async () => {},
-  ) {
-    this.#receiver = of;
-    this.#phase = phase;
+  constructor(receiver: ReceiverView, own: ProcessState | null = null) {
+    this.#receiver = receiver;
     this.#own = own;
-    this.#prune = prune;
-    const running = (): number => of.time.clock.running();
     const shared = (againMs: number, ask: () => Promise<void>) =>
-      new SharedQuestion(running, againMs, () => ask().catch(this.#failed));
-    this.#asking = shared(silentMs, async () => this.#says(await of.inbox.health()));
+      new SharedQuestion(receiver.clock, againMs, () => ask().catch(this.#failed));
+    this.#asking = shared(silentMs, async () => this.#says(await receiver.inbox.health()));
     this.#looking = shared(countingMs, () => this.#look());
   }
 
   /** Milliseconds to add to lived time for people: the same until the clock is set, so that a date stays. */
   get wallOffset(): number {
-    const { wallOffset } = this.#receiver.time.clock;
+    const { wallOffset } = this.#receiver.clock;
     if (Math.abs(wallOffset - this.#wallOffset) > jitterMs) this.#wallOffset = wallOffset;
     return this.#wallOffset;
   }
 
   /** Resolves within 500 ms, also if the inbox gives no answer. Never rejects. */
   readonly health = async (): Promise<Health> => {
-    if (this.#phase() !== "closed") await settlesWithin(realClock, answerMs, this.looked());
-    if (this.#phase() !== "closed" && this.#asking.silentMs >= silentMs) {
+    if (this.#receiver.phase !== "closed") await settlesWithin(realClock, answerMs, this.looked());
+    if (this.#receiver.phase !== "closed" && this.#asking.silentMs >= silentMs) {
       this.#failed(`The inbox gave no answer within ${silentMs} ms`);
     }
     return this.#healthNow();
@@ -123,15 +111,15 @@ export class Lookout {
     await this.#asking.answer();
     // A tool can read a file that takes nothing more. A query would open a closed inbox again.
     const mayAnswer = this.#inbox.ok || this.#own === null;
-    if (mayAnswer && this.#phase() !== "closed") await this.#looking.answer();
+    if (mayAnswer && this.#receiver.phase !== "closed") await this.#looking.answer();
   }
 
   async #look(): Promise<void> {
-    const { inbox, name, time } = this.#receiver;
+    const { clock, inbox, name, time } = this.#receiver;
     await time.join();
     // A long one goes on meanwhile.
-    await settlesWithin(realClock, pruneMs, this.#prune());
-    const at = time.clock.now();
+    await settlesWithin(realClock, pruneMs, this.#receiver.prune());
+    const at = clock.now();
     this.look = { at, ...(await lookAt(inbox, name)) };
   }
 
@@ -140,15 +128,14 @@ export class Lookout {
   };
 
   #says(inbox: InboxHealth): void {
-    const { since = this.#receiver.time.clock.now() } = this.#fails ?? {};
+    const { since = this.#receiver.clock.now() } = this.#fails ?? {};
     this.#fails = inbox.ok ? null : { since, error: inbox.error ?? "" };
     this.#inbox = inbox;
   }
 
   #healthNow(): Health {
-    const { clock } = this.#receiver.time;
+    const { clock, phase } = this.#receiver;
     const { look, reports } = this;
-    const phase = this.#phase();
     const isClosed = phase === "closed";
     const notStored = this.#own === null || isClosed ? null : reports[0]?.fails;
     const error = this.#inbox.ok ? notStored?.error : undefined;
@@ -173,7 +160,7 @@ export class Lookout {
   /** The processes on the inbox, those that speak first. */
   get processes(): InboxProcess[] {
     const { reports } = this;
-    const now = this.#receiver.time.clock.now();
+    const now = this.#receiver.clock.now();
     const living = livingOf(reports, now);
     return reports
       .filter(({ at }) => now - at <= hourMs)
@@ -187,7 +174,7 @@ export class Lookout {
 
   /** Whether it has watched other processes long enough to tell that one goes on. */
   get knowsSilent(): boolean {
-    return this.#receiver.time.clock.now() - (this.#own?.awakeSince ?? never) >= silenceMs;
+    return this.#receiver.clock.now() - (this.#own?.awakeSince ?? never) >= silenceMs;
   }
 
   /** The numbers of the receiver's process; null of a tool. */
@@ -221,7 +208,7 @@ export class Lookout {
     const { look, reports } = this;
     const facts = this.#inbox.ok ? (look?.facts ?? null) : null;
     // A tool knows the time from the wall clock and the inbox; those that give signs know it better.
-    const now = Math.max(this.#receiver.time.clock.now(), ...reports.map(({ at }) => at));
+    const now = Math.max(this.#receiver.clock.now(), ...reports.map(({ at }) => at));
     const found = problemsOf({
       now,
       facts,

@@ -2,6 +2,7 @@ import { manualClock } from "@reporthook/testing/internals";
 import { describe, expect, it } from "vitest";
 import type { Inbox, InboxHealth } from "../inbox/inbox.ts";
 import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
+import { type ReceiverView, toolView } from "../inbox/receiver-inbox.ts";
 import type { Phase } from "../inbox/receivers.ts";
 import { Timekeeper } from "../inbox/timekeeper.ts";
 import type { Clock } from "../lib/time/clock.ts";
@@ -14,7 +15,10 @@ const second = 1_000;
 const minute = 60 * second;
 const start = 1_000_000 * second;
 
-const timeOf = (inbox: Inbox, clock: Clock) => new Timekeeper(inbox, new LivedClock(clock));
+const viewOf = (inbox: Inbox, given: Clock, name = "reports"): ReceiverView => {
+  const clock = new LivedClock(given);
+  return { ...toolView(inbox, name), clock, time: new Timekeeper(inbox, clock) };
+};
 
 /** A tool that looks at an inbox on which these processes have left their reports, as many milliseconds ago as `at` says. */
 async function watched(name: string, ...given: readonly Partial<ProcessReport>[]) {
@@ -25,13 +29,12 @@ async function watched(name: string, ...given: readonly Partial<ProcessReport>[]
     const made = { ...own, id: String(index), ...rest };
     await inbox.keepNotes(name, noteOf({ ...made, at: clock.now() - at }));
   }
-  return { clock, inbox, lookout: new Lookout({ inbox, name, time: timeOf(inbox, clock) }) };
+  return { clock, inbox, lookout: new Lookout(viewOf(inbox, clock, name)) };
 }
 
-/** A tool on an inbox of which these methods are others. */
-function over(parts: Partial<Inbox>, phase?: () => Phase): Lookout {
-  const inbox = Object.assign(memoryInbox(), parts);
-  return new Lookout({ inbox, name: "reports", time: timeOf(inbox, manualClock()) }, phase);
+/** The view of an inbox of which these methods are others, with a phase that may change. */
+function over(parts: Partial<Inbox>, phase: Phase = "working") {
+  return { ...viewOf(Object.assign(memoryInbox(), parts), manualClock()), phase };
 }
 
 describe("tools", () => {
@@ -88,9 +91,8 @@ describe("tools", () => {
     const killed = { host: "b", at: 11 * second, refusedSince: start - minute };
     const judged = { host: "c", at: second, judgedAt: start - 2 * second };
     const { lookout, clock, inbox } = await watched("reports", killed, judged);
-    const time = timeOf(inbox, clock);
-    const own = new ProcessState(time.clock, false);
-    const beginning = new Lookout({ inbox, name: "reports", time }, () => "working", own);
+    const view = viewOf(inbox, clock);
+    const beginning = new Lookout(view, new ProcessState(view.clock, false));
     const codes = async (one: Lookout) => (await one.health()).problems.map(({ code }) => code);
     expect(await codes(lookout)).toEqual(["process_stalled"]);
     expect(await codes(beginning)).toEqual([]);
@@ -125,7 +127,7 @@ describe("failures", () => {
     ["whose facts() rejects", { facts: async () => lost() }, "Error: lost"],
     ["whose notes() rejects", { notes: async () => lost() }, "Error: lost"],
   ])("health() tells an inbox %s as one that fails", async (_, parts, error) => {
-    const health = await over(parts).health();
+    const health = await new Lookout(over(parts)).health();
     expect(health).toMatchObject({ ready: false, inbox: { ok: false, error } });
     expect(health.problems).toMatchObject([{ code: "inbox_fails", severity: "critical" }]);
     expect(health.problems[0]?.text).toContain(error);
@@ -135,7 +137,7 @@ describe("failures", () => {
     const clock = manualClock(start);
     let says: InboxHealth = { ok: false, error: "away" };
     const inbox = Object.assign(memoryInbox(), { health: async () => says });
-    const lookout = new Lookout({ inbox, name: "reports", time: timeOf(inbox, clock) });
+    const lookout = new Lookout(viewOf(inbox, clock));
     const since = async () => (await lookout.health()).problems[0]?.since;
     const first = await since();
     clock.advance(second);
@@ -149,7 +151,7 @@ describe("failures", () => {
   });
 
   it("health() of a tool still counts in an inbox that takes nothing more", async () => {
-    const lookout = over({ health: async () => says });
+    const lookout = new Lookout(over({ health: async () => says }));
     expect((await lookout.health()).countedAt).toEqual(expect.any(Date));
   });
 
@@ -159,13 +161,13 @@ describe("failures", () => {
     ["closing", false],
     ["closed", false],
   ])("health() of a receiver that is %s is ready: %s", async (phase, ready) => {
-    expect(await over({}, () => phase).health()).toMatchObject({ ready, inbox: { ok: true } });
+    const health = await new Lookout(over({}, phase)).health();
+    expect(health).toMatchObject({ ready, inbox: { ok: true } });
   });
 
   it("health() of a closed receiver asks the inbox nothing, and tells the last counts without what changes", async () => {
     let asked = 0;
     const memory = memoryInbox();
-    let phase: Phase = "working";
     const health = async () => {
       asked++;
       return { ok: true };
@@ -174,9 +176,10 @@ describe("failures", () => {
       const known = await memory.facts(receiver);
       return { ...known, oldestWaiting: 0, newest: 5, counts: { ...known.counts, handled: 3 } };
     };
-    const lookout = over({ health, facts }, () => phase);
+    const view = over({ health, facts });
+    const lookout = new Lookout(view);
     expect((await lookout.health()).oldestWaitingMs).toBeGreaterThan(0);
-    phase = "closed";
+    view.phase = "closed";
     expect(await lookout.health()).toMatchObject({
       oldestWaitingMs: null,
       newest: new Date(5),

@@ -4,6 +4,7 @@ import { manualClock } from "@reporthook/testing/internals";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { Inbox } from "../inbox/inbox.ts";
 import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
+import { toolView } from "../inbox/receiver-inbox.ts";
 import { Timekeeper } from "../inbox/timekeeper.ts";
 import { systemClock } from "../lib/time/clock.ts";
 import { LivedClock } from "../lib/time/lived-clock.ts";
@@ -38,10 +39,11 @@ function processWith({
     },
   });
   const clock = new LivedClock(given);
-  const of = { inbox, name: "reports", time: new Timekeeper(store, clock) };
+  const time = new Timekeeper(store, clock);
+  const of = { ...toolView(inbox, "reports"), clock, time };
   const own = new ProcessState(clock, false);
   const { counters } = own;
-  const lookout = new Lookout(of, undefined, own);
+  const lookout = new Lookout(of, own);
   const presence = new Presence(of, own, lookout);
   const reports = (): ProcessReport[] =>
     kept.flatMap((notes) =>
@@ -153,7 +155,7 @@ describe("signs of life", () => {
     const clock = new LivedClock(systemClock);
     expect(clock.isReplaced).toBe(true);
     const { of, own, lookout, reports } = processWith({ given });
-    const presence = new Presence({ ...of, time: new Timekeeper(of.inbox, clock) }, own, lookout);
+    const presence = new Presence({ ...of, clock }, own, lookout);
     presence.begin(() => {});
     await setImmediate();
     expect(reports()).toEqual([]);

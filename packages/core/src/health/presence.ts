@@ -1,5 +1,5 @@
 import { hourKey, oldHours } from "../inbox/facts/hours.ts";
-import type { OfReceiver } from "../inbox/receiver-inbox.ts";
+import type { ReceiverView } from "../inbox/receiver-inbox.ts";
 import { isTiedToRequests } from "../lib/platform.ts";
 import { setUnrefTimeout } from "../lib/time/clock.ts";
 import { realClock } from "../lib/time/real-timers.ts";
@@ -18,7 +18,7 @@ const signsADay = 17_280;
 
 /** The sign of life that a process gives in its inbox, with its report, so that others tell the same. */
 export class Presence {
-  readonly #receiver: OfReceiver;
+  readonly #receiver: ReceiverView;
   readonly #own: ProcessState;
   readonly #lookout: Lookout;
   #onError = (_error: unknown): void => {};
@@ -31,7 +31,7 @@ export class Presence {
   #plannedAt = realClock.now();
 
   /** `lookout` looks at the inbox meanwhile: who is to be forgotten, and when problems began. */
-  constructor(receiver: OfReceiver, own: ProcessState, lookout: Lookout) {
+  constructor(receiver: ReceiverView, own: ProcessState, lookout: Lookout) {
     this.#receiver = receiver;
     this.#own = own;
     this.#lookout = lookout;
@@ -43,12 +43,12 @@ export class Presence {
     this.#own.joined();
     this.#isPresent = true;
     this.#plannedAt = realClock.now();
-    if (!isTiedToRequests() && !this.#receiver.time.clock.isReplaced) this.#sign();
+    if (!isTiedToRequests() && !this.#receiver.clock.isReplaced) this.#sign();
   }
 
   /** Gives the last sign. Never rejects, and takes a second at most. */
   async end(): Promise<void> {
-    const { clock } = this.#receiver.time;
+    const { clock } = this.#receiver;
     clock.clearTimeout(this.#timer);
     if (!this.#isPresent) return;
     this.#isPresent = false;
@@ -62,7 +62,7 @@ export class Presence {
       this.#planSign(slowMs + 2 * signMs);
       return;
     }
-    const { clock } = this.#receiver.time;
+    const { clock } = this.#receiver;
     const since = clock.now();
     this.#keeping = this.#keep(false)
       .catch((error: unknown) => this.#onError(error))
@@ -74,17 +74,17 @@ export class Presence {
 
   #planSign(ms: number): void {
     this.#plannedAt = realClock.now();
-    this.#timer = setUnrefTimeout(this.#receiver.time.clock, this.#sign, ms);
+    this.#timer = setUnrefTimeout(this.#receiver.clock, this.#sign, ms);
   }
 
   async #keep(hasEnded: boolean): Promise<void> {
-    const { inbox, name, time } = this.#receiver;
+    const { clock, inbox, name } = this.#receiver;
     // Not in the turn of a virtual clock, which may go on at once.
     await (!hasEnded && this.#signs++ % looksEach === 0 ? this.#lookout.health() : null);
     const report = this.#own.report(hasEnded);
     const old = outdatedIn(this.#lookout.reports, report.at);
     const notes = Object.assign(noteOf(report), ...old.map((one) => noteOf(one, true)));
-    const hours = this.#own.counters.hourNotes(report.id, time.clock.wallNow());
+    const hours = this.#own.counters.hourNotes(report.id, clock.wallNow());
     const isNewlyValid = report.validAt !== null && !this.#isValidKept;
     await inbox.keepNotes(name, { ...notes, ...hours, ...(isNewlyValid && { [validKey]: "1" }) });
     this.#own.counters.kept(hours);
@@ -94,8 +94,8 @@ export class Presence {
   }
 
   async #forgetHours(): Promise<void> {
-    const { inbox, name, time } = this.#receiver;
-    const old = oldHours(await inbox.notes(name, hourKey), time.clock.wallNow());
+    const { clock, inbox, name } = this.#receiver;
+    const old = oldHours(await inbox.notes(name, hourKey), clock.wallNow());
     await inbox.keepNotes(name, Object.fromEntries(old.map((key) => [key, null])));
   }
 }

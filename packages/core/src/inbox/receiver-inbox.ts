@@ -1,5 +1,6 @@
 import { ReporthookError } from "../errors.ts";
 import { eventNames } from "../events/events.ts";
+import { LivedClock } from "../lib/time/lived-clock.ts";
 import {
   assertBoolean,
   assertDate,
@@ -19,7 +20,7 @@ import type { Summary } from "./facts/summary.ts";
 import type { Inbox } from "./inbox.ts";
 import type { ErrorsQuery, InboxFilters, InboxQuery, SummaryQuery } from "./query.ts";
 import type { Phase } from "./receivers.ts";
-import type { Timekeeper } from "./timekeeper.ts";
+import { Timekeeper } from "./timekeeper.ts";
 
 /** The options of an act. */
 export interface ActOptions {
@@ -70,11 +71,29 @@ export interface ReceiverInbox {
   acts(query?: Omit<ActsQuery, "receiver">): Promise<LoggedAct[]>;
 }
 
-/** The part of a receiver, or of a tool without one, that looks into its inbox. */
-export interface OfReceiver {
+/** A receiver as its inbox, its health and its reports are looked at; a tool has the view of one that may run elsewhere. */
+export interface ReceiverView {
   readonly inbox: Inbox;
   readonly name: string;
+  readonly clock: LivedClock;
   readonly time: Timekeeper;
+  readonly phase: Phase;
+  /** Prunes the inbox before it is looked at; a tool leaves that to receivers. */
+  prune(): Promise<void>;
+}
+
+/** Makes the view of a tool, for which no receiver has to run. */
+export function toolView(inbox: Inbox, name: string): ReceiverView {
+  const clock = new LivedClock();
+  const time = new Timekeeper(inbox, clock);
+  return { inbox, name, clock, time, phase: "working", prune: async () => {} };
+}
+
+/** Asks the inbox once its time is joined. Rejects `closed` once the receiver is: the inbox would be opened again. */
+export async function askInbox<T>(receiver: ReceiverView, query: () => Promise<T>): Promise<T> {
+  const { name, phase, time } = receiver;
+  if (phase !== "closed") return time.join().then(query);
+  throw new ReporthookError("closed", `Receiver ${name} is closed: its inbox is asked no more`);
 }
 
 /** An entry in full, or null; the context of its request is kept with the request. */
@@ -89,31 +108,25 @@ export async function getEntry(
   return { ...entry, context: context === null ? null : JSON.parse(context) };
 }
 
-/** Makes that view of an inbox; `prune` comes before every query, and `phase` is that of the receiver. */
-export function receiverInbox(
-  { inbox, name, time }: OfReceiver,
-  prune: () => Promise<void>,
-  phase: () => Phase = () => "working",
-): ReceiverInbox {
-  const ask = async <T>(query: () => Promise<T>): Promise<T> => {
-    if (phase() !== "closed") return time.join().then(query);
-    throw new ReporthookError("closed", `Receiver ${name} is closed: its inbox is asked no more`);
-  };
+/** Makes a receiver's `inbox`. */
+export function receiverInbox(receiver: ReceiverView): ReceiverInbox {
+  const { clock, inbox, name } = receiver;
   const acting = (act: Act): ActOn => {
     const carryOut = async (which: string | Selection, options: ActOptions = {}) => {
       checkOptions(act, options);
       const selection = typeof which === "string" ? { id: which } : selectionOf(act, which);
       const { by = null, dryRun } = options;
       const query = { ...selection, act, receiver: name, by, dryRun };
-      const { counts, total }: ActCount = await ask(() => {
-        const { wallOffset } = time.clock;
-        return actOn(inbox, { ...query, now: time.clock.now(), wallOffset });
+      const { counts, total }: ActCount = await askInbox(receiver, () => {
+        const { wallOffset } = clock;
+        return actOn(inbox, { ...query, now: clock.now(), wallOffset });
       });
       return dryRun === true ? counts : total;
     };
     return carryOut as ActOn;
   };
-  const afterPrune = <T>(query: () => Promise<T>): Promise<T> => ask(() => prune().then(query));
+  const afterPrune = <T>(query: () => Promise<T>): Promise<T> =>
+    askInbox(receiver, () => receiver.prune().then(query));
   return {
     list: async (given = {}) => {
       const query = listQueryOf(given);
@@ -132,7 +145,7 @@ export function receiverInbox(
     },
     hours: async (from) => {
       assertDate("hours: from", from);
-      return ask(async () => hoursIn(await inbox.notes(name, hourKey), from));
+      return askInbox(receiver, async () => hoursIn(await inbox.notes(name, hourKey), from));
     },
     release: acting("release"),
     retry: acting("retry"),
@@ -145,7 +158,7 @@ export function receiverInbox(
     acts: async (given = {}) => {
       const query = readOnce("acts", given, ["limit"]);
       assertLimit("acts", query.limit);
-      return ask(() => inbox.acts({ ...query, receiver: name }));
+      return askInbox(receiver, () => inbox.acts({ ...query, receiver: name }));
     },
   };
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { Lookout } from "../health/health.ts";
 import type { Job } from "../inbox/delivery.ts";
+import { toolView } from "../inbox/receiver-inbox.ts";
 import { receiverSettingsOf } from "../options/receiver-settings.ts";
 import { type Instrumentation, instrumentation, watch } from "./instrumentation.ts";
 import { Reporter } from "./reporter.ts";
@@ -13,7 +14,7 @@ function reporterOf(telemetry: Instrumentation, alerts: Instrumentation): Report
     observe: { [watch]: () => alerts },
     [instrumentation]: () => telemetry,
   });
-  return new Reporter(settings, new Lookout(settings), []);
+  return new Reporter(settings, new Lookout(toolView(settings.inbox, settings.name)), []);
 }
 
 describe("Reporter", () => {

@@ -5,7 +5,7 @@ import { dedupeKey } from "../inbox/dedupe-key.ts";
 import type { Job } from "../inbox/delivery.ts";
 import { newId } from "../inbox/id.ts";
 import type { AddResult } from "../inbox/inbox.ts";
-import type { OfReceiver } from "../inbox/receiver-inbox.ts";
+import type { ReceiverView } from "../inbox/receiver-inbox.ts";
 import type { RequestStore, StoredRequest } from "../inbox/request-store.ts";
 import { safeGet } from "../lib/safe-get.ts";
 import { realClock } from "../lib/time/real-timers.ts";
@@ -31,14 +31,14 @@ const [firstMs, lastMs] = [250, 5_000];
 
 /** The requests of one receiver in its inbox, and the deliveries that it stores about them itself. */
 export class KnownRequests {
-  readonly #receiver: OfReceiver;
+  readonly #receiver: ReceiverView;
   readonly #store: RequestStore | undefined;
   readonly #waiting = new Set<{ readonly id: string; end(): void }>();
   #isClosed = false;
 
-  constructor(receiver: OfReceiver & Partial<Pick<ReceiverSettings, "ack">>) {
+  constructor(receiver: ReceiverView, ack: ReceiverSettings["ack"] = "stored") {
     this.#receiver = receiver;
-    this.#store = receiver.ack === "handled" ? undefined : receiver.inbox.requests;
+    this.#store = ack === "handled" ? undefined : receiver.inbox.requests;
   }
 
   /**
@@ -81,7 +81,7 @@ export class KnownRequests {
    * an inbox that fails meanwhile may be back before the timeout.
    */
   async settled(id: string, timeoutMs: number, signal?: AbortSignal): Promise<StoredRequest> {
-    const { clock } = this.#receiver.time;
+    const { clock } = this.#receiver;
     // A virtual clock may stand still, or leap.
     const [since, realSince] = [clock.now(), realClock.now()];
     signal?.throwIfAborted();
@@ -135,7 +135,7 @@ export class KnownRequests {
     const request = await changeRequest(this.store, delivery.request, async (read) => {
       repeats = await this.whyNot(read, type, delivery);
       isNew = repeats === null && read.brought[type]?.by !== delivery.id;
-      return isNew ? withEvent(read, type, delivery, reportId, this.#receiver.time.clock) : read;
+      return isNew ? withEvent(read, type, delivery, reportId, this.#receiver.clock) : read;
     });
     if (request === null) return null;
     if (request.settledAt !== null) {
@@ -184,13 +184,13 @@ export class KnownRequests {
     verification: Verification | null,
     body: Uint8Array = nothing,
   ): Promise<AddResult> {
-    const { inbox, name: receiver, time } = this.#receiver;
-    const receivedAt = time.clock.wallNow();
+    const { clock, inbox, name: receiver } = this.#receiver;
+    const receivedAt = clock.wallNow();
     const delivery = {
       id: newId(receivedAt),
       receiver,
       receivedAt,
-      arrivedAt: time.clock.now(),
+      arrivedAt: clock.now(),
       signature: null,
       url: "",
       context: null,

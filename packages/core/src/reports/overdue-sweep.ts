@@ -44,7 +44,7 @@ export class OverdueSweep {
   }
 
   /** Has all told that are due now. */
-  readonly tellDue = async (): Promise<void> => {
+  async tellDue(): Promise<void> {
     const { clock, inbox, name, time } = this.#settings;
     await time.join();
     const { requests: store } = inbox;
@@ -54,7 +54,7 @@ export class OverdueSweep {
       for (const one of due) if (!this.#isStopped) await this.#tell(one);
       if (due.length < atOnce) return;
     }
-  };
+  }
 
   /** Another process may tell it too: its event is stored once. */
   async #tell(request: StoredRequest): Promise<void> {

@@ -1,5 +1,5 @@
 import { type JsonObject, reportIdIn } from "../events/recognize.ts";
-import type { OfReceiver } from "../inbox/receiver-inbox.ts";
+import type { ReceiverView } from "../inbox/receiver-inbox.ts";
 import { type RequestStore, requestStates } from "../inbox/request-store.ts";
 import {
   assertBoolean,
@@ -21,19 +21,15 @@ const expected = `overdue or one of ${requestStates.join(", ")}`;
 const statuses = /* @__PURE__ */ Object.values(ends);
 
 /** Makes the part of reports for which no receiver has to run. */
-export function storedReports(of: OfReceiver): StoredReports {
-  return reportsIn(of, new KnownRequests(of), async () => {});
+export function storedReports(tool: ReceiverView): StoredReports {
+  return reportsIn(tool, new KnownRequests(tool));
 }
 
-/** The same for a receiver; `prune` comes before each question. */
-export function reportsIn(
-  receiver: OfReceiver,
-  requests: KnownRequests,
-  prune: () => Promise<void>,
-): StoredReports {
+/** The same for a receiver, with its known requests. */
+export function reportsIn(receiver: ReceiverView, requests: KnownRequests): StoredReports {
   const ready = async (): Promise<RequestStore> => {
     const store = await requests.ready();
-    await prune();
+    await receiver.prune();
     return store;
   };
   return {

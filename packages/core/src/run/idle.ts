@@ -1,28 +1,23 @@
 import { ReporthookError } from "../errors.ts";
-import type { ReceiverInbox } from "../inbox/receiver-inbox.ts";
+import { askInbox, type ReceiverView } from "../inbox/receiver-inbox.ts";
 import { hangMs } from "../inbox/receivers.ts";
 import { printable } from "../lib/text/printable.ts";
 import { realClock, realTimers } from "../lib/time/real-timers.ts";
 import { settlesWithin } from "../lib/time/timeout.ts";
-
-/** The receiver to wait for. */
-interface Waiting {
-  readonly inbox: Pick<ReceiverInbox, "counts" | "list">;
-  readonly name: string;
-  /** Whether its work has begun. */
-  readonly started: boolean;
-  /** Has told all requests that are due. */
-  tell(): Promise<unknown>;
-}
+import type { OverdueSweep } from "../reports/overdue-sweep.ts";
 
 const pollMs = 5;
 
 /** For tests: resolves when a receiver has nothing to work on; rejects `not_idle` after `timeoutMs` milliseconds. */
-export async function untilIdle(receiver: Waiting, timeoutMs: number): Promise<void> {
+export async function untilIdle(
+  receiver: ReceiverView,
+  sweep: OverdueSweep,
+  timeoutMs: number,
+): Promise<void> {
   const until = realClock.now() + timeoutMs;
   let waiting: string | null = null;
   const watch = async (): Promise<void> => {
-    await receiver.tell();
+    await sweep.tellDue();
     for (;;) {
       waiting = await whatWaits(receiver);
       if (waiting === null || !(realClock.now() < until)) return;
@@ -37,14 +32,15 @@ export async function untilIdle(receiver: Waiting, timeoutMs: number): Promise<v
   throw new ReporthookError("not_idle", message);
 }
 
-async function whatWaits({ inbox, started }: Waiting): Promise<string | null> {
-  const { received, verified } = await inbox.counts();
+async function whatWaits(receiver: ReceiverView): Promise<string | null> {
+  const { inbox, name, phase } = receiver;
+  const { received, verified } = await askInbox(receiver, () => inbox.counts(name));
   if (received + verified === 0) return null;
   const state = received > 0 ? "received" : "verified";
-  const [first] = await inbox.list({ state, limit: 1 });
+  const [first] = await askInbox(receiver, () => inbox.list({ state, limit: 1, receiver: name }));
   const [error] = first?.lastError?.split("\n", 1) ?? [];
   const last = error ? `, last error: ${printable(error)}` : "";
   const example = first ? `; for example ${first.id} (${first.type ?? "not verified"}${last})` : "";
-  const hint = started ? "" : "; the receiver is not started";
+  const hint = phase === "new" ? "; the receiver is not started" : "";
   return `${received} received, ${verified} verified${example}${hint}`;
 }

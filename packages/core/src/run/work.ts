@@ -44,9 +44,9 @@ export class Work {
     this.#sweep = sweep;
     this.#presence = presence;
     this.lastAttempts = new LastAttempts(settings);
-    const { oncePerMinute, time } = settings;
+    const { clock, oncePerMinute, time } = settings;
     time.onError = this.#failed;
-    time.clock.onStep = (ms) => {
+    clock.onStep = (ms) => {
       oncePerMinute.warn({ ms }, messages.clockSet);
       void time.keep();
     };

@@ -6,7 +6,7 @@ import {
   receiverInbox,
   type StoredReports,
   storedReports,
-  Timekeeper,
+  toolView,
 } from "@reporthook/core/store";
 
 /** The source of a dashboard: a receiver, or an inbox with {@link ofInbox}. */
@@ -77,9 +77,9 @@ export function ofInbox(inbox: Inbox, options: InboxOptions = {}): Source {
   }
   assertKnownKeys("ofInbox", options, ["receiver"]);
   const { receiver = usualName } = options;
-  const of = { inbox, name: receiver, time: new Timekeeper(inbox) };
+  const of = toolView(inbox, receiver);
   const lookout = new Lookout(of);
-  const deliveries = receiverInbox(of, async () => {});
+  const deliveries = receiverInbox(of);
   return Object.assign(
     { health: lookout.health, inbox: deliveries, name: receiver, reports: storedReports(of) },
     { [inside]: lookout },
