@@ -1,4 +1,3 @@
-import { Callbacks } from "./callback-urls/callback-url.ts";
 import type { NoSchemas, Schemas } from "./events/events.ts";
 import { Recognizer } from "./events/recognize.ts";
 import { HandleStage } from "./handle/handle-stage.ts";
@@ -74,7 +73,6 @@ class OwnReceiver implements Receiver {
   readonly #settings: ReceiverSettings;
   readonly #holder: Holder;
   readonly #registrations: Registration[] = [];
-  readonly #callbacks: Callbacks | null;
   readonly #connections: Connections;
   readonly #reporter: Reporter;
   readonly #runner: Runner;
@@ -92,14 +90,13 @@ class OwnReceiver implements Receiver {
 
   constructor(options: ReceiverOptions) {
     const settings = receiverSettingsOf(options);
-    const { ack, callback, clock, inbox, logger, name, time } = settings;
+    const { ack, clock, inbox, logger, name, time } = settings;
     this.name = name;
     this.#settings = settings;
     this.#holder = { name, inbox, answer: this.#answer, close: this.close };
     reserveName(this.#holder, options.name !== undefined, logger);
     acquireInbox(inbox);
     warnOfSettings(settings, options.inbox !== undefined);
-    this.#callbacks = callback ? new Callbacks(callback, settings) : null;
     this.#connections = new Connections(clock);
     const alerts = settings.observe[watch] !== undefined;
     const own = new ProcessState(clock, alerts);
@@ -134,11 +131,11 @@ class OwnReceiver implements Receiver {
     const runner = new Runner(settings, work, this.#connections);
     this.#runner = runner;
     this.inbox = receiverInbox(view);
-    this.#asking = new Asking(settings, this.#callbacks, known, reporter);
+    this.#asking = new Asking(settings, known, reporter);
     const { request } = this.#asking;
     this.reports = Object.freeze({ ...reportsIn(view, known), request });
     const within = new InsideRequest(settings, verify, handle, reporter, runner.signal);
-    const pipeline = new Pipeline(settings, this.#callbacks, within, runner, reporter);
+    const pipeline = new Pipeline(settings, within, runner, reporter);
     this.#endpoint = createEndpoint(
       settings,
       pipeline,
@@ -186,9 +183,10 @@ class OwnReceiver implements Receiver {
   };
 
   readonly callbackUrl: Receiver["callbackUrl"] = async (base, options = {}) => {
-    if (this.#callbacks === null) throw new TypeError(noCallback);
+    const { callbacks } = this.#settings;
+    if (callbacks === undefined) throw new TypeError(noCallback);
     assertKnownKeys("callbackUrl", options, ["context"]);
-    return this.#callbacks.url(base, options.context);
+    return callbacks.url(base, options.context);
   };
 
   readonly #answer: ReturnType<Receiver["mount"]> = (incoming, context) => {

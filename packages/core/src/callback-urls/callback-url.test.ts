@@ -18,7 +18,8 @@ const customer = { customer: "c-1" };
 const callbacks = (secrets: readonly string[], require = false) =>
   new Callbacks(
     { secrets, require },
-    { name: "reports", oncePerMinute: oncePerMinute(manualClock(), loggerOf("reports", {})) },
+    "reports",
+    oncePerMinute(manualClock(), loggerOf("reports", {})),
   );
 const pathOf = (url: string) => url.slice(new URL(url).origin.length).split("#")[0] ?? "";
 

@@ -37,45 +37,6 @@ export interface CallbackOptions<Context = unknown> {
   readonly [contextType]?: Context;
 }
 
-/** The option with its defaults filled in. */
-export interface CallbackSettings extends CallbackOptions {
-  readonly require: boolean;
-  readonly overdueMs: number;
-}
-
-/**
- * Checks the option `callback` of `createReceiver` and fills in the defaults.
- *
- * @throws TypeError that names what is wrong
- */
-export function callbackSettingsOf(
-  callback: CallbackOptions | undefined,
-): CallbackSettings | undefined {
-  if (callback === undefined) return undefined;
-  const option = "createReceiver: callback";
-  // Values are not quoted: they may be secrets.
-  if (typeof callback !== "object" || callback === null) {
-    fail(option, "an object with secrets", typeName(callback));
-  }
-  const names = ["secrets", "require", "url", "overdueMs"];
-  assertKnownKeys("createReceiver", callback, names, "callback.");
-  const { secrets, require = false, url, overdueMs = 86_400_000 } = callback;
-  if (!Array.isArray(secrets) || secrets.length === 0) {
-    const given = Array.isArray(secrets) ? "an empty one" : typeName(secrets);
-    fail(`${option}.secrets`, "an array of at least one secret", given);
-  }
-  for (const [index, secret] of secrets.entries()) {
-    if (typeof secret === "string" && secret.length >= 32) continue;
-    const expected = "at least 32 characters, such as `openssl rand -base64 32` prints";
-    const given = typeof secret === "string" ? `${secret.length}` : typeName(secret);
-    fail(`${option}.secrets[${index}]`, expected, given);
-  }
-  assertOption(`${option}.require`, "false or true", require, typeof require === "boolean");
-  if (url !== undefined) checkRequestBase(`${option}.url`, url);
-  assertSpan(`${option}.overdueMs`, overdueMs);
-  return { secrets: [...secrets], require, url, overdueMs };
-}
-
 /** The callback data in the URL of a request. */
 export interface Called {
   /** Path and query without the token. */
@@ -102,10 +63,10 @@ export const noToken =
 /** Whether a delivery lacks the token that is required; one that was stored before it was has none at all. */
 export function lacksToken(
   { context, requestId, released }: Pick<Called, "context" | "requestId"> & { released: boolean },
-  callback: CallbackSettings | undefined,
+  callbacks: Callbacks | undefined,
 ): boolean {
   const isMissing = context === withoutToken || (context === null && requestId === null);
-  return isMissing && !released && callback?.require === true;
+  return isMissing && !released && callbacks?.require === true;
 }
 
 const parameter = "callback_token";
@@ -113,18 +74,37 @@ const longest = 255;
 // With its parameter: a mark, 26 characters encoded, and a signature.
 const requestTokenLength = parameter.length + 83;
 
-/** Makes signed callback URLs, and checks the URLs of requests: the only place that handles tokens in URLs. */
+/** The option `callback`: makes signed callback URLs, and checks those of requests. No other place handles tokens in URLs. */
 export class Callbacks {
+  readonly require: boolean;
+  readonly overdueMs: number;
+  /** The base of the URLs of requests. */
+  readonly address: string | undefined;
   readonly #tokens: CallbackTokens;
-  readonly #require: boolean;
   readonly #oncePerMinute: OncePerMinute;
 
-  constructor(
-    { secrets, require }: Pick<CallbackSettings, "secrets" | "require">,
-    { name, oncePerMinute }: { readonly name: string; readonly oncePerMinute: OncePerMinute },
-  ) {
-    this.#tokens = new CallbackTokens(secrets, name);
-    this.#require = require;
+  /**
+   * `receiver` is the name of the receiver that the tokens are good for.
+   *
+   * @throws TypeError that names what is wrong with the option
+   */
+  constructor(callback: CallbackOptions, receiver: string, oncePerMinute: OncePerMinute) {
+    const option = "createReceiver: callback";
+    // Values are not quoted: they may be secrets.
+    if (typeof callback !== "object" || callback === null) {
+      fail(option, "an object with secrets", typeName(callback));
+    }
+    const names = ["secrets", "require", "url", "overdueMs"];
+    assertKnownKeys("createReceiver", callback, names, "callback.");
+    const { secrets, require = false, url, overdueMs = 86_400_000 } = callback;
+    checkSecrets(`${option}.secrets`, secrets);
+    assertOption(`${option}.require`, "false or true", require, typeof require === "boolean");
+    if (url !== undefined) checkRequestBase(`${option}.url`, url);
+    assertSpan(`${option}.overdueMs`, overdueMs);
+    this.require = require;
+    this.overdueMs = overdueMs;
+    this.address = url;
+    this.#tokens = new CallbackTokens([...secrets], receiver);
     this.#oncePerMinute = oncePerMinute;
   }
 
@@ -159,8 +139,21 @@ export class Callbacks {
       return { url: rest, context, requestId, token: "valid" };
     }
     const token = text === null ? "missing" : "invalid";
-    if (!this.#require) this.#oncePerMinute.warn({ token }, messages.tokenMissing);
-    return { url: rest, context: this.#require ? withoutToken : null, requestId: null, token };
+    if (!this.require) this.#oncePerMinute.warn({ token }, messages.tokenMissing);
+    return { url: rest, context: this.require ? withoutToken : null, requestId: null, token };
+  }
+}
+
+function checkSecrets(option: string, secrets: unknown): void {
+  if (!Array.isArray(secrets) || secrets.length === 0) {
+    const given = Array.isArray(secrets) ? "an empty one" : typeName(secrets);
+    fail(option, "an array of at least one secret", given);
+  }
+  for (const [index, secret] of secrets.entries()) {
+    if (typeof secret === "string" && secret.length >= 32) continue;
+    const expected = "at least 32 characters, such as `openssl rand -base64 32` prints";
+    const given = typeof secret === "string" ? `${secret.length}` : typeName(secret);
+    fail(`${option}[${index}]`, expected, given);
   }
 }
 

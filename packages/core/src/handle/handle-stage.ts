@@ -141,7 +141,7 @@ export class HandleStage {
       return park("held", "reused_signature", message);
     }
     // It was verified before the option was set.
-    if (event.type.startsWith("report.") && lacksToken(job, this.#settings.callback)) {
+    if (event.type.startsWith("report.") && lacksToken(job, this.#settings.callbacks)) {
       return park("held", "no_token", noToken);
     }
     const isTrusted = event.verification !== "unsigned" || job.released;

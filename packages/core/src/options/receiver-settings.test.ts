@@ -245,15 +245,15 @@ describe("options", () => {
     expect(settings({ retry: { minMs: 5, maxMs: 5 } }).retry.maxMs).toBe(5);
   });
 
-  it("receiverSettingsOf() copies the callback secrets, and requires no token unless told to", () => {
+  it("receiverSettingsOf() copies the callback secrets, and requires no token unless told to", async () => {
     const secrets = ["s".repeat(32)];
-    const { callback } = settings({ callback: { secrets } });
-    secrets.push("x");
-    expect(callback).toMatchObject({ secrets: ["s".repeat(32)], require: false });
-    expect(
-      settings({ callback: { secrets: ["s".repeat(32)], require: true } }).callback?.require,
-    ).toBe(true);
-    expect(settings().callback).toBeUndefined();
+    const { callbacks } = settings({ callback: { secrets } });
+    secrets[0] = "x".repeat(32);
+    const { pathname, search } = new URL(`${await callbacks?.url("https://app.example/", 1)}`);
+    const required = settings({ callback: { secrets: ["s".repeat(32)], require: true } }).callbacks;
+    expect(await required?.verify(pathname + search)).toMatchObject({ token: "valid" });
+    expect([callbacks?.require, required?.require]).toEqual([false, true]);
+    expect(settings().callbacks).toBeUndefined();
   });
 
   it("receiverSettingsOf() logs decisions only where the logger wants them", () => {

@@ -1,4 +1,4 @@
-import { type CallbackSettings, callbackSettingsOf } from "../callback-urls/callback-url.ts";
+import { Callbacks } from "../callback-urls/callback-url.ts";
 import { overHttpOf } from "../client/client-options.ts";
 import { type EventName, eventNames, type Schemas } from "../events/events.ts";
 import type { Inbox } from "../inbox/inbox.ts";
@@ -23,12 +23,12 @@ import type { ReporterSettings } from "../observe/reporter.ts";
 import { choice, functionOr, must, numbers, syncOr, wholeNumber } from "./checks.ts";
 import type { Limits, ReceiverOptions, RetryOptions, SignatureSource } from "./receiver-options.ts";
 
-type WithoutDefault = "parse" | "schemas" | "callback";
+type WithoutDefault = "parse" | "schemas";
 
 type WithDefault = {
   readonly [Name in Exclude<
     keyof ReceiverOptions,
-    WithoutDefault | keyof ReporterSettings | typeof instrumentation
+    WithoutDefault | "callback" | keyof ReporterSettings | typeof instrumentation
   >]-?: NonNullable<ReceiverOptions[Name]>;
 };
 
@@ -38,7 +38,8 @@ export interface ReceiverSettings
     ReporterSettings,
     Pick<ReceiverOptions, WithoutDefault> {
   readonly time: Timekeeper;
-  readonly callback: CallbackSettings | undefined;
+  /** The option `callback`. */
+  readonly callbacks: Callbacks | undefined;
   readonly retry: RetryOptions;
   readonly limits: Limits;
   readonly concurrency: { readonly verify: number; readonly handle: number };
@@ -57,13 +58,19 @@ export function receiverSettingsOf(options: ReceiverOptions): ReceiverSettings {
   if (typeof options.client?.authorize !== "function") {
     fail("createReceiver: client", "a client with authorize", typeName(options.client));
   }
-  const { name = "reports", signature = "X-svc-authorization", clock = systemClock } = options;
+  const {
+    callback,
+    name = "reports",
+    signature = "X-svc-authorization",
+    clock = systemClock,
+  } = options;
   const { retry = {}, limits = {}, concurrency = {}, handlerTimeoutMs = 300_000 } = options;
   const ack = choice("ack", options.ack, ["stored", "handled"]);
   const bind = bindingToContext();
   const inbox = inboxOf(options, ack);
   const lived = new LivedClock(clockOf(clock));
   const logger = loggerOf(name, givenLogger(options.logger), bind);
+  const throttled = oncePerMinute(lived, logger);
   return {
     client: options.client,
     inbox,
@@ -82,11 +89,11 @@ export function receiverSettingsOf(options: ReceiverOptions): ReceiverSettings {
     concurrency: concurrencyOf(concurrency),
     handlerTimeoutMs: wholeNumber("handlerTimeoutMs", handlerTimeoutMs),
     autostart: choice("autostart", options.autostart, [true, false]),
-    callback: callbackSettingsOf(options.callback),
+    callbacks: callback === undefined ? callback : new Callbacks(callback, name, throttled),
     clock: lived,
     time: new Timekeeper(inbox, lived),
     logger,
-    oncePerMinute: oncePerMinute(lived, logger),
+    oncePerMinute: throttled,
     observe: observeOf(options.observe),
     instrument: options[instrumentation],
     bind,

@@ -33,7 +33,6 @@ import { Tokenless } from "./without-token.ts";
 /** The order of a request up to its answer: refuses at once, reads, admits, asks first if told so, and stores in time. */
 export class Pipeline {
   readonly #settings: ReceiverSettings;
-  readonly #callbacks: Callbacks | null;
   readonly #inside: InsideRequest;
   readonly #runner: Runner;
   readonly #reporter: Reporter;
@@ -45,13 +44,11 @@ export class Pipeline {
 
   constructor(
     settings: ReceiverSettings,
-    callbacks: Callbacks | null,
     inside: InsideRequest,
     runner: Runner,
     reporter: Reporter,
   ) {
     this.#settings = settings;
-    this.#callbacks = callbacks;
     this.#inside = inside;
     this.#runner = runner;
     this.#reporter = reporter;
@@ -64,8 +61,8 @@ export class Pipeline {
   run(incoming: Incoming, id: string, deadline: Deadline): Promise<ReceiveResult> {
     this.#runner.ensureStarted();
     if (incoming.method !== "POST") return Promise.resolve({ refused: "method_not_allowed" });
-    const callbacks = this.#callbacks;
-    return callbacks === null
+    const { callbacks } = this.#settings;
+    return callbacks === undefined
       ? this.#receive(incoming, uncalled(incoming.url), id, deadline)
       : this.#receiveCalled(incoming, callbacks, id, deadline);
   }

@@ -1,4 +1,4 @@
-import { type Callbacks, contextOf, split } from "../callback-urls/callback-url.ts";
+import { contextOf, split } from "../callback-urls/callback-url.ts";
 import type { RequestedReport, ServiceAnswer } from "../client/client.ts";
 import { reportBody } from "../client/report-request.ts";
 import { InvalidReportRequestError, ReporthookError } from "../errors.ts";
@@ -31,32 +31,24 @@ const known = ["context", "idempotencyKey", "overdueMs", "signal", "resend"];
 /** Asks for reports: stores each request, sends it with the callback URL of its id and records the answer. */
 export class Asking {
   readonly #settings: ReceiverSettings;
-  readonly #callbacks: Callbacks | null;
   readonly #requests: KnownRequests;
   readonly #reporter: Reporter;
   /** The calls whose answers are to be recorded, and those that wait for them, by idempotency key. */
   readonly #calls = new Map<string | symbol, Promise<void>>();
 
-  constructor(
-    settings: ReceiverSettings,
-    callbacks: Callbacks | null,
-    requests: KnownRequests,
-    reporter: Reporter,
-  ) {
+  constructor(settings: ReceiverSettings, requests: KnownRequests, reporter: Reporter) {
     this.#settings = settings;
-    this.#callbacks = callbacks;
     this.#requests = requests;
     this.#reporter = reporter;
   }
 
   readonly request: ReportRequests["request"] = async (report, options = {}) => {
-    const { callback, client, clock, name, time } = this.#settings;
-    const callbacks = this.#callbacks;
-    if (callbacks === null || callback?.url === undefined) throw new TypeError(noAddress);
-    const { url } = callback;
+    const { callbacks, client, clock, name, time } = this.#settings;
+    const { address } = callbacks ?? {};
+    if (callbacks === undefined || address === undefined) throw new TypeError(noAddress);
     if (typeof client.requestReport !== "function") throw new TypeError(cannotAsk);
     checkOptions(options);
-    const { idempotencyKey = null, overdueMs = callback.overdueMs } = options;
+    const { idempotencyKey = null, overdueMs = callbacks.overdueMs } = options;
     const { context: given, resend, signal } = options;
     const context = given === undefined ? null : jsonText("reports.request: context", given);
     const asked = checkedReport(report);
@@ -70,7 +62,7 @@ export class Asking {
         return { id: earlier.id, answer: earlier.answer };
       }
       const request = earlier ?? made;
-      const webhookUrl = await callbacks.urlOfRequest(url, request.id);
+      const webhookUrl = await callbacks.urlOfRequest(address, request.id);
       return this.#send(request, webhookUrl, signal, earlier === null);
     };
     return this.#inTurn(idempotencyKey, signal, () => this.#reporter.request(ask));

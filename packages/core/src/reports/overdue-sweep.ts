@@ -22,8 +22,8 @@ export class OverdueSweep {
 
   /** Looks each second from now on, if callback URLs are made here. */
   begin(onError: (error: unknown) => void): void {
-    const { callback, clock, inbox } = this.#settings;
-    if (callback === undefined || inbox.requests === undefined) return;
+    const { callbacks, clock, inbox } = this.#settings;
+    if (callbacks === undefined || inbox.requests === undefined) return;
     const look = (): void => {
       this.#looking = this.tellDue()
         .catch((error: unknown) => {

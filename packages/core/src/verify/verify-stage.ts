@@ -128,7 +128,7 @@ export class VerifyStage {
     }
     if (verdict === "expired" && !this.#mayRunExpired(job)) return this.#expired(job);
     const verified = { verification: verdict, ...this.#recognized(job) };
-    if (lacksToken(job, this.#settings.callback)) {
+    if (lacksToken(job, this.#settings.callbacks)) {
       return { ...park("held", "no_token", noToken), ...verified };
     }
     return { to: "verified", ...verified };
