@@ -71,11 +71,11 @@ const others = {
   ),
   ...of(`${life},run/notices,receiver-verify,receiver,receiver-retention`, "run/work"),
   ...of(
-    `receiver-limits,${life},receiver-before-ack,receiver-verify,callback-urls/callback-url,receive/inside-request,receive/without-token,receive/unsigned`,
-    ...["receiver", "receive/pipeline", "receive/admission", "receive/refusals"],
+    `receiver-limits,${life},receiver-before-ack,receiver-verify,callback-urls/callback-url,receive/inside-request,receive/without-token,receive/admission`,
+    ...["receiver", "receive/pipeline", "receive/admission"],
   ),
   ...of(
-    "receiver,receiver-limits,receiver-before-ack,receiver-wait-until,receiver-close,receive/inside-request,receive/without-token,receive/unsigned,http/node-shutdown,http/node-shutdown-hosts,test/mutation/mount.test.ts",
+    "receiver,receiver-limits,receiver-before-ack,receiver-wait-until,receiver-close,receive/inside-request,receive/without-token,receive/admission,http/node-shutdown,http/node-shutdown-hosts,test/mutation/mount.test.ts",
     "receive/endpoint",
   ),
   ...of(

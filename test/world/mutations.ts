@@ -33,7 +33,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "takes a report without a signature for a test",
-    file: `${core}/receive/unsigned.ts`,
+    file: `${core}/receive/admission.ts`,
     of: "isTest",
     becomes: "return true;",
   },

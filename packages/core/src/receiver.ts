@@ -12,6 +12,7 @@ import { Presence } from "./health/presence.ts";
 import { ProcessState } from "./health/process-state.ts";
 import { type CloseOptions, Connections, serverEnd } from "./http/connections.ts";
 import { incomingFromRequest, toResponse } from "./http/fetch.ts";
+import type { Endpoint } from "./http/incoming.ts";
 import { type ReceiverInbox, type ReceiverView, receiverInbox } from "./inbox/receiver-inbox.ts";
 import {
   acquireInbox,
@@ -85,7 +86,7 @@ class OwnReceiver implements Receiver {
   readonly #known: KnownRequests;
   readonly #asking: Asking;
   readonly #sweep: OverdueSweep;
-  readonly #endpoint: ReturnType<Receiver["mount"]>;
+  readonly #endpoint: Endpoint;
   #closing: Promise<void> | undefined;
 
   constructor(options: ReceiverOptions) {
@@ -189,7 +190,7 @@ class OwnReceiver implements Receiver {
     return callbacks.url(base, options.context);
   };
 
-  readonly #answer: ReturnType<Receiver["mount"]> = (incoming, context) => {
+  readonly #answer: Endpoint = (incoming, context) => {
     const answer = this.#holder.successor?.answer ?? this.#endpoint;
     return answer(incoming, context);
   };

@@ -16,7 +16,7 @@ function newState(alerts = false) {
   const given = manualClock(1_000 * hour);
   const own = new ProcessState(new LivedClock(given), alerts);
   const refuse = (refused: string, more: object = {}, isSigned = true): void =>
-    own.answered({ refused, ...more } as ReceiveResult, () => isSigned, 1, "a");
+    own.answered({ refused, ...more } as ReceiveResult, isSigned, 1, "a");
   return { own, refuse, now: () => given.now(), pass: (ms: number) => given.advance(ms) };
 }
 
@@ -206,7 +206,7 @@ describe("losses", () => {
     expect(own.report().lost).toBe(null);
     refuse("overloaded", { isOurs: true }, false);
     expect(own.report().lost?.minutes).toHaveLength(1);
-    own.answered({ status: "accepted", id: "a" }, () => true, 1, "a");
+    own.answered({ status: "accepted", id: "a" }, true, 1, "a");
     expect(own.report().lost?.minutes).toHaveLength(1);
   });
 
@@ -215,7 +215,7 @@ describe("losses", () => {
     (ms) => {
       const clock = new LivedClock(manualClock(1_000 * hour));
       const own = new ProcessState(clock, false);
-      own.answered({ refused: "inbox_unavailable" } as ReceiveResult, () => true, 1, "a");
+      own.answered({ refused: "inbox_unavailable" } as ReceiveResult, true, 1, "a");
       const { lost } = own.report();
       clock.goOnFrom(clock.now() + ms, 0);
       const [at, minutes] = [clock.now(), [[clock.now() / minute, 1, 0]]];

@@ -143,7 +143,7 @@ export class ProcessState {
   }
 
   /** Of the refused ones, some are lost. */
-  answered(result: ReceiveResult, isSigned: () => boolean, _ms: number, id: string): void {
+  answered(result: ReceiveResult, isSigned: boolean, _ms: number, id: string): void {
     const noted = this.#noted;
     if (!("refused" in result)) {
       if (result.status === "accepted") noted.newest = Math.max(timeOf(id), noted.newest ?? 0);
@@ -151,7 +151,7 @@ export class ProcessState {
     }
     const { refused: code, isOurs } = result;
     if (!lostCertainly.includes(code) && !lostPerhaps.includes(code)) return;
-    if (isOurs !== true && !isSigned()) return;
+    if (isOurs !== true && !isSigned) return;
     // A stranger's signature alone may bring no verdict; that the service does not answer is no stranger's doing.
     const isOutage = code === "not_handled" && noted.vain?.isSingle === false;
     const isCertain = isOurs ?? (isOutage || lostCertainly.includes(code));

@@ -48,6 +48,9 @@ export interface FetchContext {
   waitUntil?(promise: Promise<unknown>): void;
 }
 
+/** Answers the requests to a receiver. It never rejects. */
+export type Endpoint = ReturnType<Mountable["mount"]>;
+
 /** The part of a receiver that an adapter needs. */
 export interface Mountable {
   /** For adapters: schedules the start, and returns the function that answers requests. It never rejects. */

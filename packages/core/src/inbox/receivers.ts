@@ -1,5 +1,5 @@
 import { ReporthookError } from "../errors.ts";
-import type { Mountable } from "../http/incoming.ts";
+import type { Endpoint } from "../http/incoming.ts";
 import type { Logger } from "../lib/log.ts";
 import { isDevelopment } from "../lib/platform.ts";
 import { describe } from "../lib/text/describe.ts";
@@ -15,7 +15,7 @@ export type Phase = "new" | "working" | "closing" | "closed";
 export interface Holder {
   readonly name: string;
   readonly inbox: Pick<Inbox, "identity" | "guarantees">;
-  readonly answer: ReturnType<Mountable["mount"]>;
+  readonly answer: Endpoint;
   close(): Promise<void>;
   /** The receiver that took its name over. */
   successor?: Holder;

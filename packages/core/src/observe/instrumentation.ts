@@ -65,8 +65,8 @@ export interface Instrumentation {
   ): Promise<readonly unknown[]>;
   /** One call of `reports.request`, in its async context; `run` takes the `traceparent` to keep with the request. */
   request?(run: (traceparent?: string) => Promise<Requested>): Promise<Requested>;
-  /** Called with the result of each request, whether it is signed, the milliseconds until then, storing included, and its id. */
-  answered?(result: ReceiveResult, isSigned: () => boolean, ms: number, id: string): void;
+  /** Called with the result of each request, whether it was refused with a signature, the milliseconds with storing, and its id. */
+  answered?(result: ReceiveResult, isSigned: boolean, ms: number, id: string): void;
   /** Called with each verdict. */
   judged?(job: Job, verdict: Verdict): void;
   /**

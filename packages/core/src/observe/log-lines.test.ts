@@ -27,7 +27,7 @@ describe("answers", () => {
     const logger = noting(lines, info);
     logOf({ ack: "stored", logger, oncePerMinute: oncePerMinute(clock, logger) }).answered?.(
       decision,
-      () => true,
+      true,
       12,
       "a",
     );

@@ -1,11 +1,6 @@
 import { answerTo, type ProblemCode, type ReceiveResult } from "../http/answer.ts";
 import type { Connections } from "../http/connections.ts";
-import {
-  type FetchContext,
-  type Incoming,
-  type Mountable,
-  plainHeaders,
-} from "../http/incoming.ts";
+import { type Endpoint, type FetchContext, type Incoming, plainHeaders } from "../http/incoming.ts";
 import { newId } from "../inbox/id.ts";
 import { tryGet } from "../lib/safe-get.ts";
 import { describe } from "../lib/text/describe.ts";
@@ -30,10 +25,10 @@ export function createEndpoint(
   reporter: Reporter,
   connections: Connections,
   waitUntil: WaitUntil,
-): ReturnType<Mountable["mount"]> {
+): Endpoint {
   const { clock, limits, signature } = settings;
   // In the async context of createReceiver, never in a request's.
-  const run: Pipeline["run"] = settings.bind((...request) => pipeline.run(...request));
+  const run = settings.bind(pipeline.run);
   return async (incoming, context) => {
     try {
       const deadline = new Deadline(clock, limits.ackMs);
@@ -51,7 +46,8 @@ export function createEndpoint(
       if (connections.allAccepted !== null) await connections.allAccepted;
       const isLast = connections.end(request, "status" in decision);
       // A function of the option may look into the body, which may not have been read.
-      const isSigned = () => namedSignature(incoming.headers, signature) !== null;
+      const isSigned =
+        "refused" in decision && namedSignature(incoming.headers, signature) !== null;
       reporter.tell("answered", decision, isSigned, deadline.elapsedMs, id);
       if ("refused" in decision) warnOfRefusal(settings, decision.refused, incoming);
       const isNew = "id" in decision && decision.id === id;

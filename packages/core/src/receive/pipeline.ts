@@ -19,6 +19,7 @@ import { messages } from "../log-messages.ts";
 import type { Reporter } from "../observe/reporter.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import type { Runner } from "../run/runner.ts";
+import { Admission } from "./admission.ts";
 import { arrivalAfter, type InsideRequest, refusalAfter } from "./inside-request.ts";
 import {
   beginBody,
@@ -27,8 +28,6 @@ import {
   namedSignature,
   readNotification,
 } from "./read-request.ts";
-import { createUnsigned } from "./unsigned.ts";
-import { Tokenless } from "./without-token.ts";
 
 /** The order of a request up to its answer: refuses at once, reads, admits, asks first if told so, and stores in time. */
 export class Pipeline {
@@ -37,8 +36,7 @@ export class Pipeline {
   readonly #runner: Runner;
   readonly #reporter: Reporter;
   readonly #common = new CommonParts();
-  readonly #admitUnsigned: ReturnType<typeof createUnsigned>;
-  readonly #tokenless: Tokenless;
+  readonly #admission: Admission;
   /** Whether to warn, once, that nothing handles what is stored before `start()` is called. */
   #warnsOfNoStart: boolean;
 
@@ -52,20 +50,19 @@ export class Pipeline {
     this.#inside = inside;
     this.#runner = runner;
     this.#reporter = reporter;
-    this.#admitUnsigned = createUnsigned(settings, reporter);
-    this.#tokenless = new Tokenless(settings);
+    this.#admission = new Admission(settings, runner, reporter);
     this.#warnsOfNoStart = !settings.autostart;
   }
 
   /** Takes a request; `id` is the one of its delivery. */
-  run(incoming: Incoming, id: string, deadline: Deadline): Promise<ReceiveResult> {
+  readonly run = (incoming: Incoming, id: string, deadline: Deadline): Promise<ReceiveResult> => {
     this.#runner.ensureStarted();
     if (incoming.method !== "POST") return Promise.resolve({ refused: "method_not_allowed" });
     const { callbacks } = this.#settings;
     return callbacks === undefined
       ? this.#receive(incoming, uncalled(incoming.url), id, deadline)
       : this.#receiveCalled(incoming, callbacks, id, deadline);
-  }
+  };
 
   async #receiveCalled(
     incoming: Incoming,
@@ -90,11 +87,11 @@ export class Pipeline {
     const { ack, name } = settings;
     const { context, requestId, token, url } = called;
     // Before its body takes memory.
-    const turnedAway = this.#refusal();
+    const turnedAway = this.#admission.refusal();
     if (turnedAway !== null) return turnedAway;
     const named = namedSignature(incoming.headers, settings.signature);
     const lacksToken = context === withoutToken;
-    if (lacksToken && !this.#tokenless.mayBegin(named !== null, token)) {
+    if (lacksToken && !this.#admission.isReadWithoutToken(named !== null, token)) {
       return { refused: "not_found" };
     }
     const reading = beginBody(incoming, named, settings.limits);
@@ -112,9 +109,12 @@ export class Pipeline {
       signature === null ? null : dedupeKey({ receiver: name, signature, url: incoming.url, body });
     const key = isPromise(hashing) ? await deadline.within(hashing, cryptography, busy) : hashing;
     // Before it becomes a delivery, for lived time is that of the inbox.
-    const isReady = ack === "handled" || this.#runner.mayStore;
-    const unprepared = isReady ? null : await this.#prepare(deadline);
-    if (unprepared !== null) return unprepared;
+    const preparing = ack === "handled" ? null : this.#runner.prepare();
+    try {
+      if (preparing !== null) await deadline.within(preparing, theInbox);
+    } catch (error) {
+      return this.#notStored(null, error);
+    }
     const delivery: NewDelivery = {
       // One that is not stored gets its id from its content: a retry of the sender has the same id.
       id: ack === "handled" && key !== null ? idOf(key) : id,
@@ -130,10 +130,10 @@ export class Pipeline {
       body,
     };
     // From here to storing nothing may interrupt an unsigned one: the next is counted against the stored ones.
-    const arrival = claims === null ? toBeVerified : this.#admitUnsigned(claims, incoming);
+    const arrival = claims === null ? toBeVerified : this.#admission.unsigned(claims, incoming);
     if (arrival === null) return { refused: "missing_signature" };
     if (ack === "stored") return await this.#store(delivery, arrival, lacksToken, deadline);
-    return this.#refusal() ?? (await this.#inside.handle(delivery, arrival, deadline));
+    return this.#admission.refusal() ?? (await this.#inside.handle(delivery, arrival, deadline));
   }
 
   /** Stores a delivery; the service is asked first if the options say so. */
@@ -152,9 +152,9 @@ export class Pipeline {
       return { refused };
     }
     // Others may have come while it was read.
-    const turnedAway = this.#refusal();
+    const turnedAway = this.#admission.refusal();
     if (turnedAway !== null) return turnedAway;
-    if (lacksToken && !this.#tokenless.mayStay()) return { refused: "not_found" };
+    if (lacksToken && !this.#admission.isKeptWithoutToken()) return { refused: "not_found" };
     const arrival = outcome === null ? admitted : arrivalAfter(outcome);
     const { id } = delivery;
     let stored: AddResult;
@@ -174,28 +174,6 @@ export class Pipeline {
       logger.warn({ id }, messages.notStarted);
     }
     return { status: "accepted", id };
-  }
-
-  /** The refusal of a request at this moment; null if it is admitted. */
-  #refusal(): Refusal | null {
-    const { ack, inbox, limits, name, oncePerMinute } = this.#settings;
-    // While it is closing, it stores: a sender is refused only when nothing is left that could work on it.
-    if (this.#runner.phase === "closed") return { refused: "closing" };
-    if (ack === "handled") return null;
-    const { waiting, unverified } = inbox.backlog(name);
-    if (waiting < limits.waiting && unverified < limits.unverified) return null;
-    oncePerMinute.warn({ waiting, unverified }, messages.overloaded);
-    return { refused: "overloaded" };
-  }
-
-  /** Waits until deliveries may be stored, or refuses one. Never rejects. */
-  async #prepare(deadline: Deadline): Promise<Refusal | null> {
-    try {
-      await deadline.within(this.#runner.prepare(), theInbox);
-      return null;
-    } catch (error) {
-      return this.#notStored(null, error);
-    }
   }
 
   /** Stores a delivery before the deadline, or rejects; after a timeout it may still be stored. */

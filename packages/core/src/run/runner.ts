@@ -39,17 +39,13 @@ export class Runner {
   }
 
   /**
-   * Whether nothing has to be waited for before a delivery is stored. Where no work was begun, its inbox may be closed, for `add`
-   * opens it: only lived time has to be joined, by which it arrives.
+   * Resolves once a delivery may be stored; null if nothing has to be waited for. Where no work was begun, its inbox may be closed,
+   * for `add` opens it: only lived time has to be joined, by which it arrives. Rejects when the inbox can't be opened.
    */
-  get mayStore(): boolean {
-    return this.phase === "working" ? this.#work.isWorking : this.#settings.time.isJoined;
-  }
-
-  /** Resolves once {@link mayStore}; rejects when the inbox can't be opened. */
-  prepare(): Promise<void> {
+  prepare(): Promise<void> | null {
     const { clock, time } = this.#settings;
-    if (this.phase !== "working") return time.join();
+    if (this.phase !== "working") return time.isJoined ? null : time.join();
+    if (this.#work.isWorking) return null;
     const failure = this.#failure;
     const isFresh = failure !== null && clock.running() - failure.at < openAgainMs;
     return isFresh && !this.#work.wasOpened ? Promise.reject(failure.error) : this.#begin();

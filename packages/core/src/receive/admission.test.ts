@@ -4,7 +4,7 @@ import type { Recognition } from "../events/recognize.ts";
 import { type Backlog, noBacklog } from "../inbox/counts.ts";
 import { oncePerMinute } from "../lib/log.ts";
 import { receiverSettingsOf } from "../options/receiver-settings.ts";
-import { createUnsigned } from "./unsigned.ts";
+import { Admission } from "./admission.ts";
 
 const test = { type: "test_webhook_endpoint", payload: "", reportId: null } as const;
 const other = { type: "unknown", reportId: null } as const;
@@ -19,10 +19,10 @@ function make(given: object = {}) {
   const settings = receiverSettingsOf({ client, ...given });
   Object.assign(settings, { clock: { ...clock, now }, oncePerMinute: lines });
   const tell = vi.fn();
-  const admitting = createUnsigned(settings, { tell });
+  const admission = new Admission(settings, { phase: "working" }, { tell });
   const admit = (claims: Recognition, load: Backlog = noBacklog) => {
     settings.inbox.backlog = () => load;
-    return admitting(claims, { headers: { host: "app.example" } });
+    return admission.unsigned(claims, { headers: { host: "app.example" } });
   };
   const setBack = (ms: number): void => {
     offset -= ms;
@@ -31,7 +31,7 @@ function make(given: object = {}) {
 }
 
 describe("admission", () => {
-  it("createUnsigned() has tests handled and holds others, of which it tells", () => {
+  it("Admission.unsigned() has tests handled and holds others, of which it tells", () => {
     const { admit, tell } = make();
     expect(admit(test)).toMatchObject({ to: "verified", verification: "unsigned" });
     expect(admit(other)).toMatchObject({
@@ -42,7 +42,7 @@ describe("admission", () => {
     expect(tell.mock.calls).toEqual([["unsigned", ["host"]]]);
   });
 
-  it("createUnsigned() refuses what the options refuse, and spends nothing on it", () => {
+  it("Admission.unsigned() refuses what the options refuse, and spends nothing on it", () => {
     const { admit, logger } = make({ unsignedTests: "refuse" });
     for (let sent = 0; sent < 100; sent++) expect(admit(test)).toBeNull();
     expect(logger.warn).toHaveBeenCalledTimes(1);
@@ -50,7 +50,7 @@ describe("admission", () => {
     expect(make({ unsigned: "refuse" }).admit(other)).toBeNull();
   });
 
-  it("createUnsigned() refuses more than 10 a second, 100 waiting tests and 1,000 held others", () => {
+  it("Admission.unsigned() refuses more than 10 a second, 100 waiting tests and 1,000 held others", () => {
     const { admit, clock } = make();
     const admitted = (most: number) =>
       Array.from({ length: most }, () => admit(other)).filter(Boolean).length;
@@ -67,7 +67,7 @@ describe("admission", () => {
     expect(admit(test, { ...noBacklog, unsignedHeld: 1_000 })).not.toBeNull();
   });
 
-  it("createUnsigned() goes on when the clock is set back", () => {
+  it("Admission.unsigned() goes on when the clock is set back", () => {
     const { admit, clock, setBack } = make();
     admit(other);
     setBack(86_400_000);
