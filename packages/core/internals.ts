@@ -1,7 +1,7 @@
 // The parts that tests of other packages, and those in test/, reach into. Not published.
 export { Recognizer } from "./src/events/recognize.ts";
 export { HandleStage } from "./src/handle/handle-stage.ts";
-export type { Registration } from "./src/handle/handlers.ts";
+export { Handlers } from "./src/handle/handlers.ts";
 export { ProcessState } from "./src/health/process-state.ts";
 
 export { type Job, keyRefused } from "./src/inbox/delivery.ts";

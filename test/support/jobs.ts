@@ -1,6 +1,7 @@
 import type { NewDelivery, ReceiverOptions } from "@reporthook/core";
-import type { Job, Registration } from "@reporthook/core/internals";
+import type { Job } from "@reporthook/core/internals";
 import {
+  Handlers,
   HandleStage,
   KnownRequests,
   ProcessState,
@@ -16,7 +17,7 @@ import { manualClock } from "@reporthook/testing/internals";
 export interface TestStages {
   readonly verify: VerifyStage;
   readonly handle: HandleStage;
-  readonly registrations: Registration[];
+  readonly handlers: Handlers;
   /** It stands still until it is advanced. */
   readonly clock: ReturnType<typeof manualClock>;
   /** How the service answered last, as the receiver's health tells. */
@@ -31,7 +32,7 @@ export function testStages(
   options: Partial<ReceiverOptions> = {},
 ): TestStages {
   const clock = manualClock();
-  const registrations: Registration[] = [];
+  const handlers = new Handlers();
   const settings = {
     ...receiverSettingsOf({
       client: { authorize: async () => authorize() } as ReceiverOptions["client"],
@@ -53,8 +54,8 @@ export function testStages(
   const job = (given: Partial<Job> = {}): Job => testJob(clock.now(), given);
   return {
     verify: new VerifyStage(settings, recognizer, reporter, known, lookout),
-    handle: new HandleStage(settings, recognizer, reporter, known, registrations),
-    registrations,
+    handle: new HandleStage(settings, recognizer, reporter, known, handlers),
+    handlers,
     clock,
     job,
     service: () => own.report().service,

@@ -1,12 +1,8 @@
+import { ReporthookError } from "./errors.ts";
 import type { NoSchemas, Schemas } from "./events/events.ts";
 import { Recognizer } from "./events/recognize.ts";
 import { HandleStage } from "./handle/handle-stage.ts";
-import {
-  type AnyHandler,
-  isInsideHandler,
-  type Registration,
-  register,
-} from "./handle/handlers.ts";
+import { type AnyHandler, Handlers, isInsideHandler } from "./handle/handlers.ts";
 import { type Health, inside, Lookout } from "./health/health.ts";
 import { Presence } from "./health/presence.ts";
 import { ProcessState } from "./health/process-state.ts";
@@ -73,7 +69,7 @@ class OwnReceiver implements Receiver {
   readonly name: string;
   readonly #settings: ReceiverSettings;
   readonly #holder: Holder;
-  readonly #registrations: Registration[] = [];
+  readonly #handlers = new Handlers();
   readonly #connections: Connections;
   readonly #reporter: Reporter;
   readonly #runner: Runner;
@@ -123,8 +119,7 @@ class OwnReceiver implements Receiver {
     const known = new KnownRequests(view, ack);
     this.#known = known;
     const verify = new VerifyStage(settings, recognizer, reporter, known, lookout);
-    const registrations = this.#registrations;
-    const handle = new HandleStage(settings, recognizer, reporter, known, registrations);
+    const handle = new HandleStage(settings, recognizer, reporter, known, this.#handlers);
     const sweep = new OverdueSweep(settings, known);
     this.#sweep = sweep;
     const presence = new Presence(view, own, lookout);
@@ -148,8 +143,10 @@ class OwnReceiver implements Receiver {
   }
 
   readonly on: Receiver["on"] = (names, handler) => {
-    const receiver = { name: this.name, started: this.#runner.phase !== "new" };
-    register(this.#registrations, receiver, names, handler as unknown as AnyHandler);
+    if (this.#runner.phase !== "new") {
+      throw new ReporthookError("already_started", `Receiver ${this.name} ${alreadyStarted}`);
+    }
+    this.#handlers.add(names, handler as unknown as AnyHandler);
     return this;
   };
 
@@ -212,5 +209,7 @@ class OwnReceiver implements Receiver {
   }
 }
 
+const alreadyStarted =
+  "has started: register handlers before the turn in which it is mounted ends, or set autostart: false and call start() afterwards";
 const noCallback =
   "callbackUrl needs secrets to sign with: give createReceiver callback: { secrets: [secret] }, a secret of at least 32 characters such as `openssl rand -base64 32` prints";

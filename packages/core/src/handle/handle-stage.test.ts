@@ -17,8 +17,8 @@ describe("attempts", () => {
     const never = (): Promise<never> => new Promise(() => {});
     const schema = { "~standard": { version: 1, vendor: "test", validate: never } } as const;
     for (const rest of [{}, { schemas: { "report.complete": schema } }]) {
-      const { handle, job, registrations } = testStages(never, rest);
-      registrations.push({ names: ["*"], handler: never });
+      const { handle, job, handlers } = testStages(never, rest);
+      handlers.add("*", never);
       const controller = new AbortController();
       const given = job({ stage: "handle", state: "verified", verification: "valid" });
       const handling = handle.run(given, leaseOf(controller));
@@ -42,9 +42,9 @@ describe("attempts", () => {
     const thrown = [[new Error("a canary")], [new Error("a canary"), new DoNotRetry("canary")]];
     for (const failures of thrown) {
       for (const attempts of [0, 2]) {
-        const { handle, job, registrations } = testStages(() => "valid");
+        const { handle, job, handlers } = testStages(() => "valid");
         for (const failure of failures) {
-          registrations.push({ names: ["*"], handler: () => Promise.reject(failure) });
+          handlers.add("*", () => Promise.reject(failure));
         }
         const text = JSON.stringify(await handle.run(job({ ...given, attempts }), lease));
         expect(text).toContain("a [api key]");
@@ -143,12 +143,12 @@ describe("decisions", () => {
   it("HandleStage.begin() warns when no handler is registered", () => {
     const lines: string[] = [];
     const warn = (_: object, message: string): void => void lines.push(message);
-    const { handle, registrations } = testStages(() => "valid", {
+    const { handle, handlers } = testStages(() => "valid", {
       logger: { info() {}, warn, error() {} },
     });
     handle.begin();
     expect(lines).toEqual([messages.noHandlers]);
-    registrations.push({ names: ["*"], handler: () => {} });
+    handlers.add("*", () => {});
     handle.begin();
     expect(lines).toHaveLength(1);
   });
@@ -188,8 +188,8 @@ describe("slots", () => {
   function occupied() {
     let end = (): void => {};
     const stages = testStages(() => "valid", one);
-    const { handle, job, registrations } = stages;
-    registrations.push({ names: ["*"], handler: () => new Promise<void>((done) => (end = done)) });
+    const { handle, job, handlers } = stages;
+    handlers.add("*", () => new Promise<void>((done) => (end = done)));
     const first = handle.run(job(verified), lease);
     return { ...stages, first, end: () => end() };
   }
@@ -236,14 +236,14 @@ describe("slots", () => {
     const short = testStages(() => "valid", one);
     for (let count = 0; count < 20; count++) await short.handle.run(job(verified), lease);
     let close = (): void => {};
-    const handler = (): Promise<void> => new Promise((done) => (close = done));
-    short.registrations.push({ names: ["*"], handler });
+    let isClosed = false;
+    short.handlers.add("*", () => isClosed || new Promise<void>((done) => (close = done)));
     const held = short.handle.run(job(verified), lease);
     const waiting = short.handle.handleAtOnce(job({ ...verified, id: "2" }), lease);
     const other = short.handle.handleAtOnce(job({ ...verified, id: "3" }), lease);
     expect([waiting === null, other === null]).toEqual([false, false]);
     expect(short.handle.handleAtOnce(job({ ...verified, id: "4" }), lease)).toBe(null);
-    short.registrations.length = 0;
+    isClosed = true;
     close();
     expect(await Promise.all([held, waiting, other])).toMatchObject(
       Array.from({ length: 3 }, () => ({ to: "handled" })),
@@ -253,13 +253,10 @@ describe("slots", () => {
 
   it("HandleStage.concurrency leaves out the deliveries that are handled at once, and is one at least", async () => {
     const ends: (() => void)[] = [];
-    const { handle, job, registrations } = testStages(() => "valid", {
+    const { handle, job, handlers } = testStages(() => "valid", {
       concurrency: { verify: 1, handle: 3 },
     });
-    registrations.push({
-      names: ["*"],
-      handler: () => new Promise<void>((end) => void ends.push(end)),
-    });
+    handlers.add("*", () => new Promise<void>((end) => void ends.push(end)));
     expect(handle.concurrency).toBe(3);
     const running = [handle.run(job(verified), lease)];
     expect(handle.concurrency).toBe(3);

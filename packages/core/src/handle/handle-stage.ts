@@ -24,7 +24,7 @@ import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import type { KnownJob, KnownRequests } from "../reports/known-requests.ts";
 import { overdueEvent } from "../reports/request.ts";
 import { afterFailure } from "./after-failure.ts";
-import { dispatch, handlersFor, type Registration } from "./handlers.ts";
+import { dispatch, type Handlers } from "./handlers.ts";
 import { toEvent } from "./to-event.ts";
 
 const forgotten: Outcome = { to: "handled", error: "no handler ran: its request is not known" };
@@ -36,7 +36,7 @@ export class HandleStage {
   readonly #recognizer: Recognizer;
   readonly #reporter: Reporter;
   readonly #known: KnownRequests;
-  readonly #registrations: readonly Registration[];
+  readonly #handlers: Handlers;
   readonly #slots: Semaphore;
   readonly #pace = new Pace();
   #atOnce = 0;
@@ -47,20 +47,20 @@ export class HandleStage {
     recognizer: Recognizer,
     reporter: Reporter,
     known: KnownRequests,
-    registrations: readonly Registration[],
+    handlers: Handlers,
   ) {
     this.#settings = settings;
     this.#recognizer = recognizer;
     this.#reporter = reporter;
     this.#known = known;
-    this.#registrations = registrations;
+    this.#handlers = handlers;
     this.#slots = new Semaphore(settings.concurrency.handle);
   }
 
   /** Begins the work: warns if no handler is registered. */
   begin(): void {
     const { logger } = this.#settings;
-    if (this.#registrations.length === 0) logger.warn({}, messages.noHandlers);
+    if (this.#handlers.isEmpty) logger.warn({}, messages.noHandlers);
   }
 
   /** Begins no more of those that wait for a slot; running handlers continue. */
@@ -182,7 +182,7 @@ export class HandleStage {
     traceparent?: string,
   ): Outcome | Promise<Outcome> {
     const recognized = recognizedOf(event);
-    const handlers = handlersFor(this.#registrations, event, job.released);
+    const handlers = this.#handlers.of(event, job.released);
     if (handlers.length === 0) return this.#withoutHandler(job, recognized);
     const { clock, handlerTimeoutMs: ms } = this.#settings;
     const run = () => dispatch(handlers, event, job.attempts + 1, { clock, ms, parent: signal });

@@ -2,13 +2,7 @@ import { setUp as receiverSetUp, turns } from "@reporthook/test-support/receiver
 import { manualClock } from "@reporthook/testing/internals";
 import { describe, expect, it } from "vitest";
 import type { EventOf } from "../events/events.ts";
-import {
-  type AnyHandler,
-  dispatch,
-  handlersFor,
-  isInsideHandler,
-  type Registration,
-} from "./handlers.ts";
+import { type AnyHandler, dispatch, Handlers, isInsideHandler } from "./handlers.ts";
 
 const event: EventOf = {
   id: "1",
@@ -32,25 +26,26 @@ function setUp(attempt = 1) {
 }
 
 describe("choice", () => {
-  const registrations: Registration[] = (
-    [
-      ["report.complete"],
-      ["report"],
-      ["*"],
-      ["test_webhook_endpoint", "unknown"],
-      ["report", "*"],
-    ] as const
-  ).map((names) => ({ names, handler: () => names.join() }));
+  const handlers = new Handlers();
+  for (const names of [
+    ["report.complete"],
+    ["report"],
+    ["*"],
+    ["test_webhook_endpoint", "unknown"],
+    ["report", "*"],
+  ] as const) {
+    handlers.add(names, () => names.join());
+  }
   const chosen = (
     type: EventOf["type"],
     verification: EventOf["verification"],
     released = false,
   ): unknown[] =>
-    handlersFor(registrations, { type, verification }, released).map((handler) =>
-      handler(event, { signal: new AbortController().signal, attempt: 1 }),
-    );
+    handlers
+      .of({ type, verification }, released)
+      .map((handler) => handler(event, { signal: new AbortController().signal, attempt: 1 }));
 
-  it("handlersFor() gives the handlers whose names fit, in order of registration, each once", () => {
+  it("Handlers.of() gives the handlers whose names fit, in order of registration, each once", () => {
     expect(chosen("report.complete", "valid")).toEqual([
       "report.complete",
       "report",
@@ -61,7 +56,7 @@ describe("choice", () => {
     expect(chosen("unknown", "valid")).toEqual(["*", "test_webhook_endpoint,unknown", "report,*"]);
   });
 
-  it("handlersFor() gives an unsigned event no handler unless it is a test, or released", () => {
+  it("Handlers.of() gives an unsigned event no handler unless it is a test, or released", () => {
     for (const type of ["report.complete", "report.internal_error", "unknown"] as const) {
       expect(chosen(type, "unsigned")).toEqual([]);
       expect(chosen(type, "unsigned", true)).toEqual(chosen(type, "valid"));

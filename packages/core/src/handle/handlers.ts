@@ -18,55 +18,45 @@ import { inspect } from "../lib/validate.ts";
 /** A registered handler: its names decide which events it gets. */
 export type AnyHandler = (event: EventOf, context: HandlerContext) => unknown;
 
-/** A handler and its names. */
-export interface Registration {
-  readonly names: readonly EventName[];
-  readonly handler: AnyHandler;
-}
+/** The handlers of a receiver. */
+export class Handlers {
+  readonly #registered: { readonly names: readonly EventName[]; readonly handler: AnyHandler }[] =
+    [];
 
-/**
- * Registers a handler under its names.
- *
- * @throws TypeError for an unknown name, none, or no function; ReporthookError `already_started`
- */
-export function register(
-  registrations: Registration[],
-  receiver: { readonly name: string; readonly started: boolean },
-  given: EventName | readonly EventName[],
-  handler: AnyHandler,
-): void {
-  if (receiver.started) {
-    throw new ReporthookError(
-      "already_started",
-      `Receiver ${receiver.name} has started: register handlers before the turn in which it is mounted ends, or set autostart: false and call start() afterwards`,
-    );
+  /** Whether there is none. */
+  get isEmpty(): boolean {
+    return this.#registered.length === 0;
   }
-  const names: readonly EventName[] = Array.isArray(given) ? [...given] : [given as EventName];
-  for (const name of names) {
-    if (eventNames.includes(name)) continue;
-    throw new TypeError(
-      `on: ${inspect(name)} is no event name; these are: ${eventNames.join(", ")}`,
-    );
-  }
-  if (names.length === 0) throw new TypeError("on: give at least one event name");
-  if (typeof handler !== "function") throw new TypeError("on: the handler must be a function");
-  // The delivery would count as handled.
-  if (/Generator/.test(Object.prototype.toString.call(handler)))
-    throw new TypeError("on: the handler is a generator, and a call runs nothing of it");
-  registrations.push({ names, handler });
-}
 
-/** The handlers of an event, in order of registration; an unsigned event has some only as a test notification. */
-export function handlersFor(
-  registrations: readonly Registration[],
-  event: Pick<EventOf, "type" | "verification">,
-  released: boolean,
-): AnyHandler[] {
-  const trusted = event.verification !== "unsigned" || released;
-  if (!trusted && event.type !== "test_webhook_endpoint") return [];
-  return registrations
-    .filter(({ names }) => names.some((name) => matches(name, event.type)))
-    .map(({ handler }) => handler);
+  /**
+   * Registers a handler under its names.
+   *
+   * @throws TypeError for an unknown name, none, or no function
+   */
+  add(given: EventName | readonly EventName[], handler: AnyHandler): void {
+    const names: readonly EventName[] = Array.isArray(given) ? [...given] : [given as EventName];
+    for (const name of names) {
+      if (eventNames.includes(name)) continue;
+      throw new TypeError(
+        `on: ${inspect(name)} is no event name; these are: ${eventNames.join(", ")}`,
+      );
+    }
+    if (names.length === 0) throw new TypeError("on: give at least one event name");
+    if (typeof handler !== "function") throw new TypeError("on: the handler must be a function");
+    // The delivery would count as handled.
+    if (/Generator/.test(Object.prototype.toString.call(handler)))
+      throw new TypeError("on: the handler is a generator, and a call runs nothing of it");
+    this.#registered.push({ names, handler });
+  }
+
+  /** Those of an event, in order of registration; an unsigned event has some only as a test notification. */
+  of(event: Pick<EventOf, "type" | "verification">, released: boolean): AnyHandler[] {
+    const trusted = event.verification !== "unsigned" || released;
+    if (!trusted && event.type !== "test_webhook_endpoint") return [];
+    return this.#registered
+      .filter(({ names }) => names.some((name) => matches(name, event.type)))
+      .map(({ handler }) => handler);
+  }
 }
 
 /** Runs all handlers in sequence, together within a time limit; resolves to their errors. `attempt` is 1 at the first one. */
