@@ -112,7 +112,7 @@ class OwnReceiver implements Receiver {
     const lookout = new Lookout(view, own);
     this.health = lookout.health;
     this[inside] = lookout;
-    const waitUntil = new WaitUntil();
+    const waitUntil = new WaitUntil(settings);
     const reporter = new Reporter(settings, lookout, [own, own.counters, waitUntil]);
     this.#reporter = reporter;
     const recognizer = new Recognizer(settings.parse);

@@ -1,9 +1,8 @@
 import { answerTo, type ProblemCode, type ReceiveResult } from "../http/answer.ts";
 import type { Connections } from "../http/connections.ts";
-import { type Endpoint, type FetchContext, type Incoming, plainHeaders } from "../http/incoming.ts";
+import { type Endpoint, type Incoming, plainHeaders } from "../http/incoming.ts";
 import { newId } from "../inbox/id.ts";
 import { tryGet } from "../lib/safe-get.ts";
-import { describe } from "../lib/text/describe.ts";
 import { shownFields } from "../lib/thrown.ts";
 import { Deadline } from "../lib/time/deadline.ts";
 import { messages } from "../log-messages.ts";
@@ -34,7 +33,7 @@ export function createEndpoint(
       const deadline = new Deadline(clock, limits.ackMs);
       const id = newId(clock.wallNow());
       const deciding = reporter.receive(incoming, id, (given) => run(given, id, deadline));
-      if (context?.waitUntil) keepAlive(context, [deciding, waitUntil.wait(id)], settings);
+      if (context?.waitUntil) waitUntil.keepAlive(context, id, deciding);
       const request = connections.begin(incoming, deciding);
       let decision: ReceiveResult;
       try {
@@ -61,19 +60,6 @@ export function createEndpoint(
       return answerTo(unexpected(error, settings), incoming.multiplexed, runner.isClosing);
     }
   };
-}
-
-/** Keeps the instance alive until all of this has ended. */
-function keepAlive(
-  context: FetchContext,
-  work: readonly Promise<unknown>[],
-  { oncePerMinute }: ReceiverSettings,
-): void {
-  // It may be asynchronous, and fail later.
-  const waiting = async () => context.waitUntil?.(Promise.allSettled(work));
-  waiting().catch((error: unknown) => {
-    oncePerMinute.error({ error: describe(error) }, messages.waitUntilFailed);
-  });
 }
 
 function unexpected(

@@ -1,17 +1,19 @@
 import { turns } from "@reporthook/test-support/receiver-setup";
 import { expect, it, onTestFinished, vi } from "vitest";
 
-it("WaitUntil.wait() ends after 25 seconds when the first attempt takes longer", async () => {
+it("WaitUntil.keepAlive() waits no longer than 25 seconds when the first attempt takes longer", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   onTestFinished(() => void vi.useRealTimers());
   // The timers of the runtime are those that a module finds as it is loaded.
   vi.resetModules();
   const { WaitUntil } = await import("./wait-until.ts");
-  const waitUntil = new WaitUntil();
+  const waitUntil = new WaitUntil({ oncePerMinute: { warn() {}, error() {} } });
   let done = false;
-  void waitUntil.wait("a").then(() => {
+  const wait = async (promise: Promise<unknown>): Promise<void> => {
+    await promise;
     done = true;
-  });
+  };
+  waitUntil.keepAlive({ waitUntil: (promise) => void wait(promise) }, "a", Promise.resolve());
   vi.advanceTimersByTime(24_999);
   await turns();
   expect(done).toBe(false);

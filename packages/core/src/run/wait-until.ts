@@ -1,7 +1,11 @@
+import type { FetchContext } from "../http/incoming.ts";
 import type { Job, Outcome } from "../inbox/delivery.ts";
 import { isTiedToRequests } from "../lib/platform.ts";
+import { describe } from "../lib/text/describe.ts";
 import { firstOf } from "../lib/time/timeout.ts";
+import { messages } from "../log-messages.ts";
 import type { Instrumentation } from "../observe/instrumentation.ts";
+import type { ReceiverSettings } from "../options/receiver-settings.ts";
 
 /** A request that waits for the first attempt to handle its delivery. */
 interface Waiter {
@@ -13,10 +17,28 @@ const waitMaxMs = 25_000;
 
 /** Requests with a `waitUntil`, as serverless hosts pass it: each waits for the first attempt to handle its delivery. */
 export class WaitUntil implements Instrumentation {
+  readonly #settings: Pick<ReceiverSettings, "oncePerMinute">;
   readonly #waiters = new Map<string, Waiter>();
 
-  /** Resolves after the first attempt to handle this delivery, when none is to come, or after 25 seconds. */
-  async wait(id: string): Promise<void> {
+  constructor(settings: Pick<ReceiverSettings, "oncePerMinute">) {
+    this.#settings = settings;
+  }
+
+  /**
+   * Keeps the instance alive until a request is decided and its delivery had its first attempt to be handled, or none is to come,
+   * for 25 seconds at most.
+   */
+  keepAlive(context: FetchContext, id: string, deciding: Promise<unknown>): void {
+    const work = Promise.allSettled([deciding, this.#wait(id)]);
+    // It may be asynchronous, and fail later.
+    const waiting = async () => context.waitUntil?.(work);
+    waiting().catch((error: unknown) => {
+      const { oncePerMinute } = this.#settings;
+      oncePerMinute.error({ error: describe(error) }, messages.waitUntilFailed);
+    });
+  }
+
+  async #wait(id: string): Promise<void> {
     let end = (): void => {};
     const over = new Promise<void>((resolve) => {
       end = resolve;
