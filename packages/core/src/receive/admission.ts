@@ -1,8 +1,8 @@
-import type { Called } from "../callback-urls/callback-url.ts";
+import { type Called, withoutToken } from "../callback-urls/callback-url.ts";
 import type { Recognition } from "../events/recognize.ts";
 import type { Refusal } from "../http/answer.ts";
 import { type Incoming, plainHeaders } from "../http/incoming.ts";
-import { type Arrival, park } from "../inbox/delivery.ts";
+import { type Arrival, type NewDelivery, park } from "../inbox/delivery.ts";
 import { maxUnsigned } from "../inbox/retention.ts";
 import { messages } from "../log-messages.ts";
 import type { Reporter } from "../observe/reporter.ts";
@@ -47,18 +47,20 @@ export class Admission {
   }
 
   /**
-   * Whether to read a request without the token that is required: its report may have been requested before. `isSigned` is whether
+   * Whether to read a request: without the token that is required its report may have been requested before. `isSigned` is whether
    * it may be.
    */
-  isReadWithoutToken(isSigned: boolean, token: Called["token"]): boolean {
+  isRead({ context, token }: Called, isSigned: boolean): boolean {
+    if (context !== withoutToken) return true;
     const { ack, oncePerMinute } = this.#settings;
     const isRead = isSigned && ack === "stored" && this.#isTokenlessInRate();
     oncePerMinute.warn({ token }, isRead ? messages.tokenAwaited : messages.tokenRefused);
     return isRead;
   }
 
-  /** Whether there is room for one more without the token that is required. */
-  isKeptWithoutToken(): boolean {
+  /** Whether there is room for a delivery: at most 1,000 are kept without the token that is required. */
+  isKept({ context }: Pick<NewDelivery, "context">): boolean {
+    if (context !== withoutToken) return true;
     const { inbox, name, oncePerMinute } = this.#settings;
     const isKept = inbox.backlog(name).withoutToken < maxWithoutToken;
     if (!isKept) oncePerMinute.warn({ kept: maxWithoutToken }, messages.tokenRefused);

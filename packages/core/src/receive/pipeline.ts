@@ -85,15 +85,12 @@ export class Pipeline {
   ): Promise<ReceiveResult> {
     const settings = this.#settings;
     const { ack, name } = settings;
-    const { context, requestId, token, url } = called;
+    const { context, requestId, url } = called;
     // Before its body takes memory.
     const turnedAway = this.#admission.refusal();
     if (turnedAway !== null) return turnedAway;
     const named = namedSignature(incoming.headers, settings.signature);
-    const lacksToken = context === withoutToken;
-    if (lacksToken && !this.#admission.isReadWithoutToken(named !== null, token)) {
-      return { refused: "not_found" };
-    }
+    if (!this.#admission.isRead(called, named !== null)) return { refused: "not_found" };
     const reading = beginBody(incoming, named, settings.limits);
     const { result } = reading;
     const body = isPromise(result) ? await deadline.race(result, settings.limits.bodyMs) : result;
@@ -104,7 +101,7 @@ export class Pipeline {
     const notification = readNotification(incoming, url, body, named, settings, this.#common);
     if (typeof notification === "string") return { refused: notification };
     const { claims, headers, signature } = notification;
-    if (lacksToken && signature === null) return { refused: "not_found" };
+    if (context === withoutToken && signature === null) return { refused: "not_found" };
     const hashing =
       signature === null ? null : dedupeKey({ receiver: name, signature, url: incoming.url, body });
     const key = isPromise(hashing) ? await deadline.within(hashing, cryptography, busy) : hashing;
@@ -132,7 +129,7 @@ export class Pipeline {
     // From here to storing nothing may interrupt an unsigned one: the next is counted against the stored ones.
     const arrival = claims === null ? toBeVerified : this.#admission.unsigned(claims, incoming);
     if (arrival === null) return { refused: "missing_signature" };
-    if (ack === "stored") return await this.#store(delivery, arrival, lacksToken, deadline);
+    if (ack === "stored") return await this.#store(delivery, arrival, deadline);
     return this.#admission.refusal() ?? (await this.#inside.handle(delivery, arrival, deadline));
   }
 
@@ -140,7 +137,6 @@ export class Pipeline {
   async #store(
     delivery: NewDelivery,
     admitted: Arrival,
-    lacksToken: boolean,
     deadline: Deadline,
   ): Promise<ReceiveResult> {
     const { logger, oncePerMinute, verify } = this.#settings;
@@ -154,7 +150,7 @@ export class Pipeline {
     // Others may have come while it was read.
     const turnedAway = this.#admission.refusal();
     if (turnedAway !== null) return turnedAway;
-    if (lacksToken && !this.#admission.isKeptWithoutToken()) return { refused: "not_found" };
+    if (!this.#admission.isKept(delivery)) return { refused: "not_found" };
     const arrival = outcome === null ? admitted : arrivalAfter(outcome);
     const { id } = delivery;
     let stored: AddResult;
