@@ -95,8 +95,7 @@ class OwnReceiver implements Receiver {
     acquireInbox(inbox);
     warnOfSettings(settings, options.inbox !== undefined);
     this.#connections = new Connections(clock);
-    const alerts = settings.observe[watch] !== undefined;
-    const own = new ProcessState(clock, alerts);
+    const own = new ProcessState(clock, settings.observe[watch] !== undefined);
     // Of parts that are made below.
     const view: ReceiverView = {
       inbox,

@@ -2,6 +2,8 @@ import { manualClock } from "@reporthook/testing/internals";
 import { describe, expect, it } from "vitest";
 import { CircuitBreaker, type Permit } from "./circuit-breaker.ts";
 
+const neverValid = { everValid: false };
+
 const permitted = (breaker: CircuitBreaker): Permit => {
   const permit = breaker.permit();
   if (permit === null) throw new Error("did not permit");
@@ -17,14 +19,14 @@ function refuse(breaker: CircuitBreaker, ...signatures: string[]): void {
 
 function openByRefusals() {
   const clock = manualClock();
-  const breaker = new CircuitBreaker(clock, () => false);
+  const breaker = new CircuitBreaker(clock, neverValid);
   refuse(breaker, "a");
   return { clock, breaker };
 }
 
 function openBySilence() {
   const clock = manualClock();
-  const breaker = new CircuitBreaker(clock, () => false);
+  const breaker = new CircuitBreaker(clock, neverValid);
   const permits = Array.from({ length: 8 }, () => permitted(breaker));
   for (const permit of permits) breaker.unavailable(permit, 0);
   return { breaker, clock, stale: permits[0] as Permit };
@@ -33,7 +35,7 @@ function openBySilence() {
 describe("refusals", () => {
   it("the circuit breaker opens at the first refusal before any verdict, else at two different signatures in a row", () => {
     expect(openByRefusals().breaker.open).toBe("unauthorized");
-    const breaker = new CircuitBreaker(manualClock(), () => false);
+    const breaker = new CircuitBreaker(manualClock(), neverValid);
     breaker.judged(permitted(breaker), 0);
     for (let again = 0; again < 20; again++) refuse(breaker, "a");
     expect([breaker.open, breaker.openMs]).toEqual([null, 0]);
@@ -43,7 +45,7 @@ describe("refusals", () => {
   });
 
   it("the circuit breaker starts to count again after a verdict", () => {
-    const breaker = new CircuitBreaker(manualClock(), () => false);
+    const breaker = new CircuitBreaker(manualClock(), neverValid);
     breaker.judged(permitted(breaker), 0);
     const other = permitted(breaker);
     refuse(breaker, "a");
@@ -56,7 +58,7 @@ describe("refusals", () => {
 
   it("the circuit breaker stays closed for 5 minutes after a verdict amid refusals", () => {
     const clock = manualClock();
-    const breaker = new CircuitBreaker(clock, () => false);
+    const breaker = new CircuitBreaker(clock, neverValid);
     breaker.judged(permitted(breaker), 0);
     refuse(breaker, "a");
     breaker.judged(permitted(breaker), 0);
@@ -91,7 +93,7 @@ describe("refusals", () => {
     "the circuit breaker probes several signatures each second where the key has worked %s",
     (_when, everValid) => {
       const clock = manualClock();
-      const breaker = new CircuitBreaker(clock, () => everValid);
+      const breaker = new CircuitBreaker(clock, { everValid });
       if (!everValid) breaker.judged(permitted(breaker), 0);
       refuse(breaker, "a", "b");
       for (let second = 0; second < 600; second++) {
@@ -125,7 +127,7 @@ describe("refusals", () => {
 
   it("the circuit breaker waits as long as the service asked, at most 30 seconds", () => {
     const clock = manualClock();
-    const breaker = new CircuitBreaker(clock, () => false);
+    const breaker = new CircuitBreaker(clock, neverValid);
     breaker.unauthorized(permitted(breaker), "a", 3_600_000);
     clock.advance(29_999);
     expect(breaker.permit()).toBeNull();
@@ -139,7 +141,7 @@ describe("refusals", () => {
 
   it("the circuit breaker does not lengthen a pause for calls under way when it opened", () => {
     const clock = manualClock();
-    const breaker = new CircuitBreaker(clock, () => false);
+    const breaker = new CircuitBreaker(clock, neverValid);
     const late = permitted(breaker);
     refuse(breaker, "a");
     clock.advance(1_000);
@@ -150,7 +152,7 @@ describe("refusals", () => {
 
   it("the circuit breaker probes in time, and never once stopped", () => {
     const clock = manualClock();
-    const breaker = new CircuitBreaker(clock, () => false);
+    const breaker = new CircuitBreaker(clock, neverValid);
     refuse(breaker, "a");
     clock.advance(1_000);
     expect(breaker.permit()).not.toBeNull();
@@ -161,7 +163,7 @@ describe("refusals", () => {
 
 describe("silence", () => {
   it("the circuit breaker opens after five silent calls in a row, unless an answer came between", () => {
-    const breaker = new CircuitBreaker(manualClock(), () => false);
+    const breaker = new CircuitBreaker(manualClock(), neverValid);
     const permit = permitted(breaker);
     breaker.unavailable(permit, 0);
     breaker.answered(permit);
@@ -174,7 +176,7 @@ describe("silence", () => {
 
   it("the circuit breaker stays closed for a minute after an answer amid silence", () => {
     const clock = manualClock();
-    const breaker = new CircuitBreaker(clock, () => false);
+    const breaker = new CircuitBreaker(clock, neverValid);
     breaker.unavailable(permitted(breaker), 0);
     breaker.answered(permitted(breaker));
     for (let call = 0; call < 100; call++) breaker.unavailable(permitted(breaker), 0);

@@ -1,4 +1,5 @@
 import type { Outage } from "../client/authorizer.ts";
+import type { Lookout } from "../health/health.ts";
 import { type Clock, jitter } from "../lib/time/clock.ts";
 
 /** Permission for one call; its holder reports the answer to the breaker. */
@@ -35,7 +36,7 @@ export class CircuitBreaker {
   /** When the call began that last got a verdict; `-Infinity` when none did. */
   judgedAt: number = never;
   readonly #clock: Clock;
-  readonly #everValid: () => boolean;
+  readonly #lookout: Pick<Lookout, "everValid">;
   #open: Outage | null = null;
   #stopped = false;
   #pauses = 0;
@@ -47,10 +48,10 @@ export class CircuitBreaker {
   #silences = 0;
   readonly #trustedUntil = { unauthorized: never, unavailable: never };
 
-  /** `everValid` tells whether a signature was valid here before, in another process or an earlier one. */
-  constructor(clock: Clock, everValid: () => boolean) {
+  /** `lookout` tells whether a signature was valid here before, in another process or an earlier one. */
+  constructor(clock: Clock, lookout: Pick<Lookout, "everValid">) {
     this.#clock = clock;
-    this.#everValid = everValid;
+    this.#lookout = lookout;
   }
 
   /** Why no call is permitted; null while the breaker is closed, or stopped. */
@@ -137,7 +138,7 @@ export class CircuitBreaker {
   }
 
   #mayHideGenuine(why: Outage): boolean {
-    return why === "unauthorized" && (this.judgedAt !== never || this.#everValid());
+    return why === "unauthorized" && (this.judgedAt !== never || this.#lookout.everValid);
   }
 
   #trust(why: Outage): void {

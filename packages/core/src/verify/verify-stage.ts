@@ -65,7 +65,7 @@ export class VerifyStage {
     this.#reporter = reporter;
     this.#known = known;
     this.#lookout = lookout;
-    this.#breaker = new CircuitBreaker(settings.clock, () => lookout.everValid);
+    this.#breaker = new CircuitBreaker(settings.clock, lookout);
     this.#calls = new Semaphore(this.concurrency);
   }
 
