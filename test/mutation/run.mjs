@@ -66,10 +66,11 @@ const others = {
   ),
   ...of(`${life},receiver-before-ack,receiver-handle`, "receive/inside-request"),
   ...of(
-    `${life},receiver-verify,receiver`,
-    ...["run/runner", "run/idle", "run/wait-until", "run/last-attempts"],
+    `run/runner,${life},receiver-verify,receiver`,
+    ...["run/idle", "run/wait-until", "run/last-attempts"],
   ),
-  ...of(`${life},run/notices,receiver-verify,receiver,receiver-retention`, "run/work"),
+  ...of(`${life},receiver-verify,receiver`, "run/runner"),
+  ...of(`run/runner,${life},run/notices,receiver-verify,receiver,receiver-retention`, "run/work"),
   ...of(
     `receiver-limits,${life},receiver-before-ack,receiver-verify,callback-urls/callback-url,receive/inside-request,receive/without-token,receive/admission`,
     ...["receiver", "receive/pipeline", "receive/admission"],
@@ -82,7 +83,7 @@ const others = {
     "receiver,receiver-limits,receiver-retention,receiver-handle,receiver-verify,receiver-before-ack,receive/without-token,reports/reports",
     ...["observe/hooks", "observe/log-lines", "observe/reporter"],
   ),
-  ...of("run/notices,run/work", "inbox/notices"),
+  ...of("run/notices", "inbox/notices"),
   ...of("reports/reports,inbox/acts/erasing,inbox/memory/memory-inbox", "reports/erasing"),
   ...of("receiver-handle,client/client,client/no-answer,client/wrapped-fetch", "lib/thrown"),
   ...of(

@@ -6,3 +6,6 @@ export function gate(): { readonly opened: Promise<void>; open(): void } {
   });
   return { opened, open: () => open() };
 }
+
+/** A promise that never settles. */
+export const never = (): Promise<never> => new Promise(() => {});

@@ -19,7 +19,7 @@ import {
 } from "@reporthook/emulator";
 import { expect, onTestFinished, vi } from "vitest";
 
-export { gate } from "./gate.ts";
+export { gate, never } from "./gate.ts";
 
 /** A log line as it was written. */
 export interface Line {
@@ -49,10 +49,12 @@ export interface Setup {
   /** The calls of the hooks of `observe`: name and entry. */
   readonly observed: [keyof Observe, Entry][];
   seeAll(): void;
-  /** Has the receiver answer one request. */
-  post(notification: Partial<Notification>): Promise<Answered>;
+  /** Has the receiver answer one request, at this address unless told. */
+  post(notification: Partial<Notification>, address?: string): Promise<Answered>;
   /** The same for a notification of the emulator. */
   send(name: NotificationName, options?: NotificationOptions): Promise<Answered>;
+  /** Moves the time on, at once or in steps, each followed by all that needs no more time. */
+  pass(ms: number, stepMs?: number): Promise<void>;
   /** Moves the time on, a second at a time, until `check` holds. */
   advanceUntil(check: () => unknown, stepMs?: number): Promise<void>;
 }
@@ -100,9 +102,18 @@ export function setUp(
     expect(shown).not.toContain(apiKey);
   });
 
-  const post = async (notification: Partial<Notification>): Promise<Answered> => {
-    const request = new Request("http://localhost/hook?a=1", { method: "POST", ...notification });
-    const response = await receiver.fetch(request);
+  // The clock of the receiver, if a test has given one that it advances.
+  const { advance } = { ...emulator.clock, ...options.clock };
+  const pass = async (ms: number, stepMs: number = ms): Promise<void> => {
+    for (let passed = 0; passed < ms; passed += stepMs) {
+      advance(stepMs);
+      await turns();
+    }
+  };
+  const post: Setup["post"] = async (notification, address = "http://localhost/hook?a=1") => {
+    const response = await receiver.fetch(
+      new Request(address, { method: "POST", ...notification }),
+    );
     const { status, headers } = response;
     return { status, headers, body: (await response.json()) as Answered["body"] };
   };
@@ -113,14 +124,12 @@ export function setUp(
     seen,
     observed,
     post,
+    pass,
     seeAll: () => void receiver.on("*", (event) => void seen.push(event)),
     send: (name, how) => post(emulator.notification(name, how)),
     async advanceUntil(check, stepMs = 1_000) {
       await turns();
-      while (!check()) {
-        emulator.clock.advance(stepMs);
-        await turns();
-      }
+      while (!check()) await pass(stepMs);
     },
   };
 }
@@ -157,6 +166,17 @@ function standStill(): void {
 /** Lets everything that needs no time happen. */
 export async function turns(count = 20): Promise<void> {
   for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** Whether a promise has settled, once everything that needs no time has happened. */
+export async function hasSettled(promise: Promise<unknown>): Promise<boolean> {
+  let settled = false;
+  const settle = (): void => {
+    settled = true;
+  };
+  promise.then(settle, settle);
+  await turns();
+  return settled;
 }
 
 /** Waits until `check` holds, for what takes real but unknown time. */

@@ -1,4 +1,5 @@
 import { runInNewContext } from "node:vm";
+import { revoked } from "@reporthook/test-support/revoked";
 import { expect, describe as group, it, vi } from "vitest";
 import {
   DoNotRetry,
@@ -7,12 +8,6 @@ import {
   RetryAfter,
   ServiceError,
 } from "./errors.ts";
-
-function revoked(): object {
-  const { proxy, revoke } = Proxy.revocable({}, {});
-  revoke();
-  return proxy;
-}
 
 group("error classes", () => {
   it("an error is instanceof its class of another copy of the package, and so is an error of a subclass", async () => {

@@ -1,10 +1,16 @@
-import { gate, setUp, slowRequest, turns } from "@reporthook/test-support/receiver-setup";
+import {
+  gate,
+  hasSettled,
+  never,
+  setUp,
+  slowRequest,
+  turns,
+} from "@reporthook/test-support/receiver-setup";
 import { describe, expect, it } from "vitest";
 import { type Incoming, readingOf } from "./http/incoming.ts";
 import { memoryInbox } from "./inbox/memory/memory-inbox.ts";
 import { messages } from "./log-messages.ts";
 
-const never = (): Promise<never> => new Promise(() => {});
 const json = { "content-type": "application/json" };
 
 const withBody = (readBody: Incoming["readBody"]): Incoming => ({
@@ -22,16 +28,12 @@ describe("answers", () => {
     ["bodyMs", { bodyMs: 700 }, 700],
     ["a smaller ackMs", { ackMs: 300 }, 300],
   ])("the answer is 408 when the body does not arrive within %s", async (_, limits, ms) => {
-    const { emulator, receiver } = setUp({ limits });
-    let answered = false;
-    const answer = receiver.fetch(slowRequest(never())).finally(() => {
-      answered = true;
-    });
+    const { receiver, pass } = setUp({ limits });
+    const answer = receiver.fetch(slowRequest(never()));
     await turns();
-    emulator.clock.advance(ms - 100);
-    await turns();
-    expect(answered).toBe(false);
-    emulator.clock.advance(100);
+    await pass(ms - 100);
+    expect(await hasSettled(answer)).toBe(false);
+    await pass(100);
     const response = await answer;
     expect([response.status, response.headers.get("connection")]).toEqual([408, "close"]);
     expect(await response.json()).toMatchObject({ code: "body_timeout" });

@@ -146,12 +146,9 @@ describe("outages", () => {
       baseUrl: "https://api.example",
       apiKey: () => Promise.reject(new Error("the vault is sealed")),
     });
-    const { receiver, send, emulator } = setUp({ client });
+    const { receiver, send, pass } = setUp({ client });
     for (let count = 0; count < 3; count++) await send("report.processing");
-    for (let passed = 0; passed < 70; passed++) {
-      emulator.clock.advance(second);
-      await turns();
-    }
+    await pass(70 * second, second);
     const { problems, service } = await receiver.health();
     expect(service).toBe("unreachable");
     const text = expect.stringContaining("Last error: Error: The function given as apiKey threw");
@@ -168,16 +165,13 @@ describe("outages", () => {
       new URL(url, "http://app").searchParams.get("sig");
     const fetch = vi.fn();
     const client = createClient({ baseUrl: "https://api.example", apiKey: "k", fetch });
-    const { receiver, emulator } = setUp({ client, signature });
+    const { receiver, pass } = setUp({ client, signature });
     for (let count = 0; count < 5; count++) {
       const url = `http://app/hook?sig=${encodeURIComponent(`\u65e5${count}`)}`;
       const answer = await receiver.fetch(new Request(url, { method: "POST", body: "{}" }));
       expect(answer.status).toBe(200);
     }
-    for (let passed = 0; passed < 70; passed++) {
-      emulator.clock.advance(second);
-      await turns();
-    }
+    await pass(70 * second, second);
     const { problems, service } = await receiver.health();
     expect(service).toBe("unknown");
     expect(problems.filter(({ severity }) => severity === "critical")).toEqual([]);
@@ -192,15 +186,12 @@ describe("outages", () => {
         throw new ServiceError("service_failed", "503", { serviceStatus: 503, retryable: true });
       },
     };
-    const { emulator, post, send, seen, seeAll } = setUp({ client });
+    const { post, send, seen, seeAll, pass } = setUp({ client });
     seeAll();
     for (let sent = 0; sent < 8; sent++) await post({ ...poison, body: `{"a":${sent}}` });
     await turns();
     await send("report.complete");
-    for (let passed = 0; passed < 90; passed++) {
-      emulator.clock.advance(second);
-      await turns(4);
-    }
+    await pass(90 * second, second);
     expect(seen).toHaveLength(1);
   });
 

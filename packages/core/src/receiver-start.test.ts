@@ -1,13 +1,12 @@
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { setUp } from "@reporthook/test-support/receiver-setup";
+import { never, setUp } from "@reporthook/test-support/receiver-setup";
 import { describe, expect, it, vi } from "vitest";
 import { memoryInbox } from "./inbox/memory/memory-inbox.ts";
 import { messages } from "./log-messages.ts";
 import { createReceiver } from "./receiver.ts";
 
-const never = (): Promise<never> => new Promise(() => {});
 const nextTurn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 0));
 
 describe("starting", () => {

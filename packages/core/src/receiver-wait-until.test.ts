@@ -1,23 +1,35 @@
 import {
   durableInbox,
   gate,
+  hasSettled,
+  never,
   setUp,
-  turns,
   turnUntil,
 } from "@reporthook/test-support/receiver-setup";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { memoryInbox } from "./inbox/memory/memory-inbox.ts";
 import { messages } from "./log-messages.ts";
+import type { Receiver } from "./receiver-type.ts";
+
+/** Sends a request; `waiting` is what its `waitUntil` was given. */
+async function fetchWith(
+  receiver: Receiver,
+  init: RequestInit,
+): Promise<{ readonly response: Response; readonly waiting: Promise<unknown> }> {
+  const given: Promise<unknown>[] = [];
+  const response = await receiver.fetch(
+    new Request("http://localhost", { method: "POST", ...init }),
+    { waitUntil: (promise) => void given.push(promise) },
+  );
+  expect(given).toHaveLength(1);
+  return { response, waiting: Promise.all(given) };
+}
 
 describe("serverless requests", () => {
   it("waitUntil() lasts until the outcome is recorded", async () => {
     const { receiver, emulator, seeAll } = setUp();
     seeAll();
-    const waiting: Promise<unknown>[] = [];
-    await receiver.fetch(new Request("http://localhost", emulator.notification("report")), {
-      waitUntil: (promise) => void waiting.push(promise),
-    });
-    await Promise.all(waiting);
+    await (await fetchWith(receiver, emulator.notification("report"))).waiting;
     expect(await receiver.inbox.counts()).toMatchObject({ handled: 1, verified: 0 });
   });
 
@@ -50,21 +62,14 @@ describe("serverless requests", () => {
     });
     const post = (name: "report" | "unknown", waitUntil: (promise: Promise<unknown>) => void) =>
       receiver.fetch(new Request("http://localhost", emulator.notification(name)), { waitUntil });
-    let done = false;
-    let given = 0;
-    const wait = (promise: Promise<unknown>): void => {
-      given++;
-      void promise.then(() => {
-        done = true;
-      });
-    };
-    const answer = post("report", wait);
-    expect(given).toBe(1);
+    const given: Promise<unknown>[] = [];
+    const answer = post("report", (promise) => void given.push(promise));
+    expect(given).toHaveLength(1);
     expect((await answer).status).toBe(200);
     await turnUntil(() => seen.length === 1);
-    expect(done).toBe(false);
+    expect(await hasSettled(Promise.all(given))).toBe(false);
     finish.open();
-    await turnUntil(() => done);
+    await Promise.all(given);
 
     const fail = (): never => {
       throw new TypeError("Illegal invocation");
@@ -86,70 +91,48 @@ describe("serverless requests", () => {
     ["is forged", {}, { headers: { "X-svc-authorization": "s" } }],
   ])("waitUntil() is not kept waiting by a delivery that %s", async (_, options, init) => {
     const { receiver } = setUp(options);
-    let done = false;
-    await receiver.fetch(new Request("http://localhost", { method: "POST", ...init }), {
-      waitUntil: (promise) => void promise.then(() => (done = true)),
-    });
-    await turns();
-    expect(done).toBe(true);
+    const { waiting } = await fetchWith(receiver, init);
+    expect(await hasSettled(waiting)).toBe(true);
   });
 
   it("waitUntil() is over with the answer to a duplicate of what still waits", async () => {
-    const { receiver } = setUp({ client: { authorize: () => new Promise(() => {}) } });
-    const done: boolean[] = [false, false];
-    const answers = done.map(async (_, place) => {
-      const headers = { "X-svc-authorization": "s" };
-      const init = { method: "POST", body: "{}", headers };
-      const response = await receiver.fetch(new Request("http://localhost", init), {
-        waitUntil: (promise) => void promise.then(() => (done[place] = true)),
-      });
-      return ((await response.json()) as { status: string }).status;
-    });
-    expect(await Promise.all(answers)).toEqual(["accepted", "duplicate"]);
-    await turns();
-    expect(done).toEqual([false, true]);
+    const { receiver } = setUp({ client: { authorize: never } });
+    const init = { body: "{}", headers: { "X-svc-authorization": "s" } };
+    for (const status of ["accepted", "duplicate"]) {
+      const { response, waiting } = await fetchWith(receiver, init);
+      expect(await response.json()).toMatchObject({ status });
+      expect(await hasSettled(waiting)).toBe(status === "duplicate");
+    }
   });
 
   it("waitUntil() is over with the answer when all is handled before it", async () => {
     const { receiver, emulator, seen, seeAll } = setUp({ ack: "handled" });
     seeAll();
-    let done = false;
-    const sent = new Request("http://localhost", emulator.notification("report"));
-    const answer = await receiver.fetch(sent, {
-      waitUntil: (promise) => void promise.then(() => (done = true)),
-    });
-    await turns();
-    expect([answer.status, seen.length, done]).toEqual([200, 1, true]);
+    const { response, waiting } = await fetchWith(receiver, emulator.notification("report"));
+    expect(await hasSettled(waiting)).toBe(true);
+    expect([response.status, seen.length]).toEqual([200, 1]);
   });
 
   it("waitUntil() lasts until the attempt when the first authorize call gives no verdict", async () => {
     const { receiver, emulator, seen, seeAll, advanceUntil } = setUp();
     seeAll();
     emulator.fault("authorize", { status: 503, times: 1 });
-    let done = false;
-    await receiver.fetch(new Request("http://localhost", emulator.notification("report")), {
-      waitUntil: (promise) => void promise.then(() => (done = true)),
-    });
-    while ((await receiver.inbox.list())[0]?.attempts !== 1) await turns(1);
-    await turns();
-    expect([done, seen.length]).toEqual([false, 0]);
-    await advanceUntil(() => done);
-    expect(seen).toHaveLength(1);
+    const { waiting } = await fetchWith(receiver, emulator.notification("report"));
+    await turnUntil(async () => (await receiver.inbox.list())[0]?.attempts === 1);
+    expect(await hasSettled(waiting)).toBe(false);
+    expect(seen).toEqual([]);
+    await advanceUntil(() => seen.length === 1);
+    await waiting;
   });
 
   it("waitUntil() ends when the receiver closes before the delivery was handled", async () => {
     const { receiver, emulator } = setUp({ inbox: durableInbox() });
     emulator.fault("authorize", { status: 503 });
-    let done = false;
-    await receiver.fetch(new Request("http://localhost", emulator.notification("report")), {
-      waitUntil: (promise) => void promise.then(() => (done = true)),
-    });
+    const { waiting } = await fetchWith(receiver, emulator.notification("report"));
     await turnUntil(async () => (await receiver.inbox.list())[0]?.attempts === 1);
-    await turns();
-    expect(done).toBe(false);
+    expect(await hasSettled(waiting)).toBe(false);
     await receiver.close();
-    await turns();
-    expect(done).toBe(true);
+    await waiting;
   });
 
   it("waitUntil() on Cloudflare Workers lasts until what came beside it is handled, too", async () => {
@@ -161,17 +144,14 @@ describe("serverless requests", () => {
       seen.push(event);
       return seen.length === 1 ? finish.opened : undefined;
     });
-    const done: number[] = [];
+    const all: Promise<unknown>[] = [];
     for (const place of [1, 2]) {
-      await receiver.fetch(new Request("http://localhost", emulator.notification("report")), {
-        waitUntil: (promise) => void promise.then(() => done.push(place)),
-      });
+      all.push((await fetchWith(receiver, emulator.notification("report"))).waiting);
       await turnUntil(() => seen.length === place);
     }
     await turnUntil(async () => (await receiver.inbox.counts()).handled === 1);
-    await turns();
-    expect(done).toEqual([]);
+    expect(await hasSettled(Promise.race(all))).toBe(false);
     finish.open();
-    await turnUntil(() => done.length === 2);
+    await Promise.all(all);
   });
 });

@@ -1,5 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { testStages } from "@reporthook/test-support/jobs";
+import { hasSettled, never } from "@reporthook/test-support/receiver-setup";
 import { manualClock } from "@reporthook/testing/internals";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { Inbox } from "../inbox/inbox.ts";
@@ -197,11 +198,10 @@ describe("the end", () => {
   });
 
   it("Presence.end() resolves after a second if the inbox does not answer, and at once if it fails", async () => {
-    const hanging = await begun({ before: () => new Promise(() => {}) });
-    let hasEnded = false;
-    const ended = hanging.presence.end().then(() => (hasEnded = true));
+    const hanging = await begun({ before: never });
+    const ended = hanging.presence.end();
     await hanging.pass(second - 1);
-    expect(hasEnded).toBe(false);
+    expect(await hasSettled(ended)).toBe(false);
     await hanging.pass(1);
     await ended;
     const failing = await begun({ before: () => Promise.reject(new Error("full")) });

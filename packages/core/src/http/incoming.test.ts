@@ -1,4 +1,5 @@
 import { runInNewContext } from "node:vm";
+import { revoked } from "@reporthook/test-support/revoked";
 import { describe, expect, it } from "vitest";
 import { headerOf, keptBytes } from "./incoming.ts";
 
@@ -55,8 +56,6 @@ describe("bodies", () => {
   });
 
   it("keptBytes() takes a value that can't be looked at for unavailable", () => {
-    const { proxy, revoke } = Proxy.revocable({}, {});
-    revoke();
-    expect(text(proxy)).toBe("failed: unavailable");
+    expect(text(revoked())).toBe("failed: unavailable");
   });
 });

@@ -9,7 +9,7 @@ import {
 } from "node:http2";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { listenLocally } from "@reporthook/test-support/listening";
-import { gate, setUp, turns, turnUntil } from "@reporthook/test-support/receiver-setup";
+import { gate, hasSettled, setUp, turns, turnUntil } from "@reporthook/test-support/receiver-setup";
 import { manualClock } from "@reporthook/testing/internals";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
@@ -138,7 +138,7 @@ describe("a closed server", () => {
     server.close();
     const closed = receiver.close();
     clock.advance(3_999);
-    expect(await stateOf(closed)).toBe("pending");
+    expect(await hasSettled(closed)).toBe(false);
     clock.advance(1);
     await closed;
     expect([sender.socket.destroyed, stranger.socket.destroyed]).toEqual([false, false]);
@@ -221,7 +221,7 @@ describe("shutting down", () => {
     expect(first?.answers).toEqual(["200 keep-alive", "200 keep-alive", "200 close"]);
     expect(visitor?.answers).toEqual(["200 keep-alive", "200 close"]);
     vi.advanceTimersByTime(4_999);
-    expect(await stateOf(closed)).toBe("pending");
+    expect(await hasSettled(closed)).toBe(false);
     vi.advanceTimersByTime(1);
     await closed;
     expect(seen).toHaveLength(5);
@@ -482,19 +482,4 @@ function begin(session: ClientHttp2Session, signature: string) {
   });
   stream.resume();
   return { stream, status: once(stream, "response").then(([headers]) => headers[":status"]) };
-}
-
-/** The state of a promise once all that needs no time has happened. */
-async function stateOf(promise: Promise<unknown>): Promise<string> {
-  let state = "pending";
-  promise.then(
-    () => {
-      state = "resolved";
-    },
-    () => {
-      state = "rejected";
-    },
-  );
-  await turns();
-  return state;
 }

@@ -36,6 +36,12 @@ describe("loggers", () => {
     expect(warn).toHaveBeenLastCalledWith({ id: 1 }, "careful");
   });
 
+  it("loggerOf() writes errors as warnings when the logger has no error()", () => {
+    const warn = vi.fn();
+    loggerOf("reports", { warn }).error({ id: 1 }, "broken");
+    expect(warn).toHaveBeenCalledWith({ receiver: "reports", id: 1 }, "broken");
+  });
+
   const fail = () => {
     throw new Error("full\ndisk");
   };

@@ -1,5 +1,6 @@
 import { inspect } from "node:util";
 import { growth } from "@reporthook/test-support/growth";
+import { revoked } from "@reporthook/test-support/revoked";
 import { expect, describe as group, it } from "vitest";
 import { describe as describeError } from "./text/describe.ts";
 import { accountOf, shownError } from "./thrown.ts";
@@ -24,9 +25,7 @@ group("in a history", () => {
     const cyclic = new AggregateError([], "around", { cause: "x".repeat(5_000) });
     cyclic.errors.push(...Array.from({ length: 100 }, () => cyclic));
     expect(accountOf(cyclic, redact).length).toBe(1_000);
-    const { proxy, revoke } = Proxy.revocable({}, {});
-    revoke();
-    expect(accountOf(proxy, redact)).toBe("Thrown value of type object");
+    expect(accountOf(revoked(), redact)).toBe("Thrown value of type object");
     expect(accountOf("s3cret", redact)).toBe("[api key]");
   });
 });
@@ -50,9 +49,7 @@ group("in a log", () => {
   });
 
   it("shownError() has the errors that an error joins, and takes anything", () => {
-    const { proxy, revoke } = Proxy.revocable({}, {});
-    revoke();
-    const joined = new AggregateError([new Error("one"), proxy, "s3cret"], "Several");
+    const joined = new AggregateError([new Error("one"), revoked(), "s3cret"], "Several");
     expect(shownError(joined, redact)).toBeInstanceOf(AggregateError);
     const messages = (shownError(joined, redact) as AggregateError).errors.map(
       ({ message }: Error) => message,

@@ -1,5 +1,11 @@
 import { inspect } from "node:util";
-import { setUp, turns, turnUntil } from "@reporthook/test-support/receiver-setup";
+import {
+  hasSettled,
+  never,
+  setUp,
+  turns,
+  turnUntil,
+} from "@reporthook/test-support/receiver-setup";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createClient } from "../client/client.ts";
 import { DoNotRetry, ReporthookError } from "../errors.ts";
@@ -138,7 +144,7 @@ describe("asking", () => {
     async (_, reason, name) => {
       const { reports, sent, failWith } = make();
       const controller = new AbortController();
-      failWith(() => new Promise(() => {}));
+      failWith(never);
       const all = [1, 2].map(() => reports.request(report, { signal: controller.signal }));
       await turnUntil(() => sent.length === 2);
       controller.abort(reason);
@@ -269,8 +275,7 @@ describe("asking", () => {
     failWith(() => new Promise((resolve) => (answer = resolve)));
     const asked = reports.request(report);
     await turnUntil(() => sent.length === 1);
-    let isClosed = false;
-    const closing = receiver.close().then(() => (isClosed = true));
+    const closing = receiver.close();
     await turns();
     // Another one begins while it closes.
     const first = answer;
@@ -278,8 +283,7 @@ describe("asking", () => {
     await turnUntil(() => sent.length === 2);
     first(Response.json({}, { status: 201 }));
     expect((await asked).answer?.status).toBe(201);
-    await turns();
-    expect(isClosed).toBe(false);
+    expect(await hasSettled(closing)).toBe(false);
     answer(Response.json({}, { status: 201 }));
     expect((await more).answer?.status).toBe(201);
     await closing;
@@ -287,7 +291,7 @@ describe("asking", () => {
 
   it("close() waits for a request on its way until the timeout alone", async () => {
     const { receiver, reports, sent, failWith } = make();
-    failWith(() => new Promise(() => {}));
+    failWith(never);
     void reports.request(report).catch(() => {});
     await turnUntil(() => sent.length === 1);
     await receiver.close({ timeoutMs: 50 });
@@ -302,14 +306,11 @@ describe("asking", () => {
     const other = reports.request(report, { idempotencyKey: "k" });
     one.catch(() => {});
     await turnUntil(() => answers.length === 1);
-    let isClosed = false;
-    const closing = receiver.close().then(() => {
-      isClosed = true;
-    });
+    const closing = receiver.close();
     answers[0]?.(statusOf(400)());
     await expect(one).rejects.toMatchObject({ serviceStatus: 400 });
     await turnUntil(() => answers.length === 2);
-    expect(isClosed).toBe(false);
+    expect(await hasSettled(closing)).toBe(false);
     answers[1]?.(Response.json({}, { status: 201 }));
     expect((await other).answer?.status).toBe(201);
     await closing;
@@ -363,7 +364,7 @@ describe("asking", () => {
   );
 
   it("reports.request() ends at its signal, and frees its key, though a client of the app does not", async () => {
-    const requestReport = vi.fn(() => new Promise<never>(() => {}));
+    const requestReport = vi.fn(never);
     const client = { authorize: async () => "valid" as const, requestReport };
     const { reports } = make({ client });
     const controller = new AbortController();
@@ -692,16 +693,13 @@ describe("the end", () => {
   });
 
   it("report.overdue is told within a second of the clock, and not once the request is settled", async () => {
-    const { emulator, receiver, reports, notify, seen } = make();
+    const { receiver, reports, notify, seen, pass } = make();
     await receiver.start();
     await reports.request(report, { overdueMs: 5_000 });
     await notify("complete");
     await receiver.idle();
     const { id } = await reports.request(report, { overdueMs: 5_000 });
-    for (let second = 0; second < 6; second++) {
-      emulator.clock.advance(1_000);
-      await turns();
-    }
+    await pass(6 * 1_000, 1_000);
     await turnUntil(() => seen.length === 2);
     expect(seen[1]).toMatchObject({ type: "report.overdue", requestId: id });
   });

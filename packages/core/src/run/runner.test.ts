@@ -1,4 +1,11 @@
-import { gate, setUp, turns, turnUntil } from "@reporthook/test-support/receiver-setup";
+import {
+  durableInbox,
+  gate,
+  never,
+  setUp,
+  turns,
+  turnUntil,
+} from "@reporthook/test-support/receiver-setup";
 import { manualClock } from "@reporthook/testing/internals";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { DoNotRetry } from "../errors.ts";
@@ -13,7 +20,11 @@ const inboxWith = (methods: Partial<Inbox>): Inbox => Object.assign(memoryInbox(
 const hourMs = 3_600_000;
 
 describe("pruning", () => {
-  it("a receiver prunes from an hour after its start, once a minute, whether something is going on or not", async () => {
+  const fail = (): never => {
+    throw new Error("disk of key-that-nobody-may-see is full");
+  };
+
+  it("a receiver prunes from an hour after its start, once a minute, and for a list once a second", async () => {
     const prune = vi.fn(async (_now: Date) => nothing);
     const clock = manualClock();
     const { receiver, send } = setUp({ inbox: inboxWith({ prune }), clock });
@@ -35,50 +46,82 @@ describe("pruning", () => {
     expect(pruned()).toEqual([hourMs, hourMs + 60_000]);
     await oneMore();
     expect(pruned()).toHaveLength(2);
+    for (const [ms, times] of [
+      [0, 3],
+      [999, 3],
+      [1, 4],
+    ] as const) {
+      clock.advance(ms);
+      await receiver.inbox.list();
+      expect(pruned()).toHaveLength(times);
+    }
   });
 
-  it("a receiver does not prune before its inbox is open, nor once it is closed", async () => {
+  it("a receiver does not prune before its inbox is open, nor while it closes or once it is closed", async () => {
     const prune = vi.fn(async () => nothing);
-    const opened = gate();
-    const inbox = inboxWith({ prune, open: () => opened.opened });
-    const { receiver, send, emulator } = setUp({ inbox }, "runs");
+    const [opened, finish] = [gate(), gate()];
+    const inbox = Object.assign(durableInbox(), { prune, open: () => opened.opened });
+    const { receiver, send, seen, pass } = setUp({ inbox });
+    receiver.on("*", (event) => {
+      seen.push(event);
+      return finish.opened;
+    });
     const starting = receiver.start();
-    emulator.clock.advance(hourMs);
-    await send("report");
+    await pass(hourMs);
+    const sending = send("report");
+    await turns();
     expect(prune).not.toHaveBeenCalled();
     opened.open();
-    await starting;
-    emulator.clock.advance(hourMs);
-    await receiver.inbox.list();
+    await Promise.all([starting, sending]);
+    await turnUntil(() => seen.length === 1);
+    await pass(hourMs);
     const { length } = prune.mock.calls;
     expect(length).toBeGreaterThan(0);
-    await receiver.close();
+    const closed = receiver.close({ timeoutMs: 3 * hourMs });
+    await turns();
+    await pass(hourMs);
+    finish.open();
+    await closed;
     await expect(receiver.inbox.list()).rejects.toMatchObject({ code: "closed" });
     expect(prune).toHaveBeenCalledTimes(length);
   });
 
   it.each([
-    ["reject", () => Promise.reject(new Error("busy"))],
-    [
-      "throw",
-      () => {
-        throw new Error("busy");
-      },
-    ],
-  ])("a failing prune() may %s, which is logged and changes nothing else", async (_how, prune) => {
-    const { receiver, send, seen, seeAll, lines } = setUp({ inbox: inboxWith({ prune }) });
-    seeAll();
-    await receiver.start();
-    await send("report");
-    await receiver.idle();
-    expect(seen).toHaveLength(1);
-    expect(lines).toEqual([
-      {
+    ["reject", async () => fail()],
+    ["throw", fail],
+  ])(
+    "a failing prune() may %s: a line a minute tells it without the key, and all goes on",
+    async (_, prune) => {
+      const { receiver, send, seen, seeAll, lines, pass } = setUp({ inbox: inboxWith({ prune }) });
+      seeAll();
+      await receiver.start();
+      await send("report");
+      await receiver.idle();
+      expect(seen).toHaveLength(1);
+      for (let second = 0; second < 60; second++) {
+        await pass(1_000);
+        await receiver.inbox.list();
+      }
+      const error = "Error: disk of [api key] is full";
+      const line = (count: number) => ({
         level: "error",
-        fields: { receiver: "reports", error: "Error: busy", count: 1 },
+        fields: { receiver: "reports", error, count },
         message: messages.notPruned,
-      },
-    ]);
+      });
+      expect(lines).toEqual([line(1), line(60)]);
+    },
+  );
+
+  it("a prune() that fails after close() is not logged", async () => {
+    const pruned = gate();
+    const prune = vi.fn(() => pruned.opened.then(fail));
+    const { receiver, lines } = setUp({ inbox: inboxWith({ prune }), autostart: false });
+    receiver.on("*", () => {});
+    await receiver.start();
+    await receiver.close();
+    pruned.open();
+    await turns();
+    expect([prune.mock.calls.length, lines]).toEqual([1, []]);
   });
 });
 
@@ -179,8 +222,7 @@ describe("rest", () => {
   });
 
   it("idle() says that the inbox gives no answer", async () => {
-    const counts = (): Promise<never> => new Promise(() => {});
-    const { receiver } = setUp({ inbox: inboxWith({ counts }) });
+    const { receiver } = setUp({ inbox: inboxWith({ counts: never }) });
     await expect(receiver.idle(late)).rejects.toThrow(
       "Receiver reports is not idle after 1 ms: the inbox gives no answer",
     );
@@ -202,7 +244,7 @@ describe("opening the inbox", () => {
   it("a receiver opens its inbox again after 1 second, then after twice as long each time, up to 30", async () => {
     const open = vi.fn(() => Promise.reject(new Error("locked")));
     const clock = manualClock();
-    const { send, lines, seeAll } = setUp({ inbox: inboxWith({ open }), clock });
+    const { send, lines, seeAll, pass } = setUp({ inbox: inboxWith({ open }), clock });
     seeAll();
     await send("report");
     await turns();
@@ -213,11 +255,9 @@ describe("opening the inbox", () => {
       expect(notOpened[index]).toEqual({ level: "error", fields, message: unopened });
       // A request right after a failure asks for nothing sooner.
       await send("report");
-      clock.advance(ms - 1);
-      await turns();
+      await pass(ms - 1);
       expect(open).toHaveBeenCalledTimes(index + 1);
-      clock.advance(1);
-      await turns();
+      await pass(1);
     }
     expect(open).toHaveBeenCalledTimes(waits.length + 1);
   });
@@ -246,15 +286,14 @@ describe("opening the inbox", () => {
       throw new Error("locked");
     };
     const open = vi.fn(fails);
-    const { receiver, emulator, lines, seeAll } = setUp({ inbox: inboxWith({ open }) }, "runs");
+    const { receiver, lines, seeAll, pass } = setUp({ inbox: inboxWith({ open }) }, "runs");
     seeAll();
     receiver.mount();
     await turnUntil(() => open.mock.calls.length === 1);
     const closed = receiver.close();
     opened.open();
     await closed;
-    emulator.clock.advance(3_600_000);
-    await turns();
+    await pass(3_600_000);
     expect([open.mock.calls.length, lines]).toEqual([1, []]);
   });
 
@@ -322,6 +361,7 @@ describe("nothing stored", () => {
     expect(observed.map(([hook]) => hook)).not.toContain("parked");
     expect(lines).toMatchObject([{ message: messages.notHandled }]);
     await receiver.idle();
+    await receiver.inbox.list();
     expect(prune).not.toHaveBeenCalled();
   });
 });

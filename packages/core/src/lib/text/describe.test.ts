@@ -1,12 +1,7 @@
 import { runInNewContext } from "node:vm";
+import { revoked } from "@reporthook/test-support/revoked";
 import { expect, describe as group, it } from "vitest";
 import { describe, joinedIn } from "./describe.ts";
-
-function revoked(): object {
-  const { proxy, revoke } = Proxy.revocable({}, {});
-  revoke();
-  return proxy;
-}
 
 const throwing = {
   get message(): string {

@@ -1,13 +1,20 @@
+import { hasSettled, never } from "@reporthook/test-support/receiver-setup";
 import { manualClock } from "@reporthook/testing/internals";
 import { describe, expect, it } from "vitest";
 import { Deadline } from "./deadline.ts";
 import { LivedClock } from "./lived-clock.ts";
 
-const never = <T>(): Promise<T> => new Promise(() => {});
-
 function begin(ms = 5_000) {
   const clock = manualClock(1_000);
   return { clock, deadline: new Deadline(clock, ms) };
+}
+
+/** Expects that a race is late after so many milliseconds, and not before. */
+async function expectLate(race: Promise<unknown>, advance: (ms: number) => void, ms: number) {
+  advance(ms - 1);
+  expect(await hasSettled(race)).toBe(false);
+  advance(1);
+  expect(await race).toBe("late");
 }
 
 describe("time left", () => {
@@ -27,32 +34,14 @@ describe("time left", () => {
 
   it("Deadline.race() is late when its time is over, and not a moment before", async () => {
     const { clock, deadline } = begin();
-    let result = "pending";
-    const race = deadline.race(never<string>(), 10).then((value) => {
-      result = value;
-    });
-    clock.advance(9);
-    await null;
-    expect(result).toBe("pending");
-    clock.advance(1);
-    await race;
-    expect(result).toBe("late");
+    await expectLate(deadline.race(never(), 10), clock.advance, 10);
     expect(clock.pending).toBe(0);
   });
 
   it.each([5_000, 60_000])("Deadline.race() of %i ms is late when all are over", async (ms) => {
     const { clock, deadline } = begin();
     clock.advance(2_000);
-    let late = false;
-    const race = deadline.race(never<string>(), ms).then(() => {
-      late = true;
-    });
-    clock.advance(2_999);
-    await null;
-    expect(late).toBe(false);
-    clock.advance(1);
-    await race;
-    expect(late).toBe(true);
+    await expectLate(deadline.race(never(), ms), clock.advance, 3_000);
   });
 
   it.each([
@@ -63,16 +52,9 @@ describe("time left", () => {
     const { clock, deadline } = begin();
     await deadline.race(Promise.resolve(), first);
     clock.advance(20);
-    let late = false;
-    const race = deadline.race(never<string>(), second).then(() => {
-      late = true;
-    });
+    const race = deadline.race(never(), second);
     expect(clock.pending).toBe(1);
-    clock.advance(second - 1);
-    await null;
-    expect(late).toBe(false);
-    clock.advance(1);
-    await race;
+    await expectLate(race, clock.advance, second);
     expect(clock.pending).toBe(0);
   });
 
@@ -98,13 +80,10 @@ describe("time left", () => {
       let shift = 0;
       const lived = new LivedClock({ ...clock, now: () => clock.now() + shift });
       lived.tick();
-      const race = new Deadline(lived, 5_000).race(never<string>(), 1_000);
+      const race = new Deadline(lived, 5_000).race(never(), 1_000);
       clock.advance(900);
       shift = ms;
-      clock.advance(99);
-      expect(await Promise.race([race, "not yet"])).toBe("not yet");
-      clock.advance(1);
-      expect(await race).toBe("late");
+      await expectLate(race, clock.advance, 100);
     },
   );
 
@@ -113,18 +92,10 @@ describe("time left", () => {
     let lag = 0;
     const deadline = new Deadline({ ...clock, running: () => clock.now() + lag }, 5_000);
     await deadline.race(Promise.resolve(), 2_000);
-    let late = false;
-    const race = deadline.race(never<string>(), 5_000).then(() => {
-      late = true;
-    });
+    const race = deadline.race(never(), 5_000);
     lag = 1_500;
     clock.advance(2_000);
-    clock.advance(1_499);
-    await null;
-    expect(late).toBe(false);
-    clock.advance(1);
-    await race;
-    expect(late).toBe(true);
+    await expectLate(race, clock.advance, 1_500);
   });
 
   it("Deadline.within() settles as the step does when that is in time", async () => {

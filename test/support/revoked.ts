@@ -1,0 +1,6 @@
+/** Makes an object that throws whatever is asked of it. */
+export function revoked(): object {
+  const { proxy, revoke } = Proxy.revocable({}, {});
+  revoke();
+  return proxy;
+}
