@@ -48,14 +48,13 @@ describe("verification", () => {
     ["a redirect", { status: 302 }],
     ["no connection", { drop: true }],
   ])("a receiver goes on asking when the answer is %s, and succeeds later", async (_, fault) => {
-    const { receiver, emulator, send, seen, seeAll, advanceUntil } = setUp();
+    const { receiver, emulator, send, seen, seeAll, advanceUntil, pass } = setUp();
     seeAll();
     const end = emulator.fault("authorize", fault);
     const { body } = await send("report.complete");
     await turns();
     expect(await receiver.inbox.get(body.id)).toMatchObject({ state: "received" });
-    emulator.clock.advance(5_000);
-    await turns();
+    await pass(5_000);
     expect(await receiver.inbox.get(body.id)).toMatchObject({ state: "received" });
     expect(seen).toEqual([]);
     end();
@@ -93,16 +92,13 @@ describe("verification", () => {
         });
       },
     };
-    const { emulator, send, seen, seeAll, receiver, lines, advanceUntil } = setUp({ client });
+    const { send, seen, seeAll, receiver, lines, advanceUntil, pass } = setUp({ client });
     seeAll();
     for (let sent = 0; sent < 40; sent++) await send("report.complete");
     await turns();
     const afterFirst = calls;
     expect(afterFirst).toBeLessThanOrEqual(16);
-    for (let second = 0; second < 120; second++) {
-      emulator.clock.advance(1_000);
-      await turns(3);
-    }
+    await pass(120 * 1_000, 1_000);
     // One probe each after 1, 2, 4, 8, 16, 30, 30, … seconds.
     expect(calls - afterFirst).toBeGreaterThanOrEqual(6);
     expect(calls - afterFirst).toBeLessThanOrEqual(9);
@@ -127,7 +123,7 @@ describe("verification", () => {
       throw new ServiceError("service_refused", "no", { serviceStatus: 401, retryable: true });
     };
     let answer: Authorizer["authorize"] = first ?? (() => late);
-    const { receiver, emulator, send } = setUp({
+    const { receiver, emulator, send, pass } = setUp({
       client: { authorize: (...given) => answer(...given) },
     });
     receiver.on("report", () => {});
@@ -138,10 +134,7 @@ describe("verification", () => {
     await turns();
     emulator.clock.advance(30);
     endLate("valid");
-    for (let passed = 0; passed < 60_000; passed += 500) {
-      emulator.clock.advance(500);
-      await turns();
-    }
+    await pass(60_000, 500);
     expect(await receiver.inbox.counts()).toMatchObject({ handled: 1, received: 3, held: 0 });
     const { problems } = await receiver.health();
     expect(problems).toMatchObject([{ code: "key_refused", count: 3 }]);
@@ -160,7 +153,7 @@ describe("verification", () => {
         });
       },
     };
-    const { post, emulator, seen, seeAll, send, receiver } = setUp({
+    const { post, emulator, seen, seeAll, send, receiver, pass } = setUp({
       client,
       limits: { unverified: 150 },
       observe: {
@@ -174,12 +167,10 @@ describe("verification", () => {
       await post({ body: "{}", headers: { "X-svc-authorization": `junk-${sent}` } });
       if (sent % 100 === 99) {
         await turns();
-        emulator.clock.advance(2_000);
-        await turns();
+        await pass(2_000);
       }
     }
-    emulator.clock.advance(2_000);
-    await turns();
+    await pass(2_000);
     emulator.clock.advance(10_000);
     const { status: answer } = await send("report.complete");
     expect(answer).toBe(200);
@@ -226,8 +217,10 @@ describe("verification", () => {
         });
         const held = reusedSignature === "hold";
         expect(seen).toHaveLength(held ? 1 : 2);
+        const message = `Its signature came with other bytes, or at another address: ${first.body.id}. Release it if you trust both.`;
+        const reason = { code: "reused_signature", message };
         expect(await receiver.inbox.get(second.body.id)).toMatchObject(
-          held ? { state: "held", reason: { code: "reused_signature" } } : { state: "handled" },
+          held ? { state: "held", reason } : { state: "handled", reason: null },
         );
         expect(observed.filter(([name]) => name === "parked")).toHaveLength(held ? 1 : 0);
         if (held) await receiver.inbox.release(second.body.id);

@@ -12,6 +12,8 @@ import type { Fetch } from "./call-service.ts";
 import { createClient } from "./client.ts";
 
 const never = () => new Promise<never>(() => {});
+const rejects: Fetch = (_, { signal }) =>
+  new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
 
 afterEach(() => {
   vi.useRealTimers();
@@ -70,12 +72,11 @@ describe("no answer in time", () => {
     },
   );
 
-  it("callService() rejects with service_timeout when the given fetch ignores its signal", async () => {
-    for (const error of await failures({
-      baseUrl: "http://a.example",
-      timeoutMs: 50,
-      fetch: never,
-    })) {
+  it.each<[string, Fetch]>([
+    ["ignores its signal", never],
+    ["rejects as soon as it is aborted", rejects],
+  ])("callService() rejects with service_timeout when the given fetch %s", async (_, fetch) => {
+    for (const error of await failures({ baseUrl: "http://a.example", timeoutMs: 50, fetch })) {
       expect(error.code).toBe("service_timeout");
     }
   });
@@ -225,8 +226,6 @@ describe("the caller's signal", () => {
   it("authorize() rejects with the signal's reason, however early it comes and whatever fetch makes of it", async () => {
     const reason = new Error("mine");
     const baseUrl = await serve(() => {});
-    const rejects: Fetch = (_, { signal }) =>
-      new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
     for (const fetch of [undefined, rejects]) {
       for (const isEarly of [true, false]) {
         const client = createClient({ baseUrl, apiKey: key, fetch, timeoutMs: 60_000 });
@@ -236,14 +235,6 @@ describe("the caller's signal", () => {
         aborting.abort(reason);
         expect(await asked).toBe(reason);
       }
-    }
-  });
-
-  it("callService() rejects with service_timeout when a fetch rejects as soon as it is aborted", async () => {
-    const fetch: Fetch = (_, { signal }) =>
-      new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
-    for (const error of await failures({ baseUrl: "http://a.example", timeoutMs: 10, fetch })) {
-      expect(error.code).toBe("service_timeout");
     }
   });
 });

@@ -1,5 +1,5 @@
 import { createClient, type Receiver } from "@reporthook/core";
-import { gate, setUp, turns } from "@reporthook/test-support/receiver-setup";
+import { gate, never, setUp, turns } from "@reporthook/test-support/receiver-setup";
 import { manualClock } from "@reporthook/testing/internals";
 import { describe, expect, it, vi } from "vitest";
 import type { Facts } from "../inbox/facts/facts.ts";
@@ -9,7 +9,6 @@ import { messages } from "../log-messages.ts";
 import type { ReceiverOptions } from "../options/receiver-options.ts";
 import { inside, type Lookout } from "./health.ts";
 
-const never = (): Promise<never> => new Promise(() => {});
 const secrets = ["0123456789abcdef0123456789abcdef"];
 const callback = { secrets, url: "https://app.example/hook", overdueMs: 60_000 };
 
@@ -73,12 +72,12 @@ describe("health", () => {
   });
 
   it("health() tells a genuine one as lost that was not handled in the time of its request", async () => {
-    const { receiver, send, advanceUntil } = setUp({ ack: "handled" });
+    const { receiver, send, pass } = setUp({ ack: "handled" });
     receiver.on("report", never);
-    let status = 0;
-    void send("report").then((answer) => (status = answer.status));
-    await advanceUntil(() => status !== 0);
-    expect(status).toBe(503);
+    const answer = send("report");
+    await turns();
+    await pass(4_000);
+    expect((await answer).status).toBe(503);
     const { problems } = await receiver.health();
     expect(problems).toMatchObject([{ code: "lost", count: 1, severity: "critical" }]);
   });
@@ -120,7 +119,7 @@ describe("health", () => {
 
   it("health() tells since when handlers fail and requests are overdue, not when somebody looked", async () => {
     const clock = manualClock();
-    const { receiver, send } = setUp({ callback, clock });
+    const { receiver, send, pass } = setUp({ callback, clock });
     receiver.on("report", () => {
       throw new Error("no");
     });
@@ -128,8 +127,7 @@ describe("health", () => {
     const later = { overdueMs: 60_500 };
     await receiver.reports.request({ domains: ["example.com"] }, later);
     const { id } = await receiver.reports.request({ domains: ["example.com"] });
-    clock.advance(61_000);
-    await turns();
+    await pass(61_000);
     const due = (await receiver.reports.get(id))?.dueAt;
     await send("report.complete");
     await turns();
@@ -182,12 +180,7 @@ describe("health", () => {
     const [one, other] = [setUp({ inbox, clock }), setUp({ inbox: beside, clock })];
     const codes = async (): Promise<string[]> =>
       (await one.receiver.health()).problems.map(({ code }) => code);
-    const pass = async (seconds: number): Promise<void> => {
-      for (let second = 0; second < seconds; second++) {
-        clock.advance(1_000);
-        await turns();
-      }
-    };
+    const pass = (seconds: number): Promise<void> => one.pass(seconds * 1_000, 1_000);
     await Promise.all([one.receiver.start(), other.receiver.start()]);
     await pass(20);
     expect(await codes()).toEqual([]);
@@ -209,9 +202,13 @@ describe("health", () => {
     expect(await codes()).toEqual(["process_stalled"]);
   });
 
-  it("health() asks nothing of an inbox that is closed with the receiver, nor goes on asking", async () => {
+  it("health() asks nothing of an inbox that is closed with the receiver, and tells the last counts without what changes", async () => {
     const inbox = memoryInbox();
-    const { receiver } = setUp({ inbox });
+    const { receiver, send, pass } = setUp({ inbox, autostart: false });
+    await send("report");
+    await pass(11 * 60_000);
+    const { counts, newest, problems } = await receiver.health();
+    expect(problems).toMatchObject([{ code: "behind" }]);
     const answer = gate();
     const health = vi.spyOn(inbox, "health").mockImplementationOnce(async () => {
       await answer.opened;
@@ -222,8 +219,9 @@ describe("health", () => {
     await receiver.close();
     answer.open();
     const closed = { ready: false, inbox: { ok: true }, oldestWaitingMs: null, problems: [] };
-    expect(await asked).toMatchObject(closed);
-    expect(await receiver.health()).toMatchObject(closed);
+    const last = { ...closed, newest, counts: { ...counts, received: 1 } };
+    expect(await asked).toMatchObject(last);
+    expect(await receiver.health()).toMatchObject(last);
     expect(health).toHaveBeenCalledTimes(1);
     expect(facts).not.toHaveBeenCalled();
   });
@@ -243,12 +241,11 @@ describe("health", () => {
 
   it("a request that is settled ends overdue", async () => {
     const clock = manualClock();
-    const { receiver } = setUp({ callback, clock });
+    const { receiver, pass } = setUp({ callback, clock });
     receiver.on(["report.overdue", "report.complete"], () => {});
     await receiver.start();
     const { id } = await receiver.reports.request({ domains: ["example.com"] });
-    clock.advance(61_000);
-    await turns();
+    await pass(61_000);
     expect((await receiver.health()).problems).toMatchObject([{ code: "overdue", count: 1 }]);
     await receiver.reports.settle(id, "complete");
     expect((await receiver.health()).problems).toEqual([]);
@@ -261,8 +258,7 @@ describe("health", () => {
     const first = setUp({ inbox, verify: "before-ack" });
     const { clock, clientOptions } = first.emulator;
     await first.send("report");
-    clock.advance(5_000);
-    await turns();
+    await first.pass(5_000);
     await first.receiver.close();
     // As if nobody knew of the first process.
     const [process = ""] = Object.keys(await inbox.notes("reports", "now/process/"));

@@ -164,28 +164,4 @@ describe("failures", () => {
     const health = await new Lookout(over({}, phase)).health();
     expect(health).toMatchObject({ ready, inbox: { ok: true } });
   });
-
-  it("health() of a closed receiver asks the inbox nothing, and tells the last counts without what changes", async () => {
-    let asked = 0;
-    const memory = memoryInbox();
-    const health = async () => {
-      asked++;
-      return { ok: true };
-    };
-    const facts: Inbox["facts"] = async (receiver) => {
-      const known = await memory.facts(receiver);
-      return { ...known, oldestWaiting: 0, newest: 5, counts: { ...known.counts, handled: 3 } };
-    };
-    const view = over({ health, facts });
-    const lookout = new Lookout(view);
-    expect((await lookout.health()).oldestWaitingMs).toBeGreaterThan(0);
-    view.phase = "closed";
-    expect(await lookout.health()).toMatchObject({
-      oldestWaitingMs: null,
-      newest: new Date(5),
-      counts: { handled: 3 },
-      problems: [],
-    });
-    expect(asked).toBe(1);
-  });
 });

@@ -32,16 +32,6 @@ describe("names", () => {
     reserve(holderOf(), "reports", false);
   });
 
-  it("reserveName() throws when a chosen name is taken, on any store, until it is given back", () => {
-    const first = reserve(holderOf(), "chosen", true);
-    expect(() => reserve(holderOf(), "chosen", true)).toThrow(
-      'createReceiver: name "chosen" is taken: close the other receiver, or give this one another name. If this module is evaluated twice, write globalThis.receiver ??= make()',
-    );
-    reserve(holderOf(), "chosen", false);
-    releaseName(first);
-    reserve(holderOf(), "chosen", true);
-  });
-
   it("reserveName() takes a name over in development, on the same store alone", () => {
     vi.stubEnv("NODE_ENV", "development");
     const [one, two, other] = [onFile("/a.db"), onFile("/a.db"), onFile("/b.db")];

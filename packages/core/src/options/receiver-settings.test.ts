@@ -256,14 +256,6 @@ describe("options", () => {
     expect(settings().callbacks).toBeUndefined();
   });
 
-  it("receiverSettingsOf() logs decisions only where the logger wants them", () => {
-    const info = vi.fn();
-    const { logger } = settings({ logger: { warn() {}, error() {}, info } });
-    logger.info?.({ id: 1 }, "stored");
-    expect(info).toHaveBeenCalledWith({ receiver: "reports", id: 1 }, "stored");
-    expect(settings({ logger: { warn() {} } }).logger.info).toBeUndefined();
-  });
-
   it.each(settingNames)(
     "receiverSettingsOf() takes undefined for %s as left out, and never null",
     (name) => {
@@ -309,22 +301,6 @@ describe("options", () => {
     expect([clock.now(), clock.running(), clock.wallNow()]).toEqual([5_000, 5_000, 5_000]);
     now.mockReturnValue(6_000);
     expect(clock.now()).toBe(6_000);
-  });
-
-  it("receiverSettingsOf() takes a logger without error, and one that throws", () => {
-    const warn = vi.fn(() => {
-      throw new Error("full disk");
-    });
-    const { logger } = settings({ logger: { warn } });
-    logger.error({ id: 1 }, "broken");
-    logger.warn({ id: 2 }, "careful");
-    expect(warn.mock.calls).toEqual([
-      [{ receiver: "reports", id: 1 }, "broken"],
-      [{ receiver: "reports", id: 2 }, "careful"],
-    ]);
-    const error = vi.fn();
-    settings({ logger: { warn, error } }).logger.error({}, "broken");
-    expect(error).toHaveBeenCalledOnce();
   });
 
   it("receiverSettingsOf() logs to the console unless told otherwise", () => {

@@ -10,17 +10,6 @@ const fail = (status: number) => () => {
 };
 
 describe("verdicts", () => {
-  it("VerifyStage.run() advances with the recognised event when the verdict is valid", async () => {
-    const { verify, job, service } = testStages(() => "valid");
-    expect(await verify.run(job(), lease)).toEqual({
-      to: "verified",
-      verification: "valid",
-      type: "report.complete",
-      reportId: "7",
-    });
-    expect(service()).toBe("ok");
-  });
-
   it.each([
     ["refused", 401],
     ["failing", 503],
@@ -36,47 +25,6 @@ describe("verdicts", () => {
     warn.mockClear();
     for (let times = 0; times < 2; times++) await verify.run(job(), lease);
     expect(warn.mock.calls).toEqual([[{ receiver: "reports", count: 1 }, messages.verdictsAgain]]);
-  });
-
-  it("VerifyStage.run() lets an expired delivery through only when it was released, or asked about promptly in an outage", async () => {
-    const hold = testStages(() => "expired");
-    expect(await hold.verify.run(hold.job(), lease)).toMatchObject({ to: "held" });
-    expect(await hold.verify.run(hold.job({ released: true }), lease)).toMatchObject({
-      to: "verified",
-      verification: "expired",
-    });
-    const retryState = JSON.stringify({ wasUnanswered: true });
-    expect(await hold.verify.run(hold.job({ retryState }), lease)).toMatchObject({ to: "held" });
-    const handle = testStages(() => "expired", { expired: "handle-after-outage" });
-    expect(await handle.verify.run(handle.job({ retryState }), lease)).toMatchObject({
-      to: "verified",
-    });
-    expect(await handle.verify.run(handle.job(), lease)).toMatchObject({ to: "held" });
-  });
-
-  it("VerifyStage.run() asks for the last time when the hour is over, and holds it then", async () => {
-    const { verify, job, clock } = testStages(fail(500));
-    const arrivedAt = clock.now();
-    const after = (age: number): Promise<unknown> => {
-      clock.advance(arrivedAt + age - clock.now());
-      return verify.run(job({ arrivedAt, attempts: 40 }), lease);
-    };
-    expect(await after(3_590_000)).toMatchObject({
-      to: "retry",
-      afterMs: expect.closeTo(10_000, -3),
-    });
-    expect(await after(3_600_000)).toMatchObject({ to: "held", reason: { code: "not_verified" } });
-  });
-
-  it("VerifyStage.run() does not say how the service is after a signature that no header can carry", async () => {
-    const { verify, job, service } = testStages(() => {
-      throw Object.assign(new TypeError("no header"), { code: "ERR_INVALID_CHAR" });
-    });
-    for (let count = 0; count < 10; count++) {
-      const outcome = await verify.run(job({ signature: `\u65e5 ${count}` }), lease);
-      expect(outcome).toMatchObject({ to: "retry", countsAsAttempt: true });
-    }
-    expect(service()).toBe("unknown");
   });
 
   it("VerifyStage.run() shows no API key and no signature from an error of authorize", async () => {
