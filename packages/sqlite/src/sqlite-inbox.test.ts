@@ -25,7 +25,7 @@ import {
   valid,
 } from "@reporthook/testing/internals";
 import fc from "fast-check";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it, type TestContext, vi } from "vitest";
 import { loadDriver } from "./database/driver.ts";
 import { type SqliteInboxOptions, sqliteInbox } from "./index.ts";
 import { heartbeatMs } from "./protocol/protocol.ts";
@@ -37,20 +37,25 @@ let files = 0;
 const open = () => sqliteInbox(temporaryPath());
 const pathOf = ({ identity }: Inbox): string => String(identity).slice("sqlite:".length);
 
-const fixture = (inbox: Inbox) => createInboxFixture(inbox, patienceMs);
+/** The fixture of an inbox, which ends with the test: others run meanwhile, so that its context has to tell which that is. */
+function fixture(inbox: Inbox, { onTestFinished }: TestContext): InboxFixture {
+  const made = createInboxFixture(inbox, patienceMs);
+  onTestFinished(() => made.end());
+  return made;
+}
 
-/** Opens one file several times, as several processes would. */
-function several(count: number): Inbox[] {
+/** The fixtures of two inboxes on one file, as two processes have it. */
+function pair(context: TestContext): readonly [InboxFixture, InboxFixture] {
   const path = temporaryPath();
-  return Array.from({ length: count }, () => sqliteInbox(path));
+  return [fixture(sqliteInbox(path), context), fixture(sqliteInbox(path), context)];
 }
 
 /** An inbox that is open, with its path. */
-async function opened(): Promise<InboxFixture & { readonly path: string }> {
+async function opened(context: TestContext): Promise<InboxFixture & { readonly path: string }> {
   const path = temporaryPath();
   const inbox = sqliteInbox(path);
   await inbox.open();
-  return { ...fixture(inbox), path };
+  return { ...fixture(inbox, context), path };
 }
 
 /** Changes the file, as another process does. */
@@ -93,8 +98,8 @@ async function hanging({ inbox, put, consume, until }: InboxFixture) {
 }
 
 describe.concurrent("files", () => {
-  it("retry() finds about 16 MiB of rejected deliveries at most, whichever process rejected them", async () => {
-    const [one, other] = several(2).map(fixture) as [InboxFixture, InboxFixture];
+  it("retry() finds about 16 MiB of rejected deliveries at most, whichever process rejected them", async (context) => {
+    const [one, other] = pair(context);
     const body = `"${"a".repeat(200_000)}"`;
     const invalid = endedAs("rejected", "invalid_signature");
     // Each rejects one, and then almost as much as is kept.
@@ -110,8 +115,6 @@ describe.concurrent("files", () => {
     // Each process adds them up after 16 that it rejected.
     expect(kept * body.length).toBeLessThanOrEqual(wholeRejected.bytes + 2 * 16 * body.length);
     expect(kept * body.length).toBeGreaterThan(wholeRejected.bytes / 2);
-    await one.end();
-    await other.end();
   });
 
   it("sqliteInbox() refuses wrong options and paths", () => {
@@ -210,12 +213,12 @@ describe.concurrent("files", () => {
     await inbox.close();
   });
 
-  it("two inboxes on one file see each other's deliveries, and store a copy once", async () => {
-    const [one, other] = several(2) as [Inbox, Inbox];
-    const [left, right] = [fixture(one), fixture(other)];
+  it("two inboxes on one file see each other's deliveries, and store a copy once", async (context) => {
+    const [left, right] = pair(context);
+    const { inbox: one } = left;
     const parts = { signature: "s", body: "{}" };
     const id = await left.put(parts);
-    await other.open();
+    await right.inbox.open();
     expect(await right.add(await right.make(parts))).toEqual({ status: "duplicate", id });
     const second = await right.put({ signature: "s", body: "[]" });
     expect(await left.add(await left.make({ signature: "s", body: "[]" }))).toEqual({
@@ -226,29 +229,26 @@ describe.concurrent("files", () => {
     await left.work("verify", valid, valid);
     await right.work("handle", handled, handled);
     await left.until(async () => (await one.counts()).handled === 2, "it counts what became of it");
-    await left.end();
-    await right.end();
   });
 
-  it("sqliteInbox() gives no number twice, so that no copy is taken for a delivery that is gone", async () => {
-    const [app, tool] = several(2) as [Inbox, Inbox];
-    const [left, right] = [fixture(app), fixture(tool)];
+  it("sqliteInbox() gives no number twice, so that no copy is taken for a delivery that is gone", async (context) => {
+    const [left, right] = pair(context);
     const held = { signature: null, arrival: arrivals["held"] as Arrival };
     for (let count = 0; count < 3; count++) {
       await right.act("discard", await left.put(held));
     }
     const parts = { signature: "s", body: "{}" };
     const id = await left.put(parts);
-    const again = fixture(sqliteInbox(pathOf(app)));
+    const again = fixture(sqliteInbox(pathOf(left.inbox)), context);
     for (const { add, make, end } of [left, right, again]) {
       expect(await add(await make(parts))).toEqual({ status: "duplicate", id });
       await end();
     }
   });
 
-  it("a release on one file is noticed by another inbox that works on it", async () => {
-    const [app, tool] = several(2) as [Inbox, Inbox];
-    const [working, looking] = [fixture(app), fixture(tool)];
+  it("a release on one file is noticed by another inbox that works on it", async (context) => {
+    const [working, looking] = pair(context);
+    const { inbox: tool } = looking;
     const id = await working.put();
     await working.work("verify", valid);
     await working.work("handle", endedAs("held", "no_handler"));
@@ -256,14 +256,12 @@ describe.concurrent("files", () => {
     await looking.until(async () => (await tool.get(id))?.state === "held", "it is held");
     expect(await looking.act("release", id)).toBe(1);
     await working.until(() => jobs.length === 1, "it is handed out");
-    await working.until(async () => (await app.get(id))?.state === "handled", "it is handled");
-    await looking.end();
-    await working.end();
+    await working.until(async () => (await tool.get(id))?.state === "handled", "it is handled");
   });
 
-  it("many workers on one file do each delivery once", async () => {
-    const inboxes = several(3);
-    const benches = inboxes.map(fixture);
+  it("many workers on one file do each delivery once", async (context) => {
+    const [first, second] = pair(context);
+    const benches = [first, second, fixture(sqliteInbox(pathOf(first.inbox)), context)];
     const total = 300;
     const adding = benches.flatMap(({ put }, which) =>
       Array.from({ length: total / 3 }, (_, index) => put({ signature: `${which} ${index}` })),
@@ -275,15 +273,14 @@ describe.concurrent("files", () => {
       consumed.push(handling);
     }
     const ids = await Promise.all(adding);
-    const [first] = inboxes as [Inbox];
-    await benches[0]?.until(async () => (await first.counts()).handled === total, "all is handled");
+    const all = async () => (await first.inbox.counts()).handled === total;
+    await first.until(all, "all is handled");
     const seen = consumed.flatMap(({ jobs }) => jobs.map(({ id }) => id));
     expect(seen.sort()).toEqual(ids.sort());
-    for (const { end } of benches) await end();
   });
 
-  it("a release of all for a reason runs each once, although they are parked again meanwhile", async () => {
-    const { inbox, act, put, consume, end } = fixture(open());
+  it("a release of all for a reason runs each once, although they are parked again meanwhile", async (context) => {
+    const { inbox, act, put, consume } = fixture(open(), context);
     const count = 1_200;
     const unsigned = { signature: null, arrival: arrivals["held"] as Arrival };
     await Promise.all(Array.from({ length: count }, () => put(unsigned)));
@@ -291,11 +288,10 @@ describe.concurrent("files", () => {
     expect(await act("release", { reason: "unsigned" })).toBe(count);
     await vi.waitUntil(async () => (await inbox.counts()).held === count, patienceMs);
     expect(new Set(jobs.map(({ id }) => id)).size).toBe(jobs.length);
-    await end();
   });
 
-  it("a release in the turn in which a delivery is stored finds it, and hands it out as it is then", async () => {
-    const { inbox, act, make, consume, until, end } = fixture(open());
+  it("a release in the turn in which a delivery is stored finds it, and hands it out as it is then", async (context) => {
+    const { inbox, act, make, consume, until } = fixture(open(), context);
     const { jobs } = consume("handle", handled);
     const adding = inbox.add(await make({ signature: null }), arrivals["held"] as Arrival);
     const releasing = act("release", { reason: "unsigned" });
@@ -303,11 +299,10 @@ describe.concurrent("files", () => {
     expect(released).toBe(1);
     await until(() => jobs.length === 1, "it is handed out");
     expect(jobs).toMatchObject([{ id: added.id, released: true }]);
-    await end();
   });
 
-  it("an act finds what list() finds of a report whose id SQLite can't hold as it is", async () => {
-    const { inbox, act, put, work, end } = fixture(open());
+  it("an act finds what list() finds of a report whose id SQLite can't hold as it is", async (context) => {
+    const { inbox, act, put, work } = fixture(open(), context);
     const reportId = "r\0\ud800";
     await put();
     await work("verify", { ...valid, reportId });
@@ -316,11 +311,10 @@ describe.concurrent("files", () => {
     expect(await act("discard", { reportId: "r" })).toBe(0);
     expect(await act("discard", { reportId }, { dryRun: true })).toBe(1);
     expect(await act("discard", { reportId })).toBe(1);
-    await end();
   });
 
-  it("add() stores all deliveries of one turn but the one that fails", async () => {
-    const { inbox, path, add, make, end } = await opened();
+  it("add() stores all deliveries of one turn but the one that fails", async (context) => {
+    const { inbox, path, add, make } = await opened(context);
     const deliveries = await Promise.all([make(), make(), make()]);
     change(
       path,
@@ -333,11 +327,10 @@ describe.concurrent("files", () => {
       { status: "fulfilled" },
     ]);
     expect((await inbox.counts()).received).toBe(2);
-    await end();
   });
 
-  it("a failing transaction undoes its counts, hand-outs and memory", async () => {
-    const { inbox, path, put, consume, until, end } = await opened();
+  it("a failing transaction undoes its counts, hand-outs and memory", async (context) => {
+    const { inbox, path, put, consume, until } = await opened(context);
     const ids = [await put()];
     change(
       path,
@@ -352,21 +345,20 @@ describe.concurrent("files", () => {
     change(path, "DROP TRIGGER full");
     await until(async () => (await inbox.counts()).verified === 2, "it goes on");
     expect(jobs.map(({ id }) => id).sort()).toEqual(ids.sort());
-    await end();
   });
 
-  it.each([
+  it.for<[string, (own: string) => void]>([
     ["is gone", () => {}],
     ["has a file in its place", (own: string) => writeFileSync(own, "")],
     ["is a link to itself", (own: string) => symlinkSync(own, own)],
-  ])("add() stores nothing that it refuses, when its folder %s", async (_what, replace) => {
+  ])("add() stores nothing that it refuses, when its folder %s", async ([, replace], context) => {
     const own = mkdtempSync(join(folder, "own-"));
     const path = join(own, "inbox.db");
     const before = sqliteInbox(path);
     await before.open();
     await before.close();
     // Its log is empty.
-    const { inbox, put, end } = fixture(sqliteInbox(path));
+    const { inbox, put } = fixture(sqliteInbox(path), context);
     const ids = [await put()];
     renameSync(own, `${own}-away`);
     replace(own);
@@ -377,44 +369,43 @@ describe.concurrent("files", () => {
     renameSync(`${own}-away`, own);
     ids.push(await put());
     expect((await inbox.list()).map(({ id }) => id)).toEqual(ids);
-    await end();
   });
 
-  it("a link leads to the file, which is no other inbox", async () => {
+  it("a link leads to the file, which is no other inbox", async (context) => {
     const target = temporaryPath();
     const [link, chain] = [join(folder, "link.db"), join(folder, "chain.db")];
     symlinkSync(target, link);
     symlinkSync("link.db", chain);
     const inboxes = [sqliteInbox(chain), sqliteInbox(target)];
     expect(new Set(inboxes.map(({ identity }) => identity)).size).toBe(1);
-    const [one, other] = inboxes.map(fixture) as [InboxFixture, InboxFixture];
+    const [one, other] = inboxes.map((inbox) => fixture(inbox, context)) as [
+      InboxFixture,
+      InboxFixture,
+    ];
     const id = await one.put();
     expect(statSync(target).mode & 0o777).toBe(0o600);
     expect((await other.inbox.get(id))?.id).toBe(id);
-    await one.end();
-    await other.end();
   });
 
-  it("a closed inbox works on nothing, although it could not be opened then", async () => {
+  it("a closed inbox works on nothing, although it could not be opened then", async (context) => {
     const late = join(folder, "late");
     const path = join(late, "inbox.db");
-    const closed = fixture(sqliteInbox(path));
+    const closed = fixture(sqliteInbox(path), context);
     await expect(closed.inbox.open()).rejects.toThrow(/is not there: create it/);
     const { jobs, errors } = closed.consume("verify", valid);
     await closed.until(() => errors.length > 0, "it fails");
     await closed.inbox.close();
     mkdirSync(late);
-    const { inbox, put, end } = fixture(sqliteInbox(path));
+    const { inbox, put } = fixture(sqliteInbox(path), context);
     await put();
     await new Promise((resolve) => setTimeout(resolve, 1_500));
     expect((await inbox.counts()).received).toBe(1);
     expect(jobs).toEqual([]);
-    await end();
   });
 
-  it("abort() does not wait for a locked file, and gives the lease back once it can", async () => {
+  it("abort() does not wait for a locked file, and gives the lease back once it can", async (context) => {
     const path = temporaryPath();
-    const { inbox, put, consume, until, end } = fixture(sqliteInbox(path));
+    const { inbox, put, consume, until } = fixture(sqliteInbox(path), context);
     const id = await put();
     const first = consume("verify", () => new Promise(() => {}));
     await until(() => first.jobs.length === 1, "it runs");
@@ -428,12 +419,11 @@ describe.concurrent("files", () => {
     await until(() => second.jobs.length === 1, "it is handed out again");
     expect(second.jobs[0]?.id).toBe(id);
     await until(async () => (await inbox.counts()).verified === 1, "it is recorded");
-    await end();
   });
 
-  it("abort() opens no file again for a result that nobody waits for", async () => {
+  it("abort() opens no file again for a result that nobody waits for", async (context) => {
     const path = temporaryPath();
-    const { inbox, put, consume, until } = fixture(sqliteInbox(path));
+    const { inbox, put, consume, until } = fixture(sqliteInbox(path), context);
     await put();
     const { consumer, jobs } = consume("verify", () => new Promise(() => {}));
     await until(() => jobs.length === 1, "it runs");
@@ -456,9 +446,9 @@ describe.concurrent("files", () => {
     await expect(opening).rejects.toThrow(/is not there: create it/);
   });
 
-  it("consume() works on the stage of one receiver, and says what it parks as poison for another", async () => {
+  it("consume() works on the stage of one receiver, and says what it parks as poison for another", async (context) => {
     const path = temporaryPath();
-    const { inbox, clock, put, until, end } = fixture(sqliteInbox(path));
+    const { inbox, clock, put, until } = fixture(sqliteInbox(path), context);
     const id = await put();
     change(
       path,
@@ -472,11 +462,10 @@ describe.concurrent("files", () => {
     await until(() => errors.length > 0, "it is told");
     expect(String(errors[0])).toContain(`Delivery ${id} of a is dead: poison`);
     expect(await inbox.get(id)).toMatchObject({ state: "dead" });
-    await end();
   });
 
-  it("consume() works on the next delivery, although the hook that is told of a result throws", async () => {
-    const { inbox, clock, put, until, end } = fixture(open());
+  it("consume() works on the next delivery, although the hook that is told of a result throws", async (context) => {
+    const { inbox, clock, put, until } = fixture(open(), context);
     const uncaught = vi.fn();
     process.once("uncaughtException", uncaught);
     const told: string[] = [];
@@ -492,11 +481,10 @@ describe.concurrent("files", () => {
     await consumer.stop();
     expect(consumer.running).toBe(0);
     expect(uncaught).toHaveBeenCalledOnce();
-    await end();
   });
 
-  it("backlog() has nothing that has ended, when the hook is told of a result", async () => {
-    const { inbox, clock, put, until, end } = fixture(open());
+  it("backlog() has nothing that has ended, when the hook is told of a result", async (context) => {
+    const { inbox, clock, put, until } = fixture(open(), context);
     const waiting: number[] = [];
     const policy = { receiver: "a", concurrency: 1, clock, onError: () => {} };
     const onRecorded = (): void => void waiting.push(inbox.backlog("a").waiting);
@@ -506,13 +494,12 @@ describe.concurrent("files", () => {
     await until(() => waiting.length === 1, "it is told");
     expect(waiting).toEqual([0]);
     await consumer.stop();
-    await end();
   });
 
-  it("consume() works on what it leases in the turn in which it learns that its leases are lost", async () => {
+  it("consume() works on what it leases in the turn in which it learns that its leases are lost", async (context) => {
     const path = temporaryPath();
-    const opened = fixture(sqliteInbox(path));
-    const { inbox, put, until, end } = opened;
+    const opened = fixture(sqliteInbox(path), context);
+    const { inbox, put, until } = opened;
     const { goOn } = await hanging(opened);
     const other = loadDriver().open(path);
     other.exec("PRAGMA busy_timeout = 3000; BEGIN IMMEDIATE");
@@ -524,12 +511,11 @@ describe.concurrent("files", () => {
     await adding;
     goOn();
     await until(async () => (await inbox.counts()).verified === 106, "nothing is left");
-    await end();
   });
 
-  it("consume() leaves deliveries that it leased ahead to others, once its work takes long", async () => {
-    const [one, other] = several(2) as [Inbox, Inbox];
-    const [left, right] = [fixture(one), fixture(other)];
+  it("consume() leaves deliveries that it leased ahead to others, once its work takes long", async (context) => {
+    const [left, right] = pair(context);
+    const { inbox: one } = left;
     const { jobs, goOn } = await hanging(left);
     await Promise.all(Array.from({ length: 99 }, () => left.put()));
     right.consume("verify", valid);
@@ -537,13 +523,11 @@ describe.concurrent("files", () => {
     expect(jobs).toHaveLength(101);
     goOn();
     await left.until(async () => (await one.counts()).verified === 200, "nothing is left");
-    await right.end();
-    await left.end();
   });
 
-  it("consume() does not lease deliveries again that it gave back while its work hangs", async () => {
-    const [one, other] = several(2) as [Inbox, Inbox];
-    const [left, right] = [fixture(one), fixture(other)];
+  it("consume() does not lease deliveries again that it gave back while its work hangs", async (context) => {
+    const [left, right] = pair(context);
+    const { inbox: one } = left;
     const { goOn } = await hanging(left);
     const idle = right.consume("verify", valid);
     const id = await left.put();
@@ -551,12 +535,10 @@ describe.concurrent("files", () => {
     expect(idle.jobs[0]?.id).toBe(id);
     goOn();
     await left.until(async () => (await one.counts()).verified === 102, "nothing is left");
-    await right.end();
-    await left.end();
   });
 
-  it("consume() hands out as many at a time as a concurrency that rises and falls allows", async () => {
-    const { inbox, clock, put, until, end } = fixture(open());
+  it("consume() hands out as many at a time as a concurrency that rises and falls allows", async (context) => {
+    const { inbox, clock, put, until } = fixture(open(), context);
     for (let count = 0; count < 9; count++) await put();
     const running: (() => void)[] = [];
     let concurrency = 1;
@@ -584,11 +566,10 @@ describe.concurrent("files", () => {
       await until(async () => (await verified()) === 9 - left + 1, "it is recorded");
       await until(() => running.length === Math.min(2, left - 1), "the next one runs");
     }
-    await end();
   });
 
-  it("consume() hands out all there is without a limit", async () => {
-    const { inbox, clock, put, until, end } = fixture(open());
+  it("consume() hands out all there is without a limit", async (context) => {
+    const { inbox, clock, put, until } = fixture(open(), context);
     const opened = deferred();
     const putMany = () => Promise.all(Array.from({ length: 300 }, () => put()));
     await putMany();
@@ -603,12 +584,11 @@ describe.concurrent("files", () => {
     opened.resolve();
     await put();
     await until(async () => (await inbox.counts()).verified === 601, "all are done");
-    await end();
   });
 
-  it("the worker on the stage that ended the process is told the deliveries parked as poison", async () => {
+  it("the worker on the stage that ended the process is told the deliveries parked as poison", async (context) => {
     const path = temporaryPath();
-    const { inbox, clock, put, work, until, end } = fixture(sqliteInbox(path));
+    const { inbox, clock, put, work, until } = fixture(sqliteInbox(path), context);
     const id = await put();
     await work("verify", valid);
     // At once: the inbox looks at what others have committed.
@@ -628,13 +608,12 @@ describe.concurrent("files", () => {
     await until(() => told.length > 0, "it is told");
     expect(told).toEqual([["handle", "handle", 2, "dead"]]);
     expect(await inbox.get(id)).toMatchObject({ state: "dead", attempts: 3 });
-    await end();
   });
 
-  it("a stopped consumer is collected as garbage, while others work on", async () => {
+  it("a stopped consumer is collected as garbage, while others work on", async (context) => {
     const { gc: collect } = globalThis;
     if (collect === undefined) throw new Error("Node has to be started with --expose-gc");
-    const { inbox, clock, put, consume, until, end } = fixture(open());
+    const { inbox, clock, put, consume, until } = fixture(open(), context);
     const { jobs } = consume("handle", handled);
     const work = await (async () => {
       const verify = async () => valid;
@@ -650,11 +629,10 @@ describe.concurrent("files", () => {
       void collect();
       return work.deref() === undefined;
     }, "it to be forgotten");
-    await end();
   });
 
-  it("an inbox refuses a question that can't be asked of its thread, and keeps nothing else from it", async () => {
-    const { inbox, put, end } = fixture(open());
+  it("an inbox refuses a question that can't be asked of its thread, and keeps nothing else from it", async (context) => {
+    const { inbox, put } = fixture(open(), context);
     await inbox.open();
     const from = { getTime: () => 0 } as Date;
     const [refused, ...ids] = await Promise.allSettled([inbox.list({ from }), put(), put()]);
@@ -663,11 +641,10 @@ describe.concurrent("files", () => {
       expect(id.status).toBe("fulfilled");
       expect(await inbox.get((id as { value: string }).value)).toMatchObject({ state: "received" });
     }
-    await end();
   });
 
-  it("an inbox takes no answer for another's when something can't be sent, and goes on", async () => {
-    const { inbox, make, add, put, consume, until, end } = fixture(open());
+  it("an inbox takes no answer for another's when something can't be sent, and goes on", async (context) => {
+    const { inbox, make, add, put, consume, until } = fixture(open(), context);
     const { consumer, errors } = consume("verify", valid);
     const first = await put();
     await until(async () => (await inbox.counts()).verified === 1, "the first one is done");
@@ -687,7 +664,6 @@ describe.concurrent("files", () => {
     await until(async () => (await inbox.counts()).verified === 2, "the last one is done");
     expect((await inbox.list()).map(({ id }) => id)).toEqual([first, last]);
     await consumer.stop();
-    await end();
   });
 
   it("an inbox answers and closes when something can't be sent, although nothing else keeps the process alive", async () => {
@@ -710,8 +686,8 @@ describe.concurrent("files", () => {
     expect(stdout).toBe("inbox_failed\nclosed\n");
   });
 
-  it("a handled delivery has no signature, one that may still be verified has it", async () => {
-    const { inbox, put, work, end } = fixture(open());
+  it("a handled delivery has no signature, one that may still be verified has it", async (context) => {
+    const { inbox, put, work, end } = fixture(open(), context);
     await put({ url: "/hook?handled" });
     await work("verify", valid);
     await work("handle", handled);
@@ -727,9 +703,9 @@ describe.concurrent("files", () => {
     ]);
   });
 
-  it("sqliteInbox() keeps the app's retention in the file: a tool prunes by it, not by its own", async () => {
+  it("sqliteInbox() keeps the app's retention in the file: a tool prunes by it, not by its own", async (context) => {
     const path = temporaryPath();
-    const app = fixture(sqliteInbox(path, { retention: { parkedMs: 90 * dayMs } }));
+    const app = fixture(sqliteInbox(path, { retention: { parkedMs: 90 * dayMs } }), context);
     await app.put();
     await app.work("verify", valid);
     await app.work("handle", endedAs("dead", "do_not_retry"));
@@ -745,8 +721,8 @@ describe.concurrent("files", () => {
     await again.close();
   });
 
-  it("sqliteInbox() keeps to the default retention in a file for which no app has said otherwise", async () => {
-    const { inbox, clock, put, work, end } = fixture(open());
+  it("sqliteInbox() keeps to the default retention in a file for which no app has said otherwise", async (context) => {
+    const { inbox, clock, put, work, end } = fixture(open(), context);
     await put();
     await work("verify", valid);
     await work("handle", handled);
@@ -761,11 +737,10 @@ describe.concurrent("files", () => {
     await tool.close();
   });
 
-  it("prune() keeps of a handled delivery only its key when its retention is over within 24 hours", async () => {
+  it("prune() keeps of a handled delivery only its key when its retention is over within 24 hours", async (context) => {
     const [path, hourMs] = [temporaryPath(), dayMs / 24];
-    const { inbox, clock, make, add, put, work, end } = fixture(
-      sqliteInbox(path, { retention: { handledMs: hourMs } }),
-    );
+    const inbox = sqliteInbox(path, { retention: { handledMs: hourMs } });
+    const { clock, make, add, put, work } = fixture(inbox, context);
     const parts = { url: "/hook?private", signature: "private signature", body: '{"private":1}' };
     const id = await put(parts);
     await work("verify", valid);
@@ -790,12 +765,14 @@ describe.concurrent("files", () => {
     expect(rows()).toEqual([]);
     file.close();
     expect((await again()).status).toBe("added");
-    await end();
   });
 
-  it("sqliteInbox() takes a retention without an end", async () => {
+  it("sqliteInbox() takes a retention without an end", async (context) => {
     const retention = { handledMs: Number.POSITIVE_INFINITY, parkedMs: Number.POSITIVE_INFINITY };
-    const { inbox, clock, put, work, end } = fixture(sqliteInbox(temporaryPath(), { retention }));
+    const { inbox, clock, put, work } = fixture(
+      sqliteInbox(temporaryPath(), { retention }),
+      context,
+    );
     await put();
     await put();
     await work("verify", valid, valid);
@@ -805,7 +782,6 @@ describe.concurrent("files", () => {
       const { deleted, announced } = await inbox.prune(later, { dryRun });
       expect({ deleted, announced }).toEqual({ deleted: {}, announced: {} });
     }
-    await end();
   });
 
   it("counts() agrees with the file after any sequence of acts", async () => {
@@ -827,8 +803,7 @@ describe.concurrent("files", () => {
     );
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 20, maxLength: 40 }), async (steps) => {
-        const [inbox] = several(1) as [Inbox];
-        const { act, clock, put, work, end } = fixture(inbox);
+        const { inbox, act, clock, put, work, end } = createInboxFixture(open(), patienceMs);
         const ids: string[] = [];
         for (const one of steps) {
           if ("add" in one) {

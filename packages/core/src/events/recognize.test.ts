@@ -64,6 +64,14 @@ describe("recognition", () => {
     [{ payload: "complete", report_id: "r" }, complete("r")],
     [{ status: "sent", payload: { status: "complete", id: "r" } }, complete("r")],
     [{ event_type: "test_webhook_endpoint", payload: { status: "complete" } }, complete(null)],
+    [
+      { status: "processing" },
+      { ...complete(null), type: "report.processing", status: "processing" },
+    ],
+    [
+      { status: "internal_error" },
+      { ...complete(null), type: "report.internal_error", status: "internal_error" },
+    ],
     [{ status: "Complete" }, unknown],
     [{ status: ["complete"] }, unknown],
     [{ payload: [{ status: "complete" }] }, unknown],
@@ -72,17 +80,6 @@ describe("recognition", () => {
   ])("recognize() takes %j by the table", (body, expected) => {
     expect(recognize(body, {})).toEqual(expected);
   });
-
-  it.each(["processing", "complete", "internal_error"])(
-    "recognize() knows the status %s",
-    (status) => {
-      expect(recognize({ status }, {})).toEqual({
-        type: `report.${status}`,
-        status,
-        reportId: null,
-      });
-    },
-  );
 
   it("recognize() asks parse before the table, and after the test notification", () => {
     const headers = { "content-type": "application/json" };
@@ -99,25 +96,16 @@ describe("recognition", () => {
     expect(recognize(test, headers, parse).type).toBe("test_webhook_endpoint");
   });
 
-  it("recognize() leaves null and undefined from parse to the table", () => {
-    for (const answer of [null, undefined]) {
-      expect(recognize({ status: "complete" }, {}, () => answer)).toEqual(complete(null));
-    }
-  });
-
-  it("recognize() makes text of a number that parse takes for an id, as the table does", () => {
-    const parsed = { type: "report.complete", reportId: 5 } as never;
-    expect(recognize({}, {}, () => parsed)).toEqual(complete("5"));
-  });
-
-  it("recognize() takes an empty id from parse for none, as the table does", () => {
-    const parsed = { type: "report.complete", reportId: "" } as const;
-    expect(recognize({}, {}, () => parsed)).toEqual(complete(null));
-  });
-
-  it("recognize() takes the specific types and unknown from parse", () => {
-    expect(recognize({}, {}, () => ({ type: "report.complete" }))).toEqual(complete(null));
-    expect(recognize({ status: "complete" }, {}, () => ({ type: "unknown" }))).toEqual(unknown);
+  it.each<[answer: unknown, expected: object]>([
+    [null, complete("r")],
+    [undefined, complete("r")],
+    [{ type: "unknown" }, unknown],
+    [{ type: "report.complete" }, complete(null)],
+    [{ type: "report.complete", reportId: "" }, complete(null)],
+    [{ type: "report.complete", reportId: 5 }, complete("5")],
+  ])("recognize() takes %j from parse", (answer, expected) => {
+    const body = { status: "complete", report_id: "r" };
+    expect(recognize(body, {}, () => answer as never)).toEqual(expected);
   });
 
   it.each([

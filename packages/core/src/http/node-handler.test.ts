@@ -26,21 +26,21 @@ async function connected(listener: Listener): Promise<Socket> {
 const post = (length: number | string, path = "/hook") =>
   `POST ${path} HTTP/1.1\r\nHost: app.example\r\nContent-Length: ${length}\r\n\r\n`;
 
-/** How a request is read whose bytes are sent like this; `ahead` is what something ahead does with it first. */
-async function reading(
-  sent: readonly string[],
-  options: { readonly ahead?: (req: IncomingMessage) => Promise<AlreadyParsed> } = {},
-) {
+/** What something ahead of us does with a request first. */
+type Ahead = (req: IncomingMessage) => Promise<AlreadyParsed>;
+
+/** How a request is read whose bytes are sent like this. */
+async function reading(sent: readonly string[], ahead?: Ahead) {
   let reached = (_: { req: IncomingMessage; reading: BodyReading }): void => {};
   const arrived = new Promise<{ req: IncomingMessage; reading: BodyReading }>((resolve) => {
     reached = resolve;
   });
   const socket = await connected(async (req) => {
-    const parsed = (await options.ahead?.(req)) ?? { url: "/" };
+    const parsed = (await ahead?.(req)) ?? { url: "/" };
     reached({ req, reading: incomingFromNode(req, parsed).readBody(10) });
   });
   // A parser ahead waits for the whole body.
-  const [head = "", ...rest] = options.ahead === undefined ? sent : [sent.join("")];
+  const [head = "", ...rest] = ahead === undefined ? sent : [sent.join("")];
   socket.write(head);
   const { req, reading: begun } = await arrived;
   for (const piece of rest) {
@@ -57,9 +57,21 @@ async function textOf(result: BodyReading["result"]): Promise<string> {
 
 const raw = new TextEncoder().encode(" raw1");
 
-async function readAll(req: IncomingMessage): Promise<void> {
-  for await (const _ of req);
-}
+/** Reads the stream to its end, as a parser does, and leaves this on the request. */
+const parser =
+  (kept: object = {}): Ahead =>
+  async (req) => {
+    for await (const _ of req);
+    return { url: "/", ...kept };
+  };
+
+/** Wants the stream as text. */
+const decoder =
+  (encoding: BufferEncoding): Ahead =>
+  async (req) => {
+    req.setEncoding(encoding);
+    return { url: "/" };
+  };
 
 describe("requests", () => {
   it.each([
@@ -83,11 +95,7 @@ describe("requests", () => {
     ["größe", "größe"],
     ["größer als 10", "failed: too_large"],
   ])("incomingFromNode() counts bytes of %s when text is wanted", async (text, result) => {
-    const ahead = async (req: IncomingMessage) => {
-      req.setEncoding("utf8");
-      return { url: "/" };
-    };
-    const read = await reading([post(Buffer.byteLength(text)), text], { ahead });
+    const read = await reading([post(Buffer.byteLength(text)), text], decoder("utf8"));
     expect(await textOf(read.result)).toBe(result);
   });
 
@@ -104,18 +112,16 @@ describe("requests", () => {
       await once(req, "close");
       return { url: "/" };
     };
-    expect(await textOf((await reading([post(10)], { ahead })).result)).toBe("failed: cut_off");
+    expect(await textOf((await reading([post(10)], ahead)).result)).toBe("failed: cut_off");
   });
 
   it("incomingFromNode() waits for the end of a body that something ahead still collects", async () => {
     const kept = { url: "/", rawBody: "" };
-    const { socket, result } = await reading([post(4)], {
-      ahead: async (req) => {
-        req.setEncoding("utf8").on("data", (chunk: string) => {
-          kept.rawBody += chunk;
-        });
-        return kept;
-      },
+    const { socket, result } = await reading([post(4)], async (req) => {
+      req.setEncoding("utf8").on("data", (chunk: string) => {
+        kept.rawBody += chunk;
+      });
+      return kept;
     });
     socket.write("01");
     await new Promise((resolve) => setImmediate(resolve));
@@ -129,7 +135,7 @@ describe("requests", () => {
     };
     const ahead = async () =>
       Object.defineProperties({ url: "/" }, { body: { get: throws }, rawBody: { get: throws } });
-    expect(await textOf((await reading([post(4), "0123"], { ahead })).result)).toBe("0123");
+    expect(await textOf((await reading([post(4), "0123"], ahead)).result)).toBe("0123");
   });
 
   it("incomingFromNode() stops when it is told to", async () => {
@@ -140,11 +146,7 @@ describe("requests", () => {
   });
 
   it("incomingFromNode() has an empty body once something ahead has met its end", async () => {
-    const ahead = async (req: IncomingMessage) => {
-      await readAll(req);
-      return { url: "/" };
-    };
-    expect(await textOf((await reading([post(0)], { ahead })).result)).toBe("");
+    expect(await textOf((await reading([post(0)], parser())).result)).toBe("");
   });
 
   it.each<[what: string, kept: Omit<AlreadyParsed, "url">, expected: string]>([
@@ -162,11 +164,8 @@ describe("requests", () => {
     ["nothing that can't be written", { body: { a: 1n } }, "failed: unavailable"],
     ["nothing over the limit", { body: "01234567890" }, "failed: too_large"],
   ])("incomingFromNode() takes from a parser ahead: %s", async (_, kept, expected) => {
-    const ahead = async (req: IncomingMessage) => {
-      await readAll(req);
-      return { url: "/", ...kept };
-    };
-    expect(await textOf((await reading([post(4), "0123"], { ahead })).result)).toBe(expected);
+    const { result } = await reading([post(4), "0123"], parser(kept));
+    expect(await textOf(result)).toBe(expected);
   });
 
   const chunked =
@@ -182,17 +181,13 @@ describe("requests", () => {
     ["no {} of another length", `${post(4)}0123`, { body: {} }, "failed: unavailable"],
     ["an object without keys", `${post(2)}{}`, { body: {} }, "{}"],
   ])("incomingFromNode() takes %s once the stream was read", async (_, sent, kept, expected) => {
-    const ahead = async (req: IncomingMessage) => {
-      await readAll(req);
-      return { url: "/", ...kept };
-    };
-    expect(await textOf((await reading([sent], { ahead })).result)).toBe(expected);
+    expect(await textOf((await reading([sent], parser(kept))).result)).toBe(expected);
   });
 
   it("incomingFromNode() takes raw bytes also where the stream was not read, unless they are empty or of another length", async () => {
     const kept = async (rawBody: unknown) => {
       const ahead = async () => ({ url: "/", rawBody });
-      return textOf((await reading([post(4), "0123"], { ahead })).result);
+      return textOf((await reading([post(4), "0123"], ahead)).result);
     };
     expect(await kept("raw1")).toBe("raw1");
     for (const none of ["", Buffer.alloc(0), "raw"]) expect(await kept(none)).toBe("0123");
@@ -204,23 +199,16 @@ describe("requests", () => {
       req.unshift(req.read());
       return { url: "/" };
     };
-    expect(await textOf((await reading([post(4), "0123"], { ahead })).result)).toBe("0123");
+    expect(await textOf((await reading([post(4), "0123"], ahead)).result)).toBe("0123");
   });
 
   it("incomingFromNode() reads text in the encoding that something ahead wants", async () => {
-    const ahead = async (req: IncomingMessage) => {
-      req.setEncoding("latin1");
-      return { url: "/" };
-    };
-    expect(await textOf((await reading([post(6), "größ"], { ahead })).result)).toBe("größ");
+    const { result } = await reading([post(6), "größ"], decoder("latin1"));
+    expect(await textOf(result)).toBe("größ");
   });
 
   it.each(["base64", "hex", "utf16le"] as const)("a body in %s is refused", async (encoding) => {
-    const ahead = async (req: IncomingMessage) => {
-      req.setEncoding(encoding);
-      return { url: "/" };
-    };
-    const { result } = await reading([post(6), "größ"], { ahead });
+    const { result } = await reading([post(6), "größ"], decoder(encoding));
     expect(await result).toBe("unavailable");
   });
 });

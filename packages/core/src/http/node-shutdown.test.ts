@@ -315,10 +315,7 @@ describe("shutting down", () => {
   );
 
   it("shutdown() ends a session of HTTP/2 once its requests are answered, and refuses none that it has taken", async () => {
-    const { receiver, seen, seeAll } = setUp({ client: valid }, "runs");
-    seeAll();
-    const server = createHttp2Server(nodeHandler(receiver));
-    const session = await connectTo(server);
+    const { receiver, server, session, seen } = await serveHttp2();
     const first = begin(session, "valid-1");
     first.stream.end(report);
     expect(await first.status).toBe(200);
@@ -340,9 +337,7 @@ describe("shutting down", () => {
   ] as const)(
     "shutdown() ends a session of HTTP/2 whose sender was refused with %s and did not end its request",
     async (refused, body, limits) => {
-      const { receiver } = setUp({ client: valid, limits }, "runs");
-      const server = createHttp2Server(nodeHandler(receiver));
-      const session = await connectTo(server);
+      const { receiver, server, session } = await serveHttp2({ limits });
       const { stream, status } = begin(session, "valid");
       stream.on("error", () => {});
       stream.write(body);
@@ -470,6 +465,14 @@ async function connectTo(server: Http2Server): Promise<ClientHttp2Session> {
   });
   await once(session, "connect");
   return session;
+}
+
+/** A receiver on a server of HTTP/2, and a session with it. */
+async function serveHttp2(options: Parameters<typeof setUp>[0] = {}) {
+  const made = setUp({ client: valid, ...options }, "runs");
+  made.seeAll();
+  const server = createHttp2Server(nodeHandler(made.receiver));
+  return { ...made, server, session: await connectTo(server) };
 }
 
 /** Begins a request of HTTP/2. */

@@ -1,74 +1,43 @@
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { Heap } from "./heap.ts";
 
-describe("order", () => {
-  it("Heap.pop() gives the smallest rank first, equal ranks in the order they went in", () => {
-    fc.assert(
-      fc.property(fc.array(fc.integer({ min: 0, max: 20 })), (ranks) => {
-        const heap = new Heap<number>();
-        for (const [index, rank] of ranks.entries()) heap.push(rank, index);
-        expect(heap.size).toBe(ranks.length);
-        expect(heap.rank).toBe(ranks.length === 0 ? undefined : Math.min(...ranks));
-        const popped = ranks.map(() => heap.pop());
-        const sorted = [...ranks.keys()].sort((a, b) => (ranks[a] ?? 0) - (ranks[b] ?? 0));
-        expect(popped).toEqual(sorted);
-        expect(heap.pop()).toBeUndefined();
-        expect(heap.size).toBe(0);
-      }),
-    );
-  });
+const rank = fc.integer({ min: 0, max: 20 });
+const place = fc.nat({ max: 99 });
+const step = fc.oneof(
+  { weight: 9, arbitrary: fc.record({ push: rank }) },
+  { weight: 1, arbitrary: fc.record({ pop: fc.constant(true) }) },
+  { weight: 1, arbitrary: fc.record({ remove: place }) },
+  { weight: 1, arbitrary: fc.record({ removeAll: fc.array(place) }) },
+);
 
-  it("Heap.push() and pop() keep the order when they alternate", () => {
-    const steps = fc.array(fc.option(fc.integer({ min: 0, max: 9 }), { nil: null }));
-    fc.assert(
-      fc.property(steps, (all) => {
-        const heap = new Heap<string>();
-        const model: { rank: number; value: string }[] = [];
-        for (const [index, rank] of all.entries()) {
-          if (rank === null) {
-            expect(heap.pop()).toBe(model.shift()?.value);
-          } else {
-            heap.push(rank, `${index}`);
-            model.push({ rank, value: `${index}` });
-            model.sort((a, b) => a.rank - b.rank);
-          }
+it("a Heap gives the smallest rank first, equal ranks in the order they went in, after any pushes, pops and removals", () => {
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 100, size: "max" }), (steps) => {
+      const heap = new Heap<number>();
+      let model: { readonly rank: number; readonly item: number }[] = [];
+      for (const [item, one] of steps.entries()) {
+        if ("push" in one) {
+          heap.push(one.push, item);
+          model.push({ rank: one.push, item });
+          model.sort((a, b) => a.rank - b.rank);
+        } else if ("pop" in one) {
+          expect(heap.pop()).toBe(model.shift()?.item);
+        } else if ("remove" in one) {
+          const isThere = model.some(({ item }) => item === one.remove);
+          expect(heap.remove(one.remove)).toBe(isThere);
+          model = model.filter(({ item }) => item !== one.remove);
+        } else {
+          const chosen = new Set(one.removeAll);
+          const removed = model.map(({ item }) => item).filter((item) => chosen.has(item));
+          expect(new Set(heap.removeAll(chosen))).toEqual(new Set(removed));
+          model = model.filter(({ item }) => !chosen.has(item));
         }
-      }),
-    );
-  });
-
-  it("Heap.remove() takes an item out, wherever it is, and leaves the others in their order", () => {
-    const ranks = fc.array(fc.integer({ min: 0, max: 9 }), { minLength: 1 });
-    fc.assert(
-      fc.property(ranks, fc.nat(), (all, pick) => {
-        const heap = new Heap<number>();
-        for (const [index, rank] of all.entries()) heap.push(rank, index);
-        const removed = pick % all.length;
-        expect(heap.remove(removed)).toBe(true);
-        expect(heap.remove(removed)).toBe(false);
-        expect(heap.size).toBe(all.length - 1);
-        const others = [...all.keys()].filter((index) => index !== removed);
-        const sorted = others.sort((a, b) => (all[a] ?? 0) - (all[b] ?? 0));
-        expect(others.map(() => heap.pop())).toEqual(sorted);
-      }),
-    );
-  });
-
-  it("Heap.removeAll() takes the given items out, and leaves the others in their order", () => {
-    const ranks = fc.array(fc.integer({ min: 0, max: 9 }));
-    fc.assert(
-      fc.property(ranks, fc.array(fc.nat({ max: 20 })), (all, picks) => {
-        const heap = new Heap<number>();
-        for (const [index, rank] of all.entries()) heap.push(rank, index);
-        const chosen = new Set(picks);
-        const inside = [...all.keys()].filter((index) => chosen.has(index));
-        expect(heap.removeAll(chosen).sort((a, b) => a - b)).toEqual(inside);
-        expect(heap.removeAll(chosen)).toEqual([]);
-        const others = [...all.keys()].filter((index) => !chosen.has(index));
-        const sorted = others.sort((a, b) => (all[a] ?? 0) - (all[b] ?? 0));
-        expect(others.map(() => heap.pop())).toEqual(sorted);
-      }),
-    );
-  });
+        expect([heap.size, heap.rank]).toEqual([model.length, model[0]?.rank]);
+      }
+      expect(model.map(() => heap.pop())).toEqual(model.map(({ item }) => item));
+      expect(heap.pop()).toBeUndefined();
+    }),
+    { numRuns: 300 },
+  );
 });

@@ -221,9 +221,7 @@ describe("options", () => {
   });
 
   it("receiverSettingsOf() names all options there are when one is unknown", () => {
-    const names =
-      "client, inbox, name, ack, verify, signature, unsignedTests, unsigned, expired, reusedSignature, parse, schemas, retry, limits, concurrency, handlerTimeoutMs, autostart, callback, clock, logger, observe";
-    const message = `createReceiver: retries is no option; these are: ${names}`;
+    const message = `createReceiver: retries is no option; these are: client, ${settingNames.join(", ")}`;
     expect(() => settings({ retries: 5 })).toThrow(new TypeError(message));
     const event = { schemas: { "*": {} } };
     expect(() => settings(event)).toThrow(

@@ -17,16 +17,19 @@ function refuse(breaker: CircuitBreaker, ...signatures: string[]): void {
     breaker.unauthorized(permit, signatures[index] ?? "", 0);
 }
 
-function openByRefusals() {
+function make(everValid = false) {
   const clock = manualClock();
-  const breaker = new CircuitBreaker(clock, neverValid);
-  refuse(breaker, "a");
-  return { clock, breaker };
+  return { clock, breaker: new CircuitBreaker(clock, { everValid }) };
+}
+
+function openByRefusals() {
+  const made = make();
+  refuse(made.breaker, "a");
+  return made;
 }
 
 function openBySilence() {
-  const clock = manualClock();
-  const breaker = new CircuitBreaker(clock, neverValid);
+  const { clock, breaker } = make();
   const permits = Array.from({ length: 8 }, () => permitted(breaker));
   for (const permit of permits) breaker.unavailable(permit, 0);
   return { breaker, clock, stale: permits[0] as Permit };
@@ -35,7 +38,7 @@ function openBySilence() {
 describe("refusals", () => {
   it("the circuit breaker opens at the first refusal before any verdict, else at two different signatures in a row", () => {
     expect(openByRefusals().breaker.open).toBe("unauthorized");
-    const breaker = new CircuitBreaker(manualClock(), neverValid);
+    const { breaker } = make();
     breaker.judged(permitted(breaker), 0);
     for (let again = 0; again < 20; again++) refuse(breaker, "a");
     expect([breaker.open, breaker.openMs]).toEqual([null, 0]);
@@ -45,7 +48,7 @@ describe("refusals", () => {
   });
 
   it("the circuit breaker starts to count again after a verdict", () => {
-    const breaker = new CircuitBreaker(manualClock(), neverValid);
+    const { breaker } = make();
     breaker.judged(permitted(breaker), 0);
     const other = permitted(breaker);
     refuse(breaker, "a");
@@ -57,8 +60,7 @@ describe("refusals", () => {
   });
 
   it("the circuit breaker stays closed for 5 minutes after a verdict amid refusals", () => {
-    const clock = manualClock();
-    const breaker = new CircuitBreaker(clock, neverValid);
+    const { clock, breaker } = make();
     breaker.judged(permitted(breaker), 0);
     refuse(breaker, "a");
     breaker.judged(permitted(breaker), 0);
@@ -92,8 +94,7 @@ describe("refusals", () => {
   ])(
     "the circuit breaker probes several signatures each second where the key has worked %s",
     (_when, everValid) => {
-      const clock = manualClock();
-      const breaker = new CircuitBreaker(clock, { everValid });
+      const { clock, breaker } = make(everValid);
       if (!everValid) breaker.judged(permitted(breaker), 0);
       refuse(breaker, "a", "b");
       for (let second = 0; second < 600; second++) {
@@ -126,8 +127,7 @@ describe("refusals", () => {
   });
 
   it("the circuit breaker waits as long as the service asked, at most 30 seconds", () => {
-    const clock = manualClock();
-    const breaker = new CircuitBreaker(clock, neverValid);
+    const { clock, breaker } = make();
     breaker.unauthorized(permitted(breaker), "a", 3_600_000);
     clock.advance(29_999);
     expect(breaker.permit()).toBeNull();
@@ -140,8 +140,7 @@ describe("refusals", () => {
   });
 
   it("the circuit breaker does not lengthen a pause for calls under way when it opened", () => {
-    const clock = manualClock();
-    const breaker = new CircuitBreaker(clock, neverValid);
+    const { clock, breaker } = make();
     const late = permitted(breaker);
     refuse(breaker, "a");
     clock.advance(1_000);
@@ -151,9 +150,7 @@ describe("refusals", () => {
   });
 
   it("the circuit breaker probes in time, and never once stopped", () => {
-    const clock = manualClock();
-    const breaker = new CircuitBreaker(clock, neverValid);
-    refuse(breaker, "a");
+    const { clock, breaker } = openByRefusals();
     clock.advance(1_000);
     expect(breaker.permit()).not.toBeNull();
     breaker.stop();
@@ -163,7 +160,7 @@ describe("refusals", () => {
 
 describe("silence", () => {
   it("the circuit breaker opens after five silent calls in a row, unless an answer came between", () => {
-    const breaker = new CircuitBreaker(manualClock(), neverValid);
+    const { breaker } = make();
     const permit = permitted(breaker);
     breaker.unavailable(permit, 0);
     breaker.answered(permit);
@@ -175,8 +172,7 @@ describe("silence", () => {
   });
 
   it("the circuit breaker stays closed for a minute after an answer amid silence", () => {
-    const clock = manualClock();
-    const breaker = new CircuitBreaker(clock, neverValid);
+    const { clock, breaker } = make();
     breaker.unavailable(permitted(breaker), 0);
     breaker.answered(permitted(breaker));
     for (let call = 0; call < 100; call++) breaker.unavailable(permitted(breaker), 0);

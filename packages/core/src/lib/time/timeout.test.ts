@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { createEmulator } from "@reporthook/emulator";
+import { never } from "@reporthook/test-support/gate";
 import { describe, expect, it } from "vitest";
 import { systemClock } from "./clock.ts";
 import { withSignal, withTimeout } from "./timeout.ts";
@@ -23,7 +24,7 @@ describe("limits", () => {
     let given: AbortSignal | undefined;
     const running = withTimeout({ clock, ms: 50, late: "too late" }, (scope) => {
       given = scope.signal;
-      return new Promise(() => {});
+      return never();
     });
     clock.advance(50);
     await expect(running).rejects.toThrow("too late");
@@ -32,10 +33,10 @@ describe("limits", () => {
 
   it("withTimeout() rejects with the parent's reason, and does not begin when it is aborted", async () => {
     const { clock } = createEmulator();
-    const { signal: parent, abort } = bound(new AbortController());
-    const bounds = { clock, ms: 50, late: "too late", parent };
-    const running = withTimeout(bounds, () => new Promise(() => {}));
-    abort(new Error("closing"));
+    const closing = new AbortController();
+    const bounds = { clock, ms: 50, late: "too late", parent: closing.signal };
+    const running = withTimeout(bounds, never);
+    closing.abort(new Error("closing"));
     await expect(running).rejects.toThrow("closing");
     let begun = false;
     const next = withTimeout(bounds, () => {
@@ -50,11 +51,11 @@ describe("limits", () => {
     const warnings: Error[] = [];
     const onWarning = (warning: Error): void => void warnings.push(warning);
     process.on("warning", onWarning);
-    const { signal: parent, abort } = bound(new AbortController());
+    const closing = new AbortController();
     const running = Array.from({ length: 50 }, () =>
-      withTimeout({ clock, ms: 50, late: "too late", parent }, () => new Promise(() => {})),
+      withTimeout({ clock, ms: 50, late: "too late", parent: closing.signal }, never),
     );
-    abort(new Error("closing"));
+    closing.abort(new Error("closing"));
     const results = await Promise.allSettled(running);
     expect(results.every(({ status }) => status === "rejected")).toBe(true);
     await new Promise((resolve) => setImmediate(resolve));
@@ -96,7 +97,3 @@ describe("signals", () => {
     expect(Object.keys(argument)).toEqual(["attempt", "signal"]);
   });
 });
-
-function bound(controller: AbortController) {
-  return { signal: controller.signal, abort: (reason: Error) => controller.abort(reason) };
-}
