@@ -1,7 +1,7 @@
 import { createServer, type RequestListener } from "node:http";
 import { createServer as createRawServer } from "node:net";
 import { inspect } from "node:util";
-import { type ClientOptions, createClient } from "@reporthook/core";
+import { type Client, type ClientOptions, createClient } from "@reporthook/core";
 import { listenLocally } from "@reporthook/test-support/listening";
 import { expect, onTestFinished } from "vitest";
 
@@ -41,12 +41,16 @@ export const answering = (
     response.writeHead(status, headers).end(body);
   });
 
+/** A client with that key, of a service that nobody reaches unless told. */
+export const clientOf = (options: Partial<ClientOptions>): Client =>
+  createClient({ baseUrl: "https://a.example", apiKey: key, ...options });
+
 /** All three operations, in every way of carrying the key. */
 export function operations(
   options: Partial<ClientOptions> & Pick<ClientOptions, "baseUrl">,
 ): (() => Promise<unknown>)[] {
-  const client = createClient({ apiKey: key, timeoutMs: 30_000, ...options });
-  const byQuery = createClient({ apiKey: key, timeoutMs: 30_000, ...options, reportAuth: "query" });
+  const client = clientOf({ timeoutMs: 30_000, ...options });
+  const byQuery = clientOf({ timeoutMs: 30_000, ...options, reportAuth: "query" });
   return [
     () => client.authorize("s"),
     () => client.testWebhook("https://app.example/"),

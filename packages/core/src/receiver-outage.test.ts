@@ -165,11 +165,10 @@ describe("outages", () => {
       new URL(url, "http://app").searchParams.get("sig");
     const fetch = vi.fn();
     const client = createClient({ baseUrl: "https://api.example", apiKey: "k", fetch });
-    const { receiver, pass } = setUp({ client, signature });
+    const { receiver, post, pass } = setUp({ client, signature });
     for (let count = 0; count < 5; count++) {
       const url = `http://app/hook?sig=${encodeURIComponent(`\u65e5${count}`)}`;
-      const answer = await receiver.fetch(new Request(url, { method: "POST", body: "{}" }));
-      expect(answer.status).toBe(200);
+      expect((await post({ body: "{}" }, url)).status).toBe(200);
     }
     await pass(70 * second, second);
     const { problems, service } = await receiver.health();

@@ -20,6 +20,10 @@ interface Watching extends Setup {
   readonly sent: Alert[];
   /** Lets time pass, five seconds at a time. */
   pass(ms: number): Promise<void>;
+  /** Lets all of it pass at once. */
+  leap(ms: number): Promise<void>;
+  /** Another process on the inbox, which begins. */
+  next(): Promise<Watching>;
   /** Sends a notification that a handler gives up on; resolves to its id. */
   park(): Promise<string>;
 }
@@ -38,12 +42,17 @@ function watched(
   return {
     ...setup,
     sent,
+    leap: setup.pass,
+    async next() {
+      const { clock, clientOptions } = setup.emulator;
+      const client = createClient(clientOptions);
+      const one = watched(options, { ...receiver, clock, client });
+      await one.receiver.start();
+      return one;
+    },
     async pass(ms) {
       await turns();
-      for (let passed = 0; passed < ms; passed += 5_000) {
-        setup.emulator.clock.advance(5_000);
-        await turns();
-      }
+      await setup.pass(ms, 5_000);
     },
     async park() {
       const { body } = await setup.send("report.complete");
@@ -151,19 +160,15 @@ describe("parked deliveries", () => {
 
   it("alerts() tells what another receiver's retention or a tool has deleted as deleted, however long ago", async () => {
     const inbox = memoryInbox({ retention: { parkedMs: 3 * 60 * minute } });
-    const { sent, park, pass, receiver, emulator } = watched({ on: ["parked"] }, { inbox });
-    const leap = async (minutes: number): Promise<void> => {
-      emulator.clock.advance(minutes * minute);
-      await pass(minute);
-    };
+    const { sent, park, pass, leap, receiver, emulator } = watched({ on: ["parked"] }, { inbox });
     const deleted = await park();
-    await leap(100);
+    await leap(101 * minute);
     const discarded = await park();
-    await leap(90);
+    await leap(91 * minute);
     await inbox.prune(new Date(emulator.clock.now() + 5 * minute));
-    await leap(5);
+    await leap(6 * minute);
     expect(await receiver.inbox.get(deleted)).toBeNull();
-    await leap(61);
+    await leap(62 * minute);
     await receiver.inbox.discard(discarded);
     await pass(minute);
     expect(sent.map(({ title }) => title)).toEqual([
@@ -185,20 +190,15 @@ describe("parked deliveries", () => {
   });
 
   it("alerts() tells 5 seconds after the first of a burst was parked, whatever follows it", async () => {
-    const clock = manualClock();
-    const { sent, park, receiver } = watched({}, { clock });
-    const later = async (ms: number): Promise<void> => {
-      clock.advance(ms);
-      await turns();
-    };
+    const { sent, park, receiver, leap } = watched({}, { clock: manualClock() });
     await receiver.start();
-    await later(10_000);
+    await leap(10_000);
     await park();
-    await later(4_000);
+    await leap(4_000);
     await park();
-    await later(999);
+    await leap(999);
     expect(sent).toEqual([]);
-    await later(1);
+    await leap(1);
     expect(sent).toMatchObject([{ count: 2 }]);
   });
 
@@ -299,7 +299,7 @@ describe("other problems", () => {
   it("alerts() tells that the API key is accepted after a restart with the right one, as a tool on the inbox does", async () => {
     const inbox = memoryInbox();
     const first = watched({}, { inbox });
-    const { clock, clientOptions, fault } = first.emulator;
+    const { clock, fault } = first.emulator;
     const lived = new LivedClock(clock);
     const time = new Timekeeper(inbox, lived);
     const tool = new Lookout({ ...toolView(inbox, "reports"), clock: lived, time });
@@ -311,8 +311,7 @@ describe("other problems", () => {
     await first.receiver.close();
     expect(await seen()).toEqual(["key_refused"]);
     end();
-    const second = watched({}, { inbox, clock, client: createClient(clientOptions) });
-    await second.receiver.start();
+    const second = await first.next();
     await first.pass(2 * minute);
     expect((await second.receiver.inbox.counts()).handled).toBe(3);
     expect(await seen()).toEqual([]);
@@ -374,8 +373,7 @@ describe("processes", () => {
     await first.pass(minute);
     expect(first.sent).toHaveLength(1);
     await first.receiver.close();
-    const second = watched({}, { inbox, clock: first.emulator.clock });
-    await second.receiver.start();
+    const second = await first.next();
     await first.pass(5 * minute);
     expect(second.sent).toEqual([]);
     await second.receiver.inbox.discard(id);
@@ -393,10 +391,8 @@ describe("processes", () => {
     await first.pass(minute);
     expect(first.sent).toMatchObject([{ code: "all_rejected", state: "firing", count: 6 }]);
     await first.receiver.close();
-    const { clock, clientOptions } = first.emulator;
-    clock.advance(2 * 60 * minute);
-    const second = watched({}, { inbox, clock, client: createClient(clientOptions) });
-    await second.receiver.start();
+    await first.leap(2 * 60 * minute);
+    const second = await first.next();
     await first.pass(70 * minute);
     expect(second.sent).toEqual([]);
     const problem = { code: "all_rejected", severity: "critical", count: 6 };
@@ -417,9 +413,7 @@ describe("processes", () => {
     const problem = { code: "process_stalled", reason: expect.stringMatching(/^1 on /) };
     expect(first.sent).toMatchObject([{ ...problem, state: "firing" }]);
     await first.receiver.close();
-    const { clock } = first.emulator;
-    const second = watched({}, { inbox, clock });
-    await second.receiver.start();
+    const second = await first.next();
     await first.pass(5 * minute);
     expect(second.sent).toEqual([]);
     await first.pass(60 * minute);
@@ -447,14 +441,12 @@ describe("processes", () => {
   it("alerts() tells once for an inbox, with two processes at once", async () => {
     const inbox = memoryInbox();
     const first = watched({}, { inbox });
-    const { clock, clientOptions } = first.emulator;
     await first.receiver.start();
     await first.pass(5_000);
     // Another process does not know the names of this one.
     const names = Symbol.for("reporthook.receivers");
     (globalThis as unknown as Record<symbol, Map<unknown, unknown>>)[names]?.clear();
-    const second = watched({}, { inbox, clock, client: createClient(clientOptions) });
-    await second.receiver.start();
+    const second = await first.next();
     await first.pass(minute);
     const id = await first.park();
     await first.pass(5 * minute);
@@ -561,7 +553,7 @@ it("alerts() puts nothing secret into a message or a log line", async () => {
   });
   const { headers } = emulator.notification("report.internal_error");
   const body = JSON.stringify({ status: "internal_error", report_id: "hush-6", note: everything });
-  await receiver.fetch(new Request(url, { method: "POST", headers, body }));
+  await post({ headers, body }, url);
   await post({ headers: { "x-other": "hush-7", "content-type": "application/json" }, body });
   await post({ headers: { "X-svc-authorization": "hush-8" }, body: "[1]" });
   await pass(minute);

@@ -25,12 +25,10 @@ const pathOf = (url: string) => url.slice(new URL(url).origin.length).split("#")
 
 function make(options: Partial<ReceiverOptions> = {}, secrets: readonly string[] = [secret]) {
   const setup = setUp({ callback: { secrets }, ...options });
-  const { emulator, receiver } = setup;
+  const { emulator, post } = setup;
   setup.seeAll();
-  const sendTo = async (url: string, notification = emulator.notification("report.complete")) => {
-    const response = await receiver.fetch(new Request(url, notification));
-    return { status: response.status, body: (await response.json()) as { id: string } };
-  };
+  const sendTo = (url: string, notification = emulator.notification("report.complete")) =>
+    post(notification, url);
   return { ...setup, sendTo };
 }
 

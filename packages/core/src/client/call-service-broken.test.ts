@@ -2,6 +2,7 @@ import { createServer as createRawServer } from "node:net";
 import { inspect } from "node:util";
 import { listenLocally } from "@reporthook/test-support/listening";
 import {
+  clientOf,
   everythingIn,
   failures,
   key,
@@ -13,7 +14,6 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ServiceError } from "../errors.ts";
 import type { Fetch } from "./call-service.ts";
-import { createClient } from "./client.ts";
 
 describe("no answer", () => {
   it("callService() rejects with service_unreachable when the connection is refused", async () => {
@@ -65,7 +65,7 @@ describe("no answer", () => {
     "authorize() has its verdict by the status %i although the body breaks off",
     async (status, verdict) => {
       const baseUrl = await serveRaw(`HTTP/1.1 ${status} S\r\ncontent-length: 99\r\n\r\nhalf`);
-      await expect(createClient({ baseUrl, apiKey: key }).authorize("s")).resolves.toBe(verdict);
+      await expect(clientOf({ baseUrl }).authorize("s")).resolves.toBe(verdict);
     },
   );
 

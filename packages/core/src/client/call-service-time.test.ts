@@ -1,5 +1,7 @@
 import { getEventListeners } from "node:events";
+import { gate, never } from "@reporthook/test-support/gate";
 import {
+  clientOf,
   failures,
   key,
   operations,
@@ -9,9 +11,7 @@ import {
 import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { ServiceError } from "../errors.ts";
 import type { Fetch } from "./call-service.ts";
-import { createClient } from "./client.ts";
 
-const never = () => new Promise<never>(() => {});
 const rejects: Fetch = (_, { signal }) =>
   new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
 
@@ -60,18 +60,6 @@ describe("no answer in time", () => {
     },
   );
 
-  it.each([
-    [200, "valid"],
-    [406, "invalid"],
-    [424, "expired"],
-  ])(
-    "authorize() has its verdict by the status %i although the body never ends",
-    async (status, verdict) => {
-      const client = createClient({ ...(await endless(status, 1)), apiKey: key });
-      await expect(client.authorize("s")).resolves.toBe(verdict);
-    },
-  );
-
   it.each<[string, Fetch]>([
     ["ignores its signal", never],
     ["rejects as soon as it is aborted", rejects],
@@ -105,8 +93,7 @@ describe("no answer in time", () => {
     };
     const fetch: Fetch = async () =>
       new Response(new ReadableStream({ pull, cancel: () => void cancelled++ }));
-    const client = createClient({ baseUrl: "http://a.example", apiKey: key, fetch });
-    await expect(client.authorize("s")).resolves.toBe("valid");
+    await expect(clientOf({ fetch }).authorize("s")).resolves.toBe("valid");
     expect(cancelled).toBe(1);
   });
 
@@ -135,12 +122,7 @@ describe("an event loop that stood still", () => {
       new Promise((resolve) => {
         answer = resolve;
       });
-    const client = createClient({
-      baseUrl: "http://a.example",
-      apiKey: key,
-      timeoutMs: 5_000,
-      fetch,
-    });
+    const client = clientOf({ timeoutMs: 5_000, fetch });
     const outcomes: unknown[] = [];
     const asked = client.authorize("s").catch((error: ServiceError) => error);
     void asked.then((outcome) => void outcomes.push(outcome));
@@ -185,7 +167,7 @@ describe("the caller's signal", () => {
 
   it("authorize() rejects with the signal's reason and sends nothing when it is aborted before", async () => {
     const fetch = vi.fn<Fetch>();
-    const client = createClient({ baseUrl: "http://a.example", apiKey: key, fetch });
+    const client = clientOf({ fetch });
     const signal = AbortSignal.abort(reason);
     await expect(client.authorize("s", { signal })).rejects.toBe(reason);
     expect(fetch).not.toHaveBeenCalled();
@@ -193,17 +175,14 @@ describe("the caller's signal", () => {
 
   it("authorize() rejects with the signal's reason and hangs up when it is aborted meanwhile", async () => {
     const controller = new AbortController();
-    let hungUp: () => void = () => {};
-    const closed = new Promise<void>((resolve) => {
-      hungUp = resolve;
-    });
+    const hungUp = gate();
     const baseUrl = await serve((request) => {
-      request.socket.once("close", hungUp);
+      request.socket.once("close", hungUp.open);
       controller.abort(reason);
     });
-    const client = createClient({ baseUrl, apiKey: key });
-    await expect(client.authorize("s", { signal: controller.signal })).rejects.toBe(reason);
-    await closed;
+    const asked = clientOf({ baseUrl }).authorize("s", { signal: controller.signal });
+    await expect(asked).rejects.toBe(reason);
+    await hungUp.opened;
   });
 
   it("authorize() adds one listener to a signal, however many calls have it, and leaves none and no timer", async () => {
@@ -213,7 +192,7 @@ describe("the caller's signal", () => {
     const added = vi.spyOn(signal, "addEventListener");
     // Node keeps a signal of AbortSignal.any() as long as it has a listener.
     for (const fetch of [async () => new Response(""), () => Promise.reject(new Error("no"))]) {
-      const client = createClient({ baseUrl: "http://a.example", apiKey: key, fetch });
+      const client = clientOf({ fetch });
       const calls = Array.from({ length: 12 }, () => client.authorize("s", { signal }));
       await Promise.allSettled(calls);
     }
@@ -228,7 +207,7 @@ describe("the caller's signal", () => {
     const baseUrl = await serve(() => {});
     for (const fetch of [undefined, rejects]) {
       for (const isEarly of [true, false]) {
-        const client = createClient({ baseUrl, apiKey: key, fetch, timeoutMs: 60_000 });
+        const client = clientOf({ baseUrl, fetch, timeoutMs: 60_000 });
         const aborting = new AbortController();
         const asked = rejection(client.authorize("s", { signal: aborting.signal }));
         if (!isEarly) await new Promise((resolve) => setTimeout(resolve, 20));

@@ -1,4 +1,11 @@
-import { answering, failures, key, rejection, serve } from "@reporthook/test-support/service-calls";
+import {
+  answering,
+  clientOf,
+  failures,
+  key,
+  rejection,
+  serve,
+} from "@reporthook/test-support/service-calls";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { ServiceError } from "../errors.ts";
 import type { Fetch } from "./call-service.ts";
@@ -12,7 +19,7 @@ describe("an answer that is no outcome", () => {
   it.each([201, 204])(
     "authorize() rejects when the answer is %i, which the document does not list",
     async (serviceStatus) => {
-      const client = createClient({ baseUrl: await answering(serviceStatus), apiKey: key });
+      const client = clientOf({ baseUrl: await answering(serviceStatus) });
       const failed = { code: "service_failed", serviceStatus, retryable: false };
       await expect(client.authorize("s")).rejects.toMatchObject(failed);
     },

@@ -3,15 +3,14 @@ import { createRequire } from "node:module";
 import { gate } from "@reporthook/test-support/gate";
 import {
   answering,
+  clientOf,
   failures,
-  key,
   operations,
   serveRaw,
 } from "@reporthook/test-support/service-calls";
 import nodeFetch from "node-fetch";
 import { describe, expect, it } from "vitest";
 import type { Fetch } from "./call-service.ts";
-import { createClient } from "./client.ts";
 
 // Its types would bring those of browsers into every file.
 const crossFetch: Fetch = createRequire(import.meta.url)("cross-fetch");
@@ -50,19 +49,19 @@ const fetches: [string, Fetch][] = [
 describe.each(fetches)("a fetch with %s", (_, given) => {
   it("requestReport() resolves to the answer that names the report", async () => {
     const baseUrl = await answering(202, { "content-type": "application/json" }, report);
-    const client = createClient({ baseUrl, apiKey: key, fetch: given });
+    const client = clientOf({ baseUrl, fetch: given });
     const answer = await client.requestReport({ domains: ["a.example"] });
     expect(answer).toEqual({ status: 202, body: { report_id: "r1" } });
   });
 
   it("authorize() has its verdict by the status, without regard to the body", async () => {
-    const client = createClient({ baseUrl: await answering(406), apiKey: key, fetch: given });
+    const client = clientOf({ baseUrl: await answering(406), fetch: given });
     await expect(client.authorize("s")).resolves.toBe("invalid");
   });
 
   it("callService() keeps 64 KiB of a larger answer, and 2 KiB in an error", async () => {
     const options = { fetch: given, baseUrl: await answering(200, {}, "é".repeat(1_000_000)) };
-    const { body } = await createClient({ ...options, apiKey: key }).requestReport({});
+    const { body } = await clientOf(options).requestReport({});
     expect(new TextEncoder().encode(String(body)).byteLength).toBe(65_536);
     const refusing = { fetch: given, baseUrl: await answering(500, {}, "e".repeat(1_000_000)) };
     for (const error of await failures(refusing)) expect(error.body).toHaveLength(2_048);
@@ -123,12 +122,7 @@ describe("a page in the place of an answer", () => {
       new Response(
         new ReadableStream({ start: (stream) => stream.enqueue(new TextEncoder().encode(page)) }),
       );
-    const client = createClient({
-      baseUrl: "https://a.example",
-      apiKey: key,
-      fetch: endless,
-      timeoutMs: 50,
-    });
+    const client = clientOf({ fetch: endless, timeoutMs: 50 });
     await expect(client.authorize("s")).rejects.toMatchObject({ code: "service_timeout" });
   });
 
@@ -153,8 +147,7 @@ describe("a page in the place of an answer", () => {
           },
         }),
       );
-    const options = { baseUrl: "https://a.example", apiKey: key, fetch: endless };
-    const client = createClient({ ...options, timeoutMs: 600_000 });
+    const client = clientOf({ fetch: endless, timeoutMs: 600_000 });
     await expect(client.authorize("s")).resolves.toBe("valid");
     await stopped.opened;
   });
@@ -171,12 +164,7 @@ describe("a page in the place of an answer", () => {
     const read = () => new Promise<never>(() => {});
     const body = { getReader: () => ({ read, cancel }) } as never;
     const fetch: Fetch = async () => ({ status: 500, headers: new Headers(), body });
-    const client = createClient({
-      baseUrl: "https://a.example",
-      apiKey: key,
-      fetch,
-      timeoutMs: 50,
-    });
+    const client = clientOf({ fetch, timeoutMs: 50 });
     await expect(client.authorize("s")).rejects.toMatchObject({ code: "service_timeout" });
   });
 
@@ -184,7 +172,7 @@ describe("a page in the place of an answer", () => {
     [406, "invalid"],
     [424, "expired"],
   ])("authorize() has its verdict when a %i is explained by a page", async (status, verdict) => {
-    const client = createClient({ baseUrl: await answering(status, html, page), apiKey: key });
+    const client = clientOf({ baseUrl: await answering(status, html, page) });
     await expect(client.authorize("s")).resolves.toBe(verdict);
   });
 });

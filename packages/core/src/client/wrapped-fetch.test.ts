@@ -1,11 +1,10 @@
-import { answering, failures, key, rejection } from "@reporthook/test-support/service-calls";
+import { answering, clientOf, failures, rejection } from "@reporthook/test-support/service-calls";
 import axios from "axios";
 import ky from "ky";
 import { ofetch } from "ofetch";
 import { Agent, interceptors, request } from "undici";
 import { describe, expect, it } from "vitest";
 import type { Fetch } from "./call-service.ts";
-import { createClient } from "./client.ts";
 
 const report = '{"report_id":"r1"}';
 const headers = { "content-type": "application/json", "retry-after": "7" };
@@ -38,7 +37,7 @@ const byStatusCode = throwing((_, statusCode, plain, body) =>
 
 /** A client with this fetch, of a service with this answer. */
 const clientBy = async (fetch: Fetch, status: number) =>
-  createClient({ baseUrl: await answering(status, headers, report), apiKey: key, fetch });
+  clientOf({ baseUrl: await answering(status, headers, report), fetch });
 
 describe.each<[string, Fetch]>([
   ["ky", as(ky)],
@@ -149,11 +148,7 @@ describe("a body that the fetch given has read", () => {
 
   it("testWebhook() resolves when the body that the given fetch has read was empty", async () => {
     const baseUrl = await answering(200, { "content-length": "0" });
-    const client = createClient({
-      baseUrl,
-      apiKey: key,
-      fetch: reading((_s, _t, answer) => answer),
-    });
+    const client = clientOf({ baseUrl, fetch: reading((_s, _t, answer) => answer) });
     await expect(client.testWebhook("https://app.example/")).resolves.toEqual({
       status: 200,
       body: "",
@@ -211,10 +206,7 @@ describe("a body that the fetch given has read", () => {
       (body: string): Fetch =>
       () =>
         Promise.reject(failed({ response: { status: 200, headers: {}, data: body } }));
-    const verdictOf = (body: string) =>
-      createClient({ baseUrl: "https://a.example", apiKey: key, fetch: given(body) }).authorize(
-        "s",
-      );
+    const verdictOf = (body: string) => clientOf({ fetch: given(body) }).authorize("s");
     await expect(verdictOf("OK")).resolves.toBe("valid");
     await expect(verdictOf("")).resolves.toBe("valid");
     await expect(verdictOf("<p>Log in")).rejects.toMatchObject({ code: "service_failed" });
@@ -223,8 +215,7 @@ describe("a body that the fetch given has read", () => {
   it("authorize() takes a thrown 200 whose body is empty as valid", async () => {
     const answer = { status: 200, headers: { "content-length": "0" } };
     const given: Fetch = () => Promise.reject(failed({ response: answer }));
-    const client = createClient({ baseUrl: "https://a.example", apiKey: key, fetch: given });
-    await expect(client.authorize("s")).resolves.toBe("valid");
+    await expect(clientOf({ fetch: given }).authorize("s")).resolves.toBe("valid");
   });
 
   const proxied = (url: string, egress: string) => `${egress}?url=${encodeURIComponent(url)}`;
@@ -237,16 +228,14 @@ describe("a body that the fetch given has read", () => {
     async (_, ask) => {
       const egress = await answering(406, headers, "{}");
       const fetch = as((url: string) => ask(egress, url));
-      const client = createClient({ baseUrl: "https://a.example", apiKey: key, fetch });
-      await expect(client.authorize("s")).resolves.toBe("invalid");
+      await expect(clientOf({ fetch }).authorize("s")).resolves.toBe("invalid");
     },
   );
 
   it("authorize() has its verdict by a thrown answer that names no address, but for parameters", async () => {
     const thrown = failed({ response: { status: 406 }, config: { url: "", params: {} } });
     const fetch = () => Promise.reject(thrown);
-    const client = createClient({ baseUrl: "https://a.example", apiKey: key, fetch });
-    await expect(client.authorize("s")).resolves.toBe("invalid");
+    await expect(clientOf({ fetch }).authorize("s")).resolves.toBe("invalid");
   });
 
   const strict = { transitional: { silentJSONParsing: false }, responseType: "json" } as const;
@@ -296,7 +285,7 @@ it.each([
   ["an answer without a status", { response: { headers: {} } }],
 ])("a rejection with %s is no answer", async (_, members) => {
   const given: Fetch = () => Promise.reject(failed(members));
-  const client = createClient({ baseUrl: "https://a.example", apiKey: key, fetch: given });
+  const client = clientOf({ fetch: given });
   const error = await rejection(client.authorize("s"));
   expect(error).toMatchObject({ code: "service_unreachable", sent: true, retryable: true });
   expect(error.serviceStatus).toBeUndefined();

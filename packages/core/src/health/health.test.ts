@@ -91,12 +91,11 @@ describe("health", () => {
   });
 
   it("health() tells all_rejected as critical if one came with a token that carries no context", async () => {
-    const { receiver, emulator, send } = setUp({ verify: "before-ack", callback });
+    const { receiver, emulator, send, post } = setUp({ verify: "before-ack", callback });
     await send("report");
     const url = await receiver.callbackUrl("https://app.example/hook");
     for (let count = 0; count < 5; count++) {
-      const forged = emulator.notification("report", { signature: "invalid" });
-      await receiver.fetch(new Request(url, forged));
+      await post(emulator.notification("report", { signature: "invalid" }), url);
     }
     const { problems } = await receiver.health();
     expect(problems).toMatchObject([{ code: "all_rejected", severity: "critical" }]);

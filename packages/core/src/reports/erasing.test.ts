@@ -1,6 +1,7 @@
 import { setUp, turns } from "@reporthook/test-support/receiver-setup";
 import {
   createInboxFixture,
+  deferred,
   endedAs,
   handled,
   storedRequest,
@@ -41,8 +42,7 @@ function make() {
       "content-type": "application/json",
       "X-svc-authorization": `${status} ${at}`,
     };
-    const request = new Request(sent[at] ?? "", { method: "POST", headers, body });
-    expect((await setup.receiver.fetch(request)).status).toBe(200);
+    expect((await setup.post({ headers, body }, sent[at])).status).toBe(200);
     await setup.receiver.idle();
   };
   const erase = (what: { reportId: string } | { requestId: string }, dryRun = false) =>
@@ -176,13 +176,13 @@ describe("erasing a request", () => {
 
   it("an answer that comes after eraseReport() is not kept", async () => {
     const { reports, erase, answerWith } = make();
-    let answer = (_: Response): void => {};
-    answerWith(new Promise((resolve) => (answer = resolve)));
+    const answer = deferred<Response>();
+    answerWith(answer.promise);
     const asking = reports.request(report, asked);
     await turns();
     const [request] = await reports.list();
     await erase({ requestId: request?.id ?? "" });
-    answer(Response.json({ for: "Ada" }));
+    answer.resolve(Response.json({ for: "Ada" }));
     expect((await asking).answer).toMatchObject({ body: { for: "Ada" } });
     expect(await reports.get(request?.id ?? "")).toMatchObject({ state: "open", answer: null });
   });

@@ -6,6 +6,7 @@ import {
   turns,
   turnUntil,
 } from "@reporthook/test-support/receiver-setup";
+import { deferred } from "@reporthook/testing/internals";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createClient } from "../client/client.ts";
 import { DoNotRetry, ReporthookError } from "../errors.ts";
@@ -45,13 +46,18 @@ function make(options: Partial<ReceiverOptions> = {}) {
     const body = JSON.stringify({ status, report_id: "r-1" });
     const signed = { "X-svc-authorization": `${signature} ${++notified}` };
     const headers = { "content-type": "application/json", ...(signature !== "" && signed) };
-    const response = await setup.receiver.fetch(new Request(at, { method: "POST", headers, body }));
-    return ((await response.json()) as { id: string }).id;
+    return (await setup.post({ headers, body }, at)).body.id;
   };
   const failWith = (how: typeof fail) => {
     fail = how;
   };
-  return { ...setup, sent, notify, failWith, reports: setup.receiver.reports };
+  /** Has the next request wait for its answer, which it is given by the function that is returned. */
+  const hold = (): ((response: Response) => void) => {
+    const answer = deferred<Response>();
+    fail = () => answer.promise;
+    return answer.resolve;
+  };
+  return { ...setup, sent, notify, failWith, hold, reports: setup.receiver.reports };
 }
 
 const statusOf = (status: number) => () => new Response("no", { status });
@@ -199,9 +205,8 @@ describe("asking", () => {
   it.each([201, 400, 503])(
     "reports.request() waits for another one with its key, and is sent if that was refused, answered %i",
     async (status) => {
-      const { reports, sent, failWith } = make();
-      let answer = (_: Response): void => {};
-      failWith(() => new Promise((resolve) => (answer = resolve)));
+      const { reports, sent, failWith, hold } = make();
+      const answer = hold();
       const ask = (given: object) => reports.request(given, { idempotencyKey: "k" });
       const first = ask(report).catch(({ requestId }) => ({ id: requestId, answer: null }));
       await turnUntil(() => sent.length === 1);
@@ -220,9 +225,8 @@ describe("asking", () => {
   );
 
   it("reports.request() that waits for another one with its key is aborted at once, and others go on waiting", async () => {
-    const { reports, sent, failWith } = make();
-    let answer = (_: Response): void => {};
-    failWith(() => new Promise((resolve) => (answer = resolve)));
+    const { reports, sent, hold } = make();
+    const answer = hold();
     const idempotencyKey = "k";
     const first = reports.request(report, { idempotencyKey });
     await turnUntil(() => sent.length === 1);
@@ -270,21 +274,20 @@ describe("asking", () => {
 
   it("close() waits until a request on its way is answered, and keeps the answer", async () => {
     const inbox = memoryInbox();
-    const { receiver, reports, sent, failWith } = make({ inbox });
-    let answer = (_: Response): void => {};
-    failWith(() => new Promise((resolve) => (answer = resolve)));
+    const { receiver, reports, sent, hold } = make({ inbox });
+    const answer = hold();
     const asked = reports.request(report);
     await turnUntil(() => sent.length === 1);
     const closing = receiver.close();
     await turns();
     // Another one begins while it closes.
-    const first = answer;
+    const another = hold();
     const more = reports.request(report);
     await turnUntil(() => sent.length === 2);
-    first(Response.json({}, { status: 201 }));
+    answer(Response.json({}, { status: 201 }));
     expect((await asked).answer?.status).toBe(201);
     expect(await hasSettled(closing)).toBe(false);
-    answer(Response.json({}, { status: 201 }));
+    another(Response.json({}, { status: 201 }));
     expect((await more).answer?.status).toBe(201);
     await closing;
   });
@@ -595,7 +598,7 @@ describe("following", () => {
     own.receiver.on("report.complete", () => {});
     const body = '{"status":"processing"}';
     const headers = { "X-svc-authorization": "s" };
-    await own.receiver.fetch(new Request(sent[0] ?? "", { method: "POST", headers, body }));
+    await own.post({ headers, body }, sent[0]);
     await own.receiver.idle();
     expect(asked).toEqual([context]);
     expect(own.lines).toEqual([]);
@@ -962,9 +965,8 @@ describe("the end", () => {
   });
 
   it("reports.request() that is answered after close() opens the inbox no more, and says what stays unconfirmed", async () => {
-    const { receiver, reports, failWith } = make();
-    let answer = (_: Response): void => {};
-    failWith(() => new Promise((resolve) => (answer = resolve)));
+    const { receiver, reports, hold } = make();
+    const answer = hold();
     const asking = reports.request(report);
     await turns();
     const [request] = await reports.list();

@@ -1,22 +1,10 @@
 import { memoryInbox, type Receiver } from "@reporthook/core";
-import { setUp, turns } from "@reporthook/test-support/receiver-setup";
+import { setUp } from "@reporthook/test-support/receiver-setup";
 import { manualClock } from "@reporthook/testing/internals";
 import { describe, expect, it } from "vitest";
 import { hourMs } from "../../lib/time/units.ts";
 
-const signMs = 5_000;
 const genuine = { accepted: 1, "verdict/valid": 1, verified: 1, handled: 1 };
-
-/** Lets time pass, a sign of life at a time. */
-async function pass(
-  { advance }: Pick<ReturnType<typeof manualClock>, "advance">,
-  ms: number,
-): Promise<void> {
-  for (let passed = 0; passed < ms; passed += signMs) {
-    advance(signMs);
-    await turns(8);
-  }
-}
 
 const hoursOf = async ({ inbox }: Receiver) =>
   (await inbox.hours(new Date(0))).map(({ at, counts }) => [at.getTime(), counts]);
@@ -29,7 +17,7 @@ describe("the numbers of hours", () => {
     const first = setUp({ inbox, clock });
     first.seeAll();
     await first.send("report.complete");
-    await pass(clock, 10_000);
+    await first.pass(10_000, 5_000);
     expect(await hoursOf(first.receiver)).toEqual([[hour, genuine]]);
     await first.send("report.complete", { signature: "none" });
     // The last sign keeps what came after the one before.
@@ -37,13 +25,13 @@ describe("the numbers of hours", () => {
     const second = setUp({ inbox, clock });
     second.seeAll();
     await second.send("report.processing");
-    await pass(clock, 10_000);
+    await second.pass(10_000, 5_000);
     const both = { ...genuine, accepted: 2, "verdict/valid": 2, verified: 2, handled: 2 };
     const sum = { ...both, accepted: 3, "held/unsigned": 1 };
     expect(await hoursOf(second.receiver)).toEqual([[hour, sum]]);
-    await pass(clock, hourMs);
+    await second.pass(hourMs, 5_000);
     await second.send("report.complete");
-    await pass(clock, 10_000);
+    await second.pass(10_000, 5_000);
     expect(await hoursOf(second.receiver)).toEqual([
       [hour, sum],
       [hour + hourMs, genuine],
