@@ -29,6 +29,13 @@ vi.mock("node:fs", async (original) => {
   };
 });
 
+/** Writes zeros into a file, from this place on. */
+function damage(file: string, at: number, length: number): void {
+  const descriptor = openSync(file, "r+");
+  writeSync(descriptor, Buffer.alloc(length), 0, length, at);
+  closeSync(descriptor);
+}
+
 function setUp() {
   const path = temporaryPath();
   const connect = (): Database => {
@@ -72,9 +79,7 @@ it("look() finds a damaged frame that was the last one at the look before", () =
   expect(commit(20_000)).toEqual([null, true]);
   const { size } = statSync(`${path}-wal`);
   expect(commit(20_000)).toEqual([null, true]);
-  const descriptor = openSync(`${path}-wal`, "r+");
-  writeSync(descriptor, Buffer.alloc(4_120), 0, 4_120, size - 4_120);
-  closeSync(descriptor);
+  damage(`${path}-wal`, size - 4_120, 4_120);
   expect(commit(20_000)[0]).toBe("-wal");
 });
 
@@ -84,10 +89,7 @@ it.each([20_000, 17_000_000])(
     const { path, commit } = setUp();
     expect(commit(bytes)).toEqual([null, true]);
     expect(commit(1_000)).toEqual([null, true]);
-    const length = statSync(`${path}-shm`).size - 136;
-    const descriptor = openSync(`${path}-shm`, "r+");
-    writeSync(descriptor, Buffer.alloc(length), 0, length, 136);
-    closeSync(descriptor);
+    damage(`${path}-shm`, 136, statSync(`${path}-shm`).size - 136);
     expect(commit(1_000)[0]).toBe("-shm");
   },
 );
@@ -128,9 +130,7 @@ it.each([1, 2, 63, 64, 65, 66, 128, 129, 200])(
     const { path, log, commit } = setUp();
     expect(commit(1_000_000)).toEqual([null, true]);
     expect(log.isWhole()).toBe(true);
-    const descriptor = openSync(`${path}-wal`, "r+");
-    writeSync(descriptor, Buffer.alloc(24), 0, 24, 32 + (number - 1) * 4_120);
-    closeSync(descriptor);
+    damage(`${path}-wal`, 32 + (number - 1) * 4_120, 24);
     // A file's time may be the same for some milliseconds.
     utimesSync(`${path}-wal`, 1, 1);
     expect(log.isWhole()).toBe(false);

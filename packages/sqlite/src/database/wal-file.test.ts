@@ -21,7 +21,13 @@ function setUp() {
   database.exec("CREATE TABLE owner (number, beat); CREATE TABLE bytes (value)");
   const add = (to: Database, bytes: number): unknown =>
     to.prepare("INSERT INTO bytes VALUES (?)").run(new Uint8Array(bytes));
-  return { path, database, add };
+  /** The log, by this connection. */
+  const logOf = (connection: Database): WalFile => {
+    const log = new WalFile(connection, driver, path);
+    onTestFinished(() => log.close());
+    return log;
+  };
+  return { path, database, add, logOf };
 }
 
 /** Which log it is: another one each time that it starts over. */
@@ -29,7 +35,7 @@ const saltsOf = (path: string): string =>
   readFileSync(`${path}-wal`).subarray(16, 24).toString("hex");
 
 test("a commit during a checkpoint does not start the log over", () => {
-  const { path, database, add } = setUp();
+  const { path, database, add, logOf } = setUp();
   const other = connect(path);
   const third = connect(path);
   let salts = "";
@@ -45,8 +51,7 @@ test("a commit during a checkpoint does not start the log over", () => {
   const interrupted = watched(database, (sql, use) => {
     if (use === "get" && sql.includes("wal_checkpoint")) during();
   });
-  const log = new WalFile(interrupted, driver, path);
-  onTestFinished(() => log.close());
+  const log = logOf(interrupted);
   add(database, 9_000_000);
   log.shrink(0, sound);
   expect(isOver).toBe(true);
@@ -56,9 +61,8 @@ test("a commit during a checkpoint does not start the log over", () => {
 });
 
 test("the checkpointer does nothing while the guard complains", () => {
-  const { path, database, add } = setUp();
-  const log = new WalFile(database, driver, path);
-  onTestFinished(() => log.close());
+  const { path, database, add, logOf } = setUp();
+  const log = logOf(database);
   add(database, 4_000_000);
   const { size } = statSync(path);
   log.committed(4_000_000, { isSound: () => false, checkpointed: () => {} });
@@ -68,9 +72,8 @@ test("the checkpointer does nothing while the guard complains", () => {
 });
 
 test("the log's file shrinks once a reader that held on to it is gone", () => {
-  const { path, database, add } = setUp();
-  const log = new WalFile(database, driver, path);
-  onTestFinished(() => log.close());
+  const { path, database, add, logOf } = setUp();
+  const log = logOf(database);
   const reader = connect(path);
   reader.exec("BEGIN");
   reader.prepare("SELECT count(*) AS number FROM bytes").get();
@@ -90,9 +93,8 @@ test("the log's file shrinks once a reader that held on to it is gone", () => {
 });
 
 test("shrink() waits for a log that can't be looked at", () => {
-  const { path, database, add } = setUp();
-  const log = new WalFile(database, driver, path);
-  onTestFinished(() => log.close());
+  const { path, database, add, logOf } = setUp();
+  const log = logOf(database);
   add(database, 10_000_000);
   renameSync(`${path}-wal`, `${path}-gone`);
   symlinkSync(`${path}-wal`, `${path}-wal`);

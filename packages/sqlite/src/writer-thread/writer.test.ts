@@ -67,6 +67,22 @@ function open(
   };
 }
 
+/** Two writers on one file, each with its time; the first has leased a delivery, and the other takes as many as its credit. */
+function pair(credit = 1) {
+  const path = temporaryPath();
+  const [mine, theirs] = [{ ms: 0 }, { ms: 0 }];
+  const [one, other] = [open(path, mine), open(path, theirs)];
+  one.commit(adds("1"));
+  const { claimed, workerId } = one.commit({ consumers: [consumer(1)] });
+  other.commit({ consumers: [consumer(credit)] });
+  /** Has the time of the other pass so long that the leases of the first are lost. */
+  const standStill = (): void => {
+    for (; theirs.ms < 3 * leaseLostAfterMs; theirs.ms += heartbeatMs) other.writer.commitBatch([]);
+    mine.ms = theirs.ms;
+  };
+  return { mine, theirs, one, other, first: claimed[0] as Claimed, workerId, standStill };
+}
+
 /** Signed deliveries, unlike all others. */
 function adds(...ids: readonly string[]): Pick<Message, "adds" | "bytes"> {
   return addsOf(ids, {});
@@ -168,13 +184,7 @@ describe("batches", () => {
   });
 
   it("commitBatch() rescues the leases of a worker whose heartbeat stands still, and nothing before", () => {
-    const path = temporaryPath();
-    const [mine, theirs] = [{ ms: 0 }, { ms: 0 }];
-    const [one, other] = [open(path, mine), open(path, theirs)];
-    one.commit(adds("1"));
-    const { claimed, workerId } = one.commit({ consumers: [consumer(1)] });
-    const [first] = claimed as [Claimed];
-    other.commit({ consumers: [consumer(1)] });
+    const { mine, theirs, one, other, first, workerId } = pair();
     for (theirs.ms = heartbeatMs; theirs.ms < 4 * leaseLostAfterMs; theirs.ms += heartbeatMs) {
       mine.ms = theirs.ms;
       turn();
@@ -248,28 +258,16 @@ describe("batches", () => {
   });
 
   it("commitBatch() tells a worker that stood still that its leases are lost", () => {
-    const path = temporaryPath();
-    const [mine, theirs] = [{ ms: 0 }, { ms: 0 }];
-    const [one, other] = [open(path, mine), open(path, theirs)];
-    one.commit(adds("1"));
-    one.commit({ consumers: [consumer(1)] });
-    other.commit({ consumers: [consumer(1)] });
-    for (; theirs.ms < 3 * leaseLostAfterMs; theirs.ms += heartbeatMs) other.writer.commitBatch([]);
-    mine.ms = theirs.ms;
+    const { one, standStill } = pair();
+    standStill();
     expect(one.writer.commitBatch([]).lost).toBe(true);
     expect(one.writer.commitBatch([]).lost).toBe(false);
   });
 
   it("commitBatch() tells of no lost leases where none was held", () => {
-    const path = temporaryPath();
-    const [mine, theirs] = [{ ms: 0 }, { ms: 0 }];
-    const [one, other] = [open(path, mine), open(path, theirs)];
-    one.commit(adds("1"));
-    const { claimed, workerId } = one.commit({ consumers: [consumer(1)] });
-    one.commit({ completions: [verified(claimed[0] as Claimed, workerId)] });
-    other.commit({ consumers: [consumer(1)] });
-    for (; theirs.ms < 3 * leaseLostAfterMs; theirs.ms += heartbeatMs) other.writer.commitBatch([]);
-    mine.ms = theirs.ms;
+    const { one, first, workerId, standStill } = pair();
+    one.commit({ completions: [verified(first, workerId)] });
+    standStill();
     expect(one.writer.commitBatch([]).lost).toBe(false);
     const next = one.commit({ ...adds("2"), consumers: [consumer(1)] });
     expect(next.claimed).toHaveLength(1);
@@ -382,15 +380,8 @@ describe("batches", () => {
   });
 
   it("commitBatch() drops the result of a lost lease, although this process has the delivery again", () => {
-    const path = temporaryPath();
-    const [mine, theirs] = [{ ms: 0 }, { ms: 0 }];
-    const [one, other] = [open(path, mine), open(path, theirs)];
-    one.commit(adds("1"));
-    const { claimed, workerId } = one.commit({ consumers: [consumer(1)] });
-    const [first] = claimed as [Claimed];
-    other.commit({ consumers: [consumer(0)] });
-    for (; theirs.ms < 3 * leaseLostAfterMs; theirs.ms += heartbeatMs) other.writer.commitBatch([]);
-    mine.ms = theirs.ms;
+    const { one, first, workerId, standStill } = pair(0);
+    standStill();
     const again = one.commit({ consumers: [consumer(1)] });
     expect(again.lost).toBe(true);
     const [second] = again.claimed as [Claimed];
