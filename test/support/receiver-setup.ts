@@ -44,11 +44,14 @@ export interface Setup {
   readonly emulator: Emulator;
   readonly receiver: Receiver;
   readonly lines: Line[];
+  /** The service and the time of this receiver, for one in the next process. */
+  readonly world: Required<Pick<ReceiverOptions, "client" | "clock">>;
   /** Every event that a `*` handler was given; there is one only after `seeAll()`. */
   readonly seen: EventOf[];
   /** The calls of the hooks of `observe`: name and entry. */
   readonly observed: [keyof Observe, Entry][];
-  seeAll(): void;
+  /** Registers that handler, which does no more unless told. */
+  seeAll(handle?: () => unknown): void;
   /** Has the receiver answer one request, at this address unless told. */
   post(notification: Partial<Notification>, address?: string): Promise<Answered>;
   /** The same for a notification of the emulator. */
@@ -125,7 +128,13 @@ export function setUp(
     observed,
     post,
     pass,
-    seeAll: () => void receiver.on("*", (event) => void seen.push(event)),
+    world: { client: createClient(emulator.clientOptions), clock: emulator.clock },
+    seeAll(handle = () => {}) {
+      receiver.on("*", async (event) => {
+        seen.push(event);
+        await handle();
+      });
+    },
     send: (name, how) => post(emulator.notification(name, how)),
     async advanceUntil(check, stepMs = 1_000) {
       await turns();

@@ -11,7 +11,6 @@ import {
 import { manualClock } from "@reporthook/testing/internals";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { RetryAfter } from "./errors.ts";
-import type { EventOf } from "./events/events.ts";
 import type { ReceiveResult } from "./http/answer.ts";
 import type { Incoming } from "./http/incoming.ts";
 import { memoryInbox } from "./inbox/memory/memory-inbox.ts";
@@ -40,19 +39,15 @@ describe("closing", () => {
     ["a durable inbox, whose deliveries another process handles", durableInbox, 1],
   ])("close() lets a receiver store until the handlers end: %s", async (_, makeInbox, runs) => {
     const finish = gate();
-    const { receiver, send } = setUp({ inbox: makeInbox() });
-    const started: EventOf[] = [];
-    receiver.on("*", (event) => {
-      started.push(event);
-      return finish.opened;
-    });
+    const { receiver, send, seen, seeAll } = setUp({ inbox: makeInbox() });
+    seeAll(() => finish.opened);
     await send("report");
-    await turnUntil(() => started.length === 1);
+    await turnUntil(() => seen.length === 1);
     const closing = ["first", "second"].map(() => receiver.close());
     const taken = await send("report");
     expect([taken.status, taken.headers.get("connection")]).toEqual([200, "close"]);
     expect(await hasSettled(Promise.race(closing))).toBe(false);
-    expect(started).toHaveLength(runs);
+    expect(seen).toHaveLength(runs);
     finish.open();
     await Promise.all(closing);
     const refused = await send("report");
@@ -133,11 +128,8 @@ describe("closing", () => {
 
   it("close() keeps waitUntil of a request that comes meanwhile no longer than storing it", async () => {
     const finish = gate();
-    const { receiver, send, emulator, seen } = setUp({ inbox: durableInbox() });
-    receiver.on("*", (event) => {
-      seen.push(event);
-      return finish.opened;
-    });
+    const { receiver, send, emulator, seen, seeAll } = setUp({ inbox: durableInbox() });
+    seeAll(() => finish.opened);
     await send("report");
     await turnUntil(() => seen.length === 1);
     const closing = receiver.close();
@@ -203,14 +195,10 @@ describe("closing", () => {
   });
 
   it("close() counts the deliveries whose handlers it interrupts when the inbox keeps them", async () => {
-    const { receiver, send, lines, emulator } = setUp({ inbox: durableInbox() });
-    let running = 0;
-    receiver.on("*", () => {
-      running++;
-      return never();
-    });
+    const { receiver, send, lines, emulator, seen, seeAll } = setUp({ inbox: durableInbox() });
+    seeAll(never);
     for (let sent = 0; sent < 2; sent++) await send("report");
-    await turnUntil(() => running === 2);
+    await turnUntil(() => seen.length === 2);
     const closing = receiver.close({ timeoutMs: 5_000 });
     await turns();
     emulator.clock.advance(5_000);
@@ -221,14 +209,12 @@ describe("closing", () => {
   });
 
   it("close() counts what is lost at the timeout with a memory inbox, what runs included", async () => {
-    const { receiver, send, lines, emulator, pass } = setUp({ concurrency: { handle: 2 } });
-    let running = 0;
-    receiver.on("*", () => {
-      running++;
-      return never();
+    const { receiver, send, lines, emulator, seen, seeAll, pass } = setUp({
+      concurrency: { handle: 2 },
     });
+    seeAll(never);
     for (let sent = 0; sent < 5; sent++) await send("report");
-    await turnUntil(() => running === 2);
+    await turnUntil(() => seen.length === 2);
     const closing = receiver.close({ timeoutMs: 5_000 });
     await turns();
     await pass(4_999);

@@ -55,11 +55,8 @@ describe("serverless requests", () => {
 
   it("waitUntil() is given a promise of the first attempt, and may fail", async () => {
     const finish = gate();
-    const { receiver, emulator, seen, lines } = setUp();
-    receiver.on("*", (event) => {
-      seen.push(event);
-      return finish.opened;
-    });
+    const { receiver, emulator, seen, seeAll, lines } = setUp();
+    seeAll(() => finish.opened);
     const post = (name: "report" | "unknown", waitUntil: (promise: Promise<unknown>) => void) =>
       receiver.fetch(new Request("http://localhost", emulator.notification(name)), { waitUntil });
     const given: Promise<unknown>[] = [];
@@ -139,11 +136,9 @@ describe("serverless requests", () => {
     vi.stubGlobal("navigator", { userAgent: "Cloudflare-Workers" });
     onTestFinished(() => void vi.unstubAllGlobals());
     const finish = gate();
-    const { receiver, emulator, seen } = setUp({ inbox: memoryInbox({ acceptLoss: true }) });
-    receiver.on("*", (event) => {
-      seen.push(event);
-      return seen.length === 1 ? finish.opened : undefined;
-    });
+    const inbox = memoryInbox({ acceptLoss: true });
+    const { receiver, emulator, seen, seeAll } = setUp({ inbox });
+    seeAll(() => seen.length === 1 && finish.opened);
     const all: Promise<unknown>[] = [];
     for (const place of [1, 2]) {
       all.push((await fetchWith(receiver, emulator.notification("report"))).waiting);

@@ -1,11 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import {
-  createClient,
-  DoNotRetry,
-  type Inbox,
-  memoryInbox,
-  type ReceiverOptions,
-} from "@reporthook/core";
+import { DoNotRetry, type Inbox, memoryInbox, type ReceiverOptions } from "@reporthook/core";
 import { LivedClock, Lookout, Timekeeper, toolView } from "@reporthook/core/store";
 import { type Setup, setUp, turns } from "@reporthook/test-support/receiver-setup";
 import { manualClock } from "@reporthook/testing/internals";
@@ -44,9 +38,7 @@ function watched(
     sent,
     leap: setup.pass,
     async next() {
-      const { clock, clientOptions } = setup.emulator;
-      const client = createClient(clientOptions);
-      const one = watched(options, { ...receiver, clock, client });
+      const one = watched(options, { ...receiver, ...setup.world });
       await one.receiver.start();
       return one;
     },

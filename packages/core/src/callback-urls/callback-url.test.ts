@@ -4,7 +4,6 @@ import { manualClock } from "@reporthook/testing/internals";
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import type { Authorizer } from "../client/authorizer.ts";
-import { createClient } from "../client/client.ts";
 import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
 import { loggerOf, oncePerMinute } from "../lib/log.ts";
 import { messages } from "../log-messages.ts";
@@ -225,13 +224,12 @@ describe("receiving", () => {
       await old.send("report.complete");
       await turns();
       await old.receiver.close({ timeoutMs: 0 });
-      const { clock, clientOptions } = old.emulator;
       const callback = { secrets: [secret], require: true };
-      const now = make({ inbox, clock, callback, client: createClient(clientOptions) });
+      const now = make({ inbox, callback, ...old.world });
       await now.receiver.start();
       while (inbox.backlog("reports").waiting > 0) {
         await turns();
-        clock.advance(1_000);
+        await now.pass(1_000);
       }
       expect(now.seen).toEqual([]);
       const held = { state: "held", reason: { code: "no_token" } };

@@ -1,4 +1,4 @@
-import { createClient, type Receiver } from "@reporthook/core";
+import type { Receiver } from "@reporthook/core";
 import { gate, never, setUp, turns } from "@reporthook/test-support/receiver-setup";
 import { manualClock } from "@reporthook/testing/internals";
 import { describe, expect, it, vi } from "vitest";
@@ -255,15 +255,13 @@ describe("health", () => {
     const severityOf = async (receiver: Receiver) =>
       (await receiver.health()).problems.find(({ code }) => code === "all_rejected")?.severity;
     const first = setUp({ inbox, verify: "before-ack" });
-    const { clock, clientOptions } = first.emulator;
     await first.send("report");
     await first.pass(5_000);
     await first.receiver.close();
     // As if nobody knew of the first process.
     const [process = ""] = Object.keys(await inbox.notes("reports", "now/process/"));
     await inbox.keepNotes("reports", { [process]: null });
-    const client = createClient(clientOptions);
-    const second = setUp({ inbox, verify: "before-ack", clock, client });
+    const second = setUp({ inbox, verify: "before-ack", ...first.world });
     await second.receiver.start();
     for (let count = 0; count < 5; count++) await second.send("report", { signature: "invalid" });
     expect(await severityOf(second.receiver)).toBe("warning");

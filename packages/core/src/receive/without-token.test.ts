@@ -2,7 +2,6 @@ import { createEmulator } from "@reporthook/emulator";
 import { setUp } from "@reporthook/test-support/receiver-setup";
 import { describe, expect, it } from "vitest";
 import type { Authorizer } from "../client/authorizer.ts";
-import { createClient } from "../client/client.ts";
 import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
 import { messages } from "../log-messages.ts";
 import type { ReceiverOptions } from "../options/receiver-options.ts";
@@ -68,12 +67,10 @@ describe("required tokens", () => {
 
   it("a signed request without its token is handled where the option is gone by then", async () => {
     const inbox = memoryInbox();
-    const { bare, receiver, emulator } = make({ inbox, autostart: false });
+    const { bare, receiver, world } = make({ inbox, autostart: false });
     await bare();
     await receiver.close();
-    const { clock, clientOptions } = emulator;
-    const client = createClient(clientOptions);
-    const now = make({ inbox, clock, client, callback: { ...callback, require: false } });
+    const now = make({ inbox, ...world, callback: { ...callback, require: false } });
     await now.receiver.start();
     await now.receiver.idle();
     expect(now.seen).toHaveLength(1);

@@ -1,57 +1,30 @@
-import { setUp, turns } from "@reporthook/test-support/receiver-setup";
+import { askingSetUp } from "@reporthook/test-support/asking-setup";
+import { turns } from "@reporthook/test-support/receiver-setup";
 import {
   createInboxFixture,
-  deferred,
   endedAs,
   handled,
   storedRequest,
   valid,
 } from "@reporthook/testing/internals";
 import { describe, expect, it } from "vitest";
-import { createClient } from "../client/client.ts";
 import type { EraseQuery } from "../inbox/acts/act.ts";
 import type { Inbox } from "../inbox/inbox.ts";
 import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
 import type { StoredRequest } from "../inbox/request-store.ts";
 import { eraseReport } from "./erasing.ts";
 
-const url = "https://app.example/webhooks/reports";
 const report = { domains: ["ada.example"] };
 const asked = { context: { customer: "Ada" }, idempotencyKey: "ada@example.com:1" };
 
-/** A receiver whose service answers requests when told, and whose notifications are sent by hand. */
+/** A receiver that asks for reports about somebody, and erases what it knows of them. */
 function make() {
   const inbox = memoryInbox();
-  const sent: string[] = [];
-  let answer: Promise<Response> | null = null;
-  const client = createClient({
-    baseUrl: "https://service.example",
-    apiKey: "key-that-nobody-may-see",
-    fetch: async (address, init) => {
-      if (!address.includes("request-report")) return new Response("");
-      sent.push((JSON.parse(init.body ?? "{}") as { webhook_url: string }).webhook_url);
-      return (await answer) ?? Response.json({ for: "Ada" });
-    },
-  });
-  const callback = { secrets: ["0123456789abcdef0123456789abcdef"], url, require: true };
-  const setup = setUp({ inbox, callback, client });
-  setup.seeAll();
-  const notify = async (status: string, at = 0): Promise<void> => {
-    const body = JSON.stringify({ status, report_id: "r-1" });
-    const headers = {
-      "content-type": "application/json",
-      "X-svc-authorization": `${status} ${at}`,
-    };
-    expect((await setup.post({ headers, body }, sent[at])).status).toBe(200);
-    await setup.receiver.idle();
-  };
-  const erase = (what: { reportId: string } | { requestId: string }, dryRun = false) =>
-    eraseReport(inbox, { ...what, now: setup.emulator.clock.now(), by: null, dryRun });
-  const answerWith = (given: Promise<Response>): void => {
-    answer = given;
-  };
-  const { reports } = setup.receiver;
-  return { ...setup, inbox, sent, notify, erase, answerWith, reports };
+  const setup = askingSetUp({ inbox });
+  setup.failWith(() => Response.json({ for: "Ada" }));
+  const erase = (requestId: string) =>
+    eraseReport(inbox, { requestId, now: setup.emulator.clock.now(), by: null });
+  return { ...setup, erase };
 }
 
 /** An inbox in memory with requests that are made by hand, and deliveries about them. */
@@ -157,8 +130,8 @@ describe("erasing a request", () => {
     const { emulator, reports, receiver, notify, erase, seen } = make();
     const { id } = await reports.request(report, asked);
     const late = await reports.request(report, { ...asked, idempotencyKey: "k", overdueMs: 1_000 });
-    await erase({ requestId: id });
-    await erase({ requestId: late.id });
+    await erase(id);
+    await erase(late.id);
     const waiting = reports.wait(id);
     await notify("complete");
     emulator.clock.advance(2_000);
@@ -175,14 +148,13 @@ describe("erasing a request", () => {
   });
 
   it("an answer that comes after eraseReport() is not kept", async () => {
-    const { reports, erase, answerWith } = make();
-    const answer = deferred<Response>();
-    answerWith(answer.promise);
+    const { reports, erase, hold } = make();
+    const answer = hold();
     const asking = reports.request(report, asked);
     await turns();
     const [request] = await reports.list();
-    await erase({ requestId: request?.id ?? "" });
-    answer.resolve(Response.json({ for: "Ada" }));
+    await erase(request?.id ?? "");
+    answer(Response.json({ for: "Ada" }));
     expect((await asking).answer).toMatchObject({ body: { for: "Ada" } });
     expect(await reports.get(request?.id ?? "")).toMatchObject({ state: "open", answer: null });
   });

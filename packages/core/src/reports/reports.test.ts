@@ -1,12 +1,16 @@
 import { inspect } from "node:util";
 import {
+  askingSetUp,
+  callbackSecret as secret,
+  callbackBase as url,
+} from "@reporthook/test-support/asking-setup";
+import {
   hasSettled,
   never,
   setUp,
   turns,
   turnUntil,
 } from "@reporthook/test-support/receiver-setup";
-import { deferred } from "@reporthook/testing/internals";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createClient } from "../client/client.ts";
 import { DoNotRetry, ReporthookError } from "../errors.ts";
@@ -16,55 +20,16 @@ import { messages } from "../log-messages.ts";
 import type { ReceiverOptions } from "../options/receiver-options.ts";
 import { KnownRequests } from "./known-requests.ts";
 
-const secret = "0123456789abcdef0123456789abcdef";
-const url = "https://app.example/webhooks/reports";
 const report = { domains: ["example.com"] };
 const context = { customer: "c-1" };
 const day = 86_400_000;
 const byService = ["complete", "internal_error", "processing"] as const;
 
-/** A receiver whose service takes requests, or fails as told, and whose notifications are sent by hand. */
-function make(options: Partial<ReceiverOptions> = {}) {
-  const sent: string[] = [];
-  let fail: (() => Response | Promise<Response>) | null = null;
-  const client = createClient({
-    baseUrl: "https://service.example",
-    apiKey: "key-that-nobody-may-see",
-    fetch: async (address, init) => {
-      if (!address.includes("request-report")) {
-        const isForged = init.headers["X-svc-authorization"]?.startsWith("forged");
-        return new Response("", { status: isForged ? 406 : 200 });
-      }
-      sent.push((JSON.parse(init.body ?? "{}") as { webhook_url: string }).webhook_url);
-      return fail?.() ?? Response.json({ echo: init.body }, { status: 201 });
-    },
-  });
-  const setup = setUp({ callback: { secrets: [secret], url }, client, ...options });
-  setup.seeAll();
-  let notified = 0;
-  const notify = async (status: string, { at = sent[0] ?? "", signature = "s" } = {}) => {
-    const body = JSON.stringify({ status, report_id: "r-1" });
-    const signed = { "X-svc-authorization": `${signature} ${++notified}` };
-    const headers = { "content-type": "application/json", ...(signature !== "" && signed) };
-    return (await setup.post({ headers, body }, at)).body.id;
-  };
-  const failWith = (how: typeof fail) => {
-    fail = how;
-  };
-  /** Has the next request wait for its answer, which it is given by the function that is returned. */
-  const hold = (): ((response: Response) => void) => {
-    const answer = deferred<Response>();
-    fail = () => answer.promise;
-    return answer.resolve;
-  };
-  return { ...setup, sent, notify, failWith, hold, reports: setup.receiver.reports };
-}
-
 const statusOf = (status: number) => () => new Response("no", { status });
 
 describe("asking", () => {
   it("reports.request() sends a URL whose token carries the id alone, and keeps the answer without it", async () => {
-    const { reports, sent } = make();
+    const { reports, sent } = askingSetUp();
     const { id, answer } = await reports.request(report, { context });
     const token = new URL(sent[0] ?? "").searchParams.get("callback_token") ?? "none";
     expect(atob(token.split(".")[1] ?? "")).toBe(id);
@@ -79,7 +44,7 @@ describe("asking", () => {
     "reports.request() keeps an answer without the token of a URL that ends in %s",
     async (fragment) => {
       const callback = { secrets: [secret], url: url + fragment };
-      const { failWith, reports, sent } = make({ callback });
+      const { failWith, reports, sent } = askingSetUp({ callback });
       const echoed = () => sent.at(-1)?.split("#")[0];
       failWith(() => Response.json({ to: echoed(), all: sent.at(-1) }, { status: 201 }));
       const { id } = await reports.request(report);
@@ -94,7 +59,7 @@ describe("asking", () => {
   );
 
   it("reports.request() leaves nothing behind after a clear refusal, and frees the key", async () => {
-    const { reports, sent, failWith } = make();
+    const { reports, sent, failWith } = askingSetUp();
     for (const status of [400, 401, 404, 422]) {
       failWith(statusOf(status));
       const failure = reports.request(report, { idempotencyKey: "k" });
@@ -115,7 +80,7 @@ describe("asking", () => {
   });
 
   it("reports.request() keeps a request that the service may have as unconfirmed, and sends it again only when told", async () => {
-    const { reports, sent, failWith } = make();
+    const { reports, sent, failWith } = askingSetUp();
     for (const [index, how] of [
       ...[500, 503, 408, 429].map(statusOf),
       () => Promise.reject(new Error("socket hang up")),
@@ -148,7 +113,7 @@ describe("asking", () => {
   ])(
     "reports.request() rejects each of two requests that %s has ended as aborted, with its own id",
     async (_, reason, name) => {
-      const { reports, sent, failWith } = make();
+      const { reports, sent, failWith } = askingSetUp();
       const controller = new AbortController();
       failWith(never);
       const all = [1, 2].map(() => reports.request(report, { signal: controller.signal }));
@@ -170,7 +135,7 @@ describe("asking", () => {
     ["before it is asked", true],
     ["before it is sent", false],
   ])("reports.request() leaves nothing behind when it is aborted %s", async (_, isBefore) => {
-    const { reports, sent } = make();
+    const { reports, sent } = askingSetUp();
     const controller = new AbortController();
     const { signal } = controller;
     if (isBefore) controller.abort();
@@ -187,7 +152,7 @@ describe("asking", () => {
     const apiKey = vi.fn(() => keyOf());
     const fetch = vi.fn(async () => Response.json({}, { status: 201 }));
     const client = createClient({ baseUrl: "https://service.example", apiKey, fetch });
-    const { reports } = make({ client });
+    const { reports } = askingSetUp({ client });
     const controller = new AbortController();
     const { signal } = controller;
     const asked = reports.request(report, { signal, idempotencyKey: "k" });
@@ -205,7 +170,7 @@ describe("asking", () => {
   it.each([201, 400, 503])(
     "reports.request() waits for another one with its key, and is sent if that was refused, answered %i",
     async (status) => {
-      const { reports, sent, failWith, hold } = make();
+      const { reports, sent, failWith, hold } = askingSetUp();
       const answer = hold();
       const ask = (given: object) => reports.request(given, { idempotencyKey: "k" });
       const first = ask(report).catch(({ requestId }) => ({ id: requestId, answer: null }));
@@ -225,7 +190,7 @@ describe("asking", () => {
   );
 
   it("reports.request() that waits for another one with its key is aborted at once, and others go on waiting", async () => {
-    const { reports, sent, hold } = make();
+    const { reports, sent, hold } = askingSetUp();
     const answer = hold();
     const idempotencyKey = "k";
     const first = reports.request(report, { idempotencyKey });
@@ -262,7 +227,7 @@ describe("asking", () => {
         apiKey: () => apiKey(),
         fetch: async () => Response.json({}, { status: 201 }),
       });
-      const { reports } = make({ client });
+      const { reports } = askingSetUp({ client });
       const error = await reports.request(report, { idempotencyKey: "k" }).catch((given) => given);
       expect(error).toMatchObject({ sent: false });
       expect(error.requestId).toBeUndefined();
@@ -274,7 +239,7 @@ describe("asking", () => {
 
   it("close() waits until a request on its way is answered, and keeps the answer", async () => {
     const inbox = memoryInbox();
-    const { receiver, reports, sent, hold } = make({ inbox });
+    const { receiver, reports, sent, hold } = askingSetUp({ inbox });
     const answer = hold();
     const asked = reports.request(report);
     await turnUntil(() => sent.length === 1);
@@ -293,7 +258,7 @@ describe("asking", () => {
   });
 
   it("close() waits for a request on its way until the timeout alone", async () => {
-    const { receiver, reports, sent, failWith } = make();
+    const { receiver, reports, sent, failWith } = askingSetUp();
     failWith(never);
     void reports.request(report).catch(() => {});
     await turnUntil(() => sent.length === 1);
@@ -302,7 +267,7 @@ describe("asking", () => {
   });
 
   it("reports.request() that waits for another one with its key is waited for by close()", async () => {
-    const { receiver, reports, sent, failWith } = make();
+    const { receiver, reports, sent, failWith } = askingSetUp();
     const answers: ((response: Response) => void)[] = [];
     failWith(() => new Promise((answer) => answers.push(answer)));
     const one = reports.request(report, { idempotencyKey: "k" });
@@ -330,7 +295,7 @@ describe("asking", () => {
         authorize: async () => "valid" as const,
         requestReport: async () => ({ status }),
       };
-      const { reports } = make({ client: client as unknown as ReceiverOptions["client"] });
+      const { reports } = askingSetUp({ client: client as unknown as ReceiverOptions["client"] });
       const error = { code: "service_failed", serviceStatus: status, retryable: false };
       await expect(reports.request(report)).rejects.toMatchObject(error);
       expect((await reports.list())[0] ?? null).toEqual(left && expect.objectContaining(left));
@@ -359,7 +324,7 @@ describe("asking", () => {
     async (_, give, kept) => {
       const requestReport = async () => await give();
       const client = { authorize: async () => "valid" as const, requestReport };
-      const { reports } = make({ client: client as unknown as ReceiverOptions["client"] });
+      const { reports } = askingSetUp({ client: client as unknown as ReceiverOptions["client"] });
       const { id, answer } = await reports.request(report);
       expect(answer?.body).toEqual(kept);
       expect(await reports.get(id)).toMatchObject({ state: "open", answer });
@@ -369,7 +334,7 @@ describe("asking", () => {
   it("reports.request() ends at its signal, and frees its key, though a client of the app does not", async () => {
     const requestReport = vi.fn(never);
     const client = { authorize: async () => "valid" as const, requestReport };
-    const { reports } = make({ client });
+    const { reports } = askingSetUp({ client });
     const controller = new AbortController();
     const options = { idempotencyKey: "k", signal: controller.signal };
     const asking = reports.request(report, options);
@@ -385,7 +350,7 @@ describe("asking", () => {
   it("reports.request() leaves the error of the inbox as it is, for it may be that of other calls", async () => {
     const inbox = memoryInbox();
     const away = new Error("The thread has ended");
-    const { reports, failWith } = make({ inbox });
+    const { reports, failWith } = askingSetUp({ inbox });
     const { requests } = inbox;
     const replace = requests?.replace;
     for (const how of [null, statusOf(400)]) {
@@ -402,7 +367,7 @@ describe("asking", () => {
   });
 
   it("reports.request() compares report and context by value, and refuses a key with others", async () => {
-    const { reports, sent } = make();
+    const { reports, sent } = askingSetUp();
     const idempotencyKey = "k";
     const first = { domains: ["a.example"], start_date: "2026-01" };
     const options = { idempotencyKey, context: { a: 1, b: [1, { c: 2, d: 3 }] } };
@@ -428,7 +393,7 @@ describe("asking", () => {
 
   it("receiver.reports rejects with a TypeError that says what to set, or what is wrong", async () => {
     const says = async (options: Partial<ReceiverOptions>, given: object = {}) => {
-      const failure = await make(options)
+      const failure = await askingSetUp(options)
         .reports.request(report, given)
         .catch((error) => error);
       expect(failure).toBeInstanceOf(TypeError);
@@ -453,7 +418,7 @@ describe("asking", () => {
     }
     expect(await says({}, { resend: true })).toContain("with resend");
     expect(await says({}, { tag: 1 })).toContain("tag is no option");
-    const { reports } = make({ inbox: keepsNone() });
+    const { reports } = askingSetUp({ inbox: keepsNone() });
     await expect(reports.counts()).rejects.toThrow(TypeError);
   });
 
@@ -475,14 +440,14 @@ describe("asking", () => {
     ["wait", ["a", { timeoutMs: -1 }], "reports.wait: timeoutMs must"],
     ["wait", ["a", { signal: {} }], "reports.wait: signal must"],
   ])("receiver.reports refuses %s(...%j): %s", async (method, args, says) => {
-    const call = make().reports[method] as (...args: unknown[]) => Promise<unknown>;
+    const call = askingSetUp().reports[method] as (...args: unknown[]) => Promise<unknown>;
     await expect(call(...args)).rejects.toThrow(new RegExp(`^${says}`));
   });
 });
 
 describe("following", () => {
   it("an event of a request has its id and context, and each status is handled once", async () => {
-    const { receiver, reports, notify, seen, lines } = make();
+    const { receiver, reports, notify, seen, lines } = askingSetUp();
     const { id } = await reports.request(report, { context });
     for (const status of ["processing", "complete", "complete", "processing"]) {
       await notify(status);
@@ -512,7 +477,7 @@ describe("following", () => {
   });
 
   it("an unknown event after the end is handled, and is no other final status", async () => {
-    const { receiver, reports, notify, seen, lines } = make();
+    const { receiver, reports, notify, seen, lines } = askingSetUp();
     await reports.request(report);
     for (const status of ["complete", "archived"]) {
       await notify(status);
@@ -524,7 +489,7 @@ describe("following", () => {
 
   it("a delivery whose handlers fail is tried again, and one that was discarded leaves its status to others", async () => {
     let fails = 2;
-    const { receiver, reports, notify, observed, advanceUntil } = make();
+    const { receiver, reports, notify, observed, advanceUntil } = askingSetUp();
     receiver.on("report", () => {
       if (fails-- > 0) throw fails > 0 ? new Error("once") : new DoNotRetry("no");
     });
@@ -543,7 +508,7 @@ describe("following", () => {
   });
 
   it("report.processing after the end runs no handler, also if an earlier one was discarded", async () => {
-    const { receiver, reports, notify, observed, advanceUntil } = make();
+    const { receiver, reports, notify, observed, advanceUntil } = askingSetUp();
     const seen: string[] = [];
     receiver.on("report", ({ type }) => {
       seen.push(type);
@@ -565,7 +530,7 @@ describe("following", () => {
   });
 
   it("a forged or unsigned notification changes nothing of a request", async () => {
-    const { receiver, reports, notify, seen } = make();
+    const { receiver, reports, notify, seen } = askingSetUp();
     const { id } = await reports.request(report);
     const before = await reports.get(id);
     for (const signature of ["forged", ""]) {
@@ -607,7 +572,7 @@ describe("following", () => {
   it("a genuine notification of a request that is not known is held where a token is required", async () => {
     const inbox = memoryInbox();
     const callback = { secrets: [secret], url, require: true };
-    const { receiver, reports, notify } = make({ inbox, callback });
+    const { receiver, reports, notify } = askingSetUp({ inbox, callback });
     const { id } = await reports.request(report, { context });
     const stored = await inbox.requests?.get(id);
     if (stored) await inbox.requests?.replace(stored, null);
@@ -621,7 +586,7 @@ describe("following", () => {
 
 describe("the end", () => {
   it("report.overdue is told once for a request that is due, and a later status is handled", async () => {
-    const { emulator, receiver, reports, notify, seen } = make();
+    const { emulator, receiver, reports, notify, seen } = askingSetUp();
     await receiver.start();
     const { id } = await reports.request(report, { context });
     emulator.clock.advance(day - 60_000);
@@ -660,7 +625,7 @@ describe("the end", () => {
   });
 
   it("report.overdue has the last status, and a handler for report does not see it", async () => {
-    const { emulator, receiver, reports, notify, seen } = make();
+    const { emulator, receiver, reports, notify, seen } = askingSetUp();
     const ofReports: string[] = [];
     receiver.on("report", ({ type }) => void ofReports.push(type));
     receiver.on("report.overdue", ({ lastStatus }) => void ofReports.push(`overdue ${lastStatus}`));
@@ -675,7 +640,7 @@ describe("the end", () => {
 
   it("a request whose report.overdue was handled is told as overdue, though the sweep could not note it", async () => {
     const inbox = memoryInbox();
-    const { emulator, receiver, reports, notify, seen } = make({ inbox });
+    const { emulator, receiver, reports, notify, seen } = askingSetUp({ inbox });
     await receiver.start();
     const { id } = await reports.request(report);
     const { requests } = inbox;
@@ -696,7 +661,7 @@ describe("the end", () => {
   });
 
   it("report.overdue is told within a second of the clock, and not once the request is settled", async () => {
-    const { receiver, reports, notify, seen, pass } = make();
+    const { receiver, reports, notify, seen, pass } = askingSetUp();
     await receiver.start();
     await reports.request(report, { overdueMs: 5_000 });
     await notify("complete");
@@ -708,7 +673,7 @@ describe("the end", () => {
   });
 
   it("reports.settle() has the handlers run with the given status and body, once", async () => {
-    const { receiver, reports, notify, seen } = make();
+    const { receiver, reports, notify, seen } = askingSetUp();
     const { id } = await reports.request(report, { context });
     await notify("processing");
     await receiver.idle();
@@ -750,7 +715,7 @@ describe("the end", () => {
   });
 
   it("reports.settle() stores nothing of a body that JSON can't hold, and says so", async () => {
-    const { receiver, reports } = make();
+    const { receiver, reports } = askingSetUp();
     const { id } = await reports.request(report);
     const cycle: unknown[] = [];
     cycle.push(cycle);
@@ -767,14 +732,14 @@ describe("the end", () => {
 
   it("reports.request() says what the client answered that JSON can't hold, and leaves the request unconfirmed", async () => {
     const requestReport = async () => ({ status: 202, body: { bytes: 1n } });
-    const { reports } = make({ client: { authorize: async () => "valid", requestReport } });
+    const { reports } = askingSetUp({ client: { authorize: async () => "valid", requestReport } });
     const error = await reports.request(report).catch((thrown) => thrown);
     expect(String(error)).toContain("What requestReport of the client answers must be something");
     expect(await reports.get(error.requestId)).toMatchObject({ state: "unconfirmed" });
   });
 
   it("reports.settle() takes the report's id from the given body, unless a notification told it", async () => {
-    const { receiver, reports, notify, seen, sent } = make();
+    const { receiver, reports, notify, seen, sent } = askingSetUp();
     const first = await reports.request(report, { context });
     const second = await reports.request(report, { context });
     await notify("processing", { at: sent[1] });
@@ -792,7 +757,7 @@ describe("the end", () => {
   });
 
   it("reports.settle() changes something in one of two calls, and again once its delivery was discarded", async () => {
-    const { receiver, reports, seen, observed, advanceUntil } = make();
+    const { receiver, reports, seen, observed, advanceUntil } = askingSetUp();
     let fails = true;
     receiver.on("report.complete", () => {
       if (fails) throw new DoNotRetry("no");
@@ -812,7 +777,7 @@ describe("the end", () => {
   });
 
   it("reports.settle() has the handlers run once the delivery that brought the end was discarded, also if it was asked before", async () => {
-    const { receiver, reports, notify, seen } = make();
+    const { receiver, reports, notify, seen } = askingSetUp();
     let fails = true;
     receiver.on("report.complete", () => {
       if (fails) throw new DoNotRetry("no");
@@ -831,7 +796,7 @@ describe("the end", () => {
   });
 
   it("reports.settle() does not say that the service has confirmed the request", async () => {
-    const { receiver, reports, notify, failWith } = make();
+    const { receiver, reports, notify, failWith } = askingSetUp();
     failWith(statusOf(500));
     const error = await reports.request(report).catch((given: unknown) => given);
     const { requestId: id } = error as { requestId: string };
@@ -843,7 +808,7 @@ describe("the end", () => {
   });
 
   it("reports.settle() tells one of two different ends at once, and its handlers alone run", async () => {
-    const { receiver, reports, seen } = make();
+    const { receiver, reports, seen } = askingSetUp();
     const { id } = await reports.request(report);
     const ends = ["complete", "internal_error"] as const;
     const changed = await Promise.all(ends.map((end) => reports.settle(id, end)));
@@ -857,7 +822,7 @@ describe("the end", () => {
 
   it("reports.settle() resolves to true when its handlers have run before it could look", async () => {
     const inbox = memoryInbox();
-    const { receiver, reports, seen } = make({ inbox });
+    const { receiver, reports, seen } = askingSetUp({ inbox });
     const { add } = inbox;
     Object.assign(inbox, {
       add: async (...given: Parameters<typeof add>) => {
@@ -874,7 +839,7 @@ describe("the end", () => {
   });
 
   it("reports.wait() resolves once the request is settled, and rejects otherwise with a reason", async () => {
-    const { receiver, reports, notify, emulator } = make();
+    const { receiver, reports, notify, emulator } = askingSetUp();
     const { id } = await reports.request(report);
     const waiting = reports.wait(id);
     await notify("internal_error");
@@ -898,7 +863,7 @@ describe("the end", () => {
   });
 
   it("reports.wait() does not look again when another request is settled", async () => {
-    const { receiver, reports } = make();
+    const { receiver, reports } = askingSetUp();
     const pause = vi.spyOn(KnownRequests.prototype, "pause");
     onTestFinished(() => pause.mockRestore());
     const { id } = await reports.request(report);
@@ -922,7 +887,7 @@ describe("the end", () => {
 
   it("reports.wait() looks again after 250 ms, then less and less often, until another process has settled it", async () => {
     const inbox = memoryInbox();
-    const { reports } = make({ inbox });
+    const { reports } = askingSetUp({ inbox });
     const { id } = await reports.request(report);
     const pauses: number[] = [];
     const pause = vi.spyOn(KnownRequests.prototype, "pause").mockImplementation(async (_, ms) => {
@@ -944,7 +909,7 @@ describe("the end", () => {
 
   it("reports.wait() goes on when the inbox fails meanwhile, and names the failure at its timeout", async () => {
     const inbox = memoryInbox();
-    const { reports, notify, receiver, emulator } = make({ inbox });
+    const { reports, notify, receiver, emulator } = askingSetUp({ inbox });
     const [one, other] = [await reports.request(report), await reports.request(report)];
     const pause = vi.spyOn(KnownRequests.prototype, "pause").mockImplementation(() => turns(3));
     onTestFinished(() => pause.mockRestore());
@@ -965,7 +930,7 @@ describe("the end", () => {
   });
 
   it("reports.request() that is answered after close() opens the inbox no more, and says what stays unconfirmed", async () => {
-    const { receiver, reports, hold } = make();
+    const { receiver, reports, hold } = askingSetUp();
     const answer = hold();
     const asking = reports.request(report);
     await turns();
@@ -976,7 +941,7 @@ describe("the end", () => {
   });
 
   it("a settled request is kept as long as handled deliveries, and its key with it", async () => {
-    const { emulator, receiver, reports, notify } = make();
+    const { emulator, receiver, reports, notify } = askingSetUp();
     const { id } = await reports.request(report, { idempotencyKey: "k" });
     await notify("complete");
     await receiver.idle();

@@ -7,7 +7,7 @@ import {
   turnUntil,
 } from "@reporthook/test-support/receiver-setup";
 import { manualClock } from "@reporthook/testing/internals";
-import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { DoNotRetry } from "../errors.ts";
 import type { ConsumeOptions, Inbox } from "../inbox/inbox.ts";
 import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
@@ -61,11 +61,8 @@ describe("pruning", () => {
     const prune = vi.fn(async () => nothing);
     const [opened, finish] = [gate(), gate()];
     const inbox = Object.assign(durableInbox(), { prune, open: () => opened.opened });
-    const { receiver, send, seen, pass } = setUp({ inbox });
-    receiver.on("*", (event) => {
-      seen.push(event);
-      return finish.opened;
-    });
+    const { receiver, send, seen, seeAll, pass } = setUp({ inbox });
+    seeAll(() => finish.opened);
     const starting = receiver.start();
     await pass(hourMs);
     const sending = send("report");
@@ -313,38 +310,6 @@ describe("opening the inbox", () => {
     await receiver.close();
     const message = "Receiver reports is closed; make a new one";
     await expect(receiver.start()).rejects.toMatchObject({ code: "closed", message });
-  });
-});
-
-describe("the process", () => {
-  /** The timers that keep the process alive, as they are set and cleared. */
-  function keepingAlive() {
-    const set = vi.spyOn(globalThis, "setInterval");
-    const cleared = vi.spyOn(globalThis, "clearInterval");
-    onTestFinished(() => void vi.restoreAllMocks());
-    return {
-      set: () => set.mock.results.map(({ value }) => value),
-      cleared: () => cleared.mock.calls.map(([timer]) => timer).filter((timer) => timer),
-    };
-  }
-
-  it("start() by hand keeps the process alive once, until close()", async () => {
-    const { receiver } = setUp();
-    const timers = keepingAlive();
-    await Promise.all([receiver.start(), receiver.start()]);
-    expect(timers.set()).toHaveLength(1);
-    expect(timers.cleared()).toEqual([]);
-    await receiver.close();
-    expect(timers.cleared()).toEqual(timers.set());
-  });
-
-  it("start() by hand keeps the process alive no longer when it fails", async () => {
-    const open = () => Promise.reject(new Error("locked"));
-    const { receiver } = setUp({ inbox: inboxWith({ open }) });
-    const timers = keepingAlive();
-    await expect(receiver.start()).rejects.toThrow("locked");
-    expect(timers.set()).toHaveLength(1);
-    expect(timers.cleared()).toEqual(timers.set());
   });
 });
 
