@@ -1,10 +1,9 @@
+import { deferred } from "@reporthook/testing/internals";
+
 /** A promise, and what settles it. */
 export function gate(): { readonly opened: Promise<void>; open(): void } {
-  let open = (): void => {};
-  const opened = new Promise<void>((resolve) => {
-    open = resolve;
-  });
-  return { opened, open: () => open() };
+  const { promise, resolve } = deferred();
+  return { opened: promise, open: () => resolve() };
 }
 
 /** A promise that never settles. */

@@ -1,4 +1,5 @@
 import { gate, setUp, turns, turnUntil } from "@reporthook/test-support/receiver-setup";
+import { schemaOf } from "@reporthook/test-support/schema";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { Authorizer } from "./client/authorizer.ts";
 import { memoryInbox } from "./inbox/memory/memory-inbox.ts";
@@ -106,11 +107,7 @@ describe("receiver", () => {
     onTestFinished(() => void vi.unstubAllGlobals());
     vi.stubGlobal("Promise", class extends Promise<unknown> {});
     const { receiver, send, seen, seeAll } = setUp({
-      schemas: {
-        "report.complete": {
-          "~standard": { version: 1, vendor: "test", validate: () => ({ value: "output" }) },
-        },
-      },
+      schemas: { "report.complete": schemaOf(() => ({ value: "output" })) },
     });
     seeAll();
     const { status, body } = await send("report.complete");

@@ -1,5 +1,6 @@
-import { never } from "@reporthook/test-support/gate";
+import { gate, never } from "@reporthook/test-support/gate";
 import { testStages } from "@reporthook/test-support/jobs";
+import { schemaOf } from "@reporthook/test-support/schema";
 import { storedRequest } from "@reporthook/testing/internals";
 import { describe, expect, it, vi } from "vitest";
 import { DoNotRetry } from "../errors.ts";
@@ -15,13 +16,11 @@ const cutOff = { to: "retry", afterMs: 0, countsAsAttempt: false };
 
 describe("attempts", () => {
   it("HandleStage.run() does not count an attempt that a shutdown cut off, in a handler or in a schema", async () => {
-    const schema = { "~standard": { version: 1, vendor: "test", validate: never } } as const;
-    for (const rest of [{}, { schemas: { "report.complete": schema } }]) {
+    for (const rest of [{}, { schemas: { "report.complete": schemaOf(never) } }]) {
       const { handle, job, handlers } = testStages(never, rest);
       handlers.add("*", never);
       const controller = new AbortController();
-      const given = job({ stage: "handle", state: "verified", verification: "valid" });
-      const handling = handle.run(given, leaseOf(controller));
+      const handling = handle.run(job(verified), leaseOf(controller));
       await Promise.resolve();
       controller.abort();
       expect(await handling).toMatchObject({ to: "retry", countsAsAttempt: false });
@@ -29,16 +28,9 @@ describe("attempts", () => {
   });
 
   it("HandleStage.run() shows no API key from the errors of handlers and schemas", async () => {
-    const schema = {
-      "~standard": {
-        version: 1,
-        vendor: "test",
-        validate: () => {
-          throw new Error("no canary");
-        },
-      },
-    } as const;
-    const given = { stage: "handle", state: "verified", verification: "valid" } as const;
+    const schema = schemaOf(() => {
+      throw new Error("no canary");
+    });
     const thrown = [[new Error("a canary")], [new Error("a canary"), new DoNotRetry("canary")]];
     for (const failures of thrown) {
       for (const attempts of [0, 2]) {
@@ -46,13 +38,13 @@ describe("attempts", () => {
         for (const failure of failures) {
           handlers.add("*", () => Promise.reject(failure));
         }
-        const text = JSON.stringify(await handle.run(job({ ...given, attempts }), lease));
+        const text = JSON.stringify(await handle.run(job({ ...verified, attempts }), lease));
         expect(text).toContain("a [api key]");
         expect(text).not.toContain("canary");
       }
     }
     const { handle, job } = testStages(() => "valid", { schemas: { "report.complete": schema } });
-    const text = JSON.stringify(await handle.run(job(given), lease));
+    const text = JSON.stringify(await handle.run(job(verified), lease));
     expect(text).toContain("no [api key]");
     expect(text).not.toContain("canary");
   });
@@ -76,19 +68,15 @@ describe("decisions", () => {
   });
 
   it("HandleStage.run() parks an event that does not match its schema, by its code", async () => {
-    const refusing = { validate: () => ({ issues: [{ message: "no number" }] }) };
-    const schema = { "~standard": { version: 1, vendor: "test", ...refusing } } as const;
+    const schema = schemaOf(() => ({ issues: [{ message: "no number" }] }));
     const { handle, job } = testStages(() => "valid", { schemas: { "report.complete": schema } });
     const outcome = await handle.run(job(verified), lease);
     expect(outcome).toMatchObject({ to: "dead", reason: { code: "schema_mismatch" } });
   });
 
   it("HandleStage.run() parks an event whose schema takes too long", async () => {
-    const slow = { validate: never };
-    const schema = { "~standard": { version: 1, vendor: "test", ...slow } } as const;
-    const { handle, job, clock } = testStages(() => "valid", {
-      schemas: { "report.complete": schema },
-    });
+    const schemas = { "report.complete": schemaOf(never) };
+    const { handle, job, clock } = testStages(() => "valid", { schemas });
     const handling = handle.run(job(verified), lease);
     await Promise.resolve();
     clock.advance(1_000);
@@ -206,16 +194,14 @@ describe("slots", () => {
     const time = vi.spyOn(performance, "now").mockReturnValue(0);
     const short = testStages(() => "valid", one);
     for (let count = 0; count < 20; count++) await short.handle.run(job(verified), lease);
-    let close = (): void => {};
-    let isClosed = false;
-    short.handlers.add("*", () => isClosed || new Promise<void>((done) => (close = done)));
+    const door = gate();
+    short.handlers.add("*", () => door.opened);
     const held = short.handle.run(job(verified), lease);
     const waiting = short.handle.handleAtOnce(job({ ...verified, id: "2" }), lease);
     const other = short.handle.handleAtOnce(job({ ...verified, id: "3" }), lease);
     expect([waiting === null, other === null]).toEqual([false, false]);
     expect(short.handle.handleAtOnce(job({ ...verified, id: "4" }), lease)).toBe(null);
-    isClosed = true;
-    close();
+    door.open();
     expect(await Promise.all([held, waiting, other])).toMatchObject(
       Array.from({ length: 3 }, () => ({ to: "handled" })),
     );
@@ -223,11 +209,11 @@ describe("slots", () => {
   });
 
   it("HandleStage.concurrency leaves out the deliveries that are handled at once, and is one at least", async () => {
-    const ends: (() => void)[] = [];
+    const door = gate();
     const { handle, job, handlers } = testStages(() => "valid", {
       concurrency: { verify: 1, handle: 3 },
     });
-    handlers.add("*", () => new Promise<void>((end) => void ends.push(end)));
+    handlers.add("*", () => door.opened);
     expect(handle.concurrency).toBe(3);
     const running = [handle.run(job(verified), lease)];
     expect(handle.concurrency).toBe(3);
@@ -237,8 +223,7 @@ describe("slots", () => {
     }
     expect(running).toHaveLength(3);
     expect(handle.concurrency).toBe(1);
-    for (let turn = 0; turn < 5; turn++) await Promise.resolve();
-    for (const end of ends) end();
+    door.open();
     await Promise.all(running);
     expect(handle.concurrency).toBe(3);
   });

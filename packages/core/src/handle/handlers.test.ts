@@ -1,4 +1,4 @@
-import { setUp as receiverSetUp, turns } from "@reporthook/test-support/receiver-setup";
+import { gate, setUp as receiverSetUp, turns } from "@reporthook/test-support/receiver-setup";
 import { manualClock } from "@reporthook/testing/internals";
 import { describe, expect, it } from "vitest";
 import type { EventOf } from "../events/events.ts";
@@ -96,21 +96,19 @@ describe("runs", () => {
   it("dispatch() resolves when the time is up, aborts the signal, and begins no further handler", async () => {
     const { clock, run } = setUp();
     const seen: unknown[] = [];
-    let finish = (): void => {};
+    const finish = gate();
     const running = run(
       (_event, { signal }) => {
         signal.addEventListener("abort", () => seen.push(signal.reason.code));
-        return new Promise<void>((resolve) => {
-          finish = resolve;
-        });
+        return finish.opened;
       },
       () => seen.push("second"),
     );
     clock.advance(1_000);
     const failures = await running;
     expect(failures).toMatchObject([{ code: "handler_timeout" }]);
-    finish();
-    await new Promise((resolve) => setImmediate(resolve));
+    finish.open();
+    await turns();
     expect(seen).toEqual(["handler_timeout"]);
     expect(clock.pending).toBe(0);
   });

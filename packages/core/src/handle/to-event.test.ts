@@ -1,6 +1,7 @@
 import { testJob } from "@reporthook/test-support/jobs";
+import { schemaOf } from "@reporthook/test-support/schema";
 import { describe, expect, it } from "vitest";
-import type { SchemaResult, Schemas } from "../events/events.ts";
+import type { Schemas } from "../events/events.ts";
 import type { Parse } from "../events/recognize.ts";
 import { Recognizer } from "../events/recognize.ts";
 import type { Job } from "../inbox/delivery.ts";
@@ -17,12 +18,6 @@ function jobOf(body: unknown, rest: Partial<Job> = {}): Job {
     body: new TextEncoder().encode(text),
     ...rest,
   });
-}
-
-function schema(
-  validate: (value: unknown) => SchemaResult<unknown> | Promise<SchemaResult<unknown>>,
-) {
-  return { "~standard": { version: 1, vendor: "test", validate } } as const;
 }
 
 function make(job: Job, options: { parse?: Parse; schemas?: Schemas } = {}) {
@@ -75,8 +70,8 @@ describe("events", () => {
 
   it("toEvent() makes a schema's output the body, and asks no other type's schema", async () => {
     const schemas: Schemas = {
-      "report.complete": schema(async (value) => ({ value: { parsed: value } })),
-      unknown: schema(() => ({ issues: [{ message: "not me" }] })),
+      "report.complete": schemaOf(async (value) => ({ value: { parsed: value } })),
+      unknown: schemaOf(() => ({ issues: [{ message: "not me" }] })),
     };
     expect((await make(jobOf(report), { schemas }))?.body).toEqual({ parsed: report });
     const processing = { status: "processing" };
@@ -89,7 +84,7 @@ describe("events", () => {
       { message: "wrong" },
       ...Array.from({ length: 20 }, (_, index) => ({ message: `issue ${index}`, path: [] })),
     ];
-    const schemas = { "report.complete": schema(() => ({ issues })) };
+    const schemas = { "report.complete": schemaOf(() => ({ issues })) };
     const failure = make(jobOf(report), { schemas });
     await expect(failure).rejects.toMatchObject({ code: "schema_mismatch" });
     await expect(failure).rejects.toThrow(
@@ -100,7 +95,7 @@ describe("events", () => {
   it.each([undefined, null, 7, "valid", true, {}, { issues: "none" }])(
     "toEvent() rejects with a TypeError that names the schema which answers %j",
     async (answer) => {
-      const schemas = { "report.complete": schema(() => answer as never) };
+      const schemas = { "report.complete": schemaOf(() => answer as never) };
       const failure = make(jobOf(report), { schemas });
       await expect(failure).rejects.toThrow(TypeError);
       await expect(failure).rejects.toThrow("What the schema of report.complete answers must be {");

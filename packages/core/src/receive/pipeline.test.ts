@@ -1,5 +1,5 @@
 import { ReporthookError } from "@reporthook/core";
-import { setUp, turns } from "@reporthook/test-support/receiver-setup";
+import { gate, setUp, turns } from "@reporthook/test-support/receiver-setup";
 import { describe, expect, it } from "vitest";
 import type { Inbox } from "../inbox/inbox.ts";
 import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
@@ -25,10 +25,11 @@ const notStored = (error: string) => ({
 });
 
 describe("storing", () => {
+  const fail = (): never => {
+    throw new Error("disk full");
+  };
+
   it("a pipeline refuses when the inbox rejects or throws", async () => {
-    const fail = () => {
-      throw new Error("disk full");
-    };
     for (const add of [fail, async () => fail()]) {
       const { lines, store } = make(add);
       expect(await store()).toEqual({ status: 503, code: "inbox_unavailable" });
@@ -46,19 +47,14 @@ describe("storing", () => {
   });
 
   it("a pipeline refuses when the time is over, and outlives a later rejection", async () => {
-    let reject = (_: Error): void => {};
-    const { clock, lines, store } = make(
-      () =>
-        new Promise((_, fail) => {
-          reject = fail;
-        }),
-    );
+    const later = gate();
+    const { clock, lines, store } = make(() => later.opened.then(fail));
     const storing = store();
     await turns();
     clock.advance(100);
     expect(await storing).toEqual({ status: 503, code: "inbox_unavailable" });
     expect(lines).toContainEqual(notStored("Error: The inbox gave no answer within 100 ms"));
-    reject(new Error("later"));
+    later.open();
     await turns();
   });
 });

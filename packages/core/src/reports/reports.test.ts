@@ -569,18 +569,21 @@ describe("following", () => {
     expect(own.lines).toEqual([]);
   });
 
-  it("a genuine notification of a request that is not known is held where a token is required", async () => {
+  it.each([
+    ["held where a token is required", true],
+    ["handled where none is", false],
+  ])("a genuine notification of a request that is not known is %s", async (_, require) => {
     const inbox = memoryInbox();
-    const callback = { secrets: [secret], url, require: true };
-    const { receiver, reports, notify } = askingSetUp({ inbox, callback });
+    const callback = { secrets: [secret], url, require };
+    const { receiver, reports, notify, seen } = askingSetUp({ inbox, callback });
     const { id } = await reports.request(report, { context });
     const stored = await inbox.requests?.get(id);
     if (stored) await inbox.requests?.replace(stored, null);
     await notify("complete");
     await receiver.idle();
-    expect(await receiver.inbox.list()).toMatchObject([
-      { state: "held", reason: { code: "no_token" } },
-    ]);
+    const held = { state: "held", reason: { code: "no_token" } };
+    expect(await receiver.inbox.list()).toMatchObject([require ? held : { state: "handled" }]);
+    expect(seen).toHaveLength(require ? 0 : 1);
   });
 });
 

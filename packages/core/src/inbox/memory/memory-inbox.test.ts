@@ -158,19 +158,14 @@ describe("bounds", () => {
     await put();
     await work("verify", later(1_000));
     await put();
-    let finish = (_outcome: Outcome): void => {};
-    const slow = () =>
-      new Promise<Outcome>((resolve) => {
-        finish = resolve;
-      });
-    const { jobs } = consume("verify", slow, { concurrency: 1 });
+    const verdict = deferred<Outcome>();
+    const { jobs } = consume("verify", () => verdict.promise);
     await until(() => jobs.length === 1, "the second is worked on");
     clock.advance(60_000);
     await new Promise((resolve) => setImmediate(resolve));
     expect(clock.pending).toBe(0);
-    finish(valid);
+    verdict.resolve(valid);
     await until(() => jobs.length === 2, "the first comes again");
-    finish(valid);
   });
 
   it("consume() works on the next delivery, and stops, although the hook that is told of a result throws", async () => {
