@@ -1,4 +1,4 @@
-import type { NewDelivery, ReceiverOptions } from "@reporthook/core";
+import { type NewDelivery, type ReceiverOptions, ServiceError } from "@reporthook/core";
 import type { Job } from "@reporthook/core/internals";
 import {
   Handlers,
@@ -104,4 +104,10 @@ export function testDelivery(given: Partial<NewDelivery> = {}): NewDelivery {
     body: new Uint8Array(),
     ...given,
   };
+}
+
+/** Makes the error of a client whose service answered with this status. */
+export function answeredWith(status: number): ServiceError {
+  const code = status === 401 ? "service_refused" : "service_failed";
+  return new ServiceError(code, `POST … ${status}`, { serviceStatus: status, retryable: true });
 }

@@ -1,4 +1,4 @@
-/** Makes an object that throws whatever is asked of it. */
+/** Makes an object that throws at each question about it. */
 export function revoked(): object {
   const { proxy, revoke } = Proxy.revocable({}, {});
   revoke();

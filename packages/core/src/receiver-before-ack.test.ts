@@ -1,3 +1,4 @@
+import { answeredWith } from "@reporthook/test-support/jobs";
 import {
   gate,
   hasSettled,
@@ -74,11 +75,7 @@ describe("a verdict before the answer", () => {
       async authorize() {
         calls++;
         if (!refusing) return "valid";
-        if (calls === 1)
-          throw new ServiceError("service_refused", "401", {
-            serviceStatus: 401,
-            retryable: false,
-          });
+        if (calls === 1) throw answeredWith(401);
         await hanging.opened;
         return "valid";
       },

@@ -1,3 +1,4 @@
+import { answeredWith } from "@reporthook/test-support/jobs";
 import { type Setup, setUp, turns } from "@reporthook/test-support/receiver-setup";
 import { describe, expect, it, vi } from "vitest";
 import type { Authorizer } from "./client/authorizer.ts";
@@ -46,8 +47,7 @@ function stress(options: Partial<ReceiverOptions> = {}, everyMs = 100): Stressed
       const retryable = true;
       if (trouble === "gone") throw new ServiceError("service_unreachable", "gone", { retryable });
       if (trouble === "hangs") throw new ServiceError("service_timeout", "hangs", { retryable });
-      const code = trouble === 401 ? "service_refused" : "service_failed";
-      throw new ServiceError(code, `${trouble}`, { serviceStatus: trouble, retryable });
+      throw answeredWith(trouble);
     },
   };
   const setup = setUp({ client, ...options });
@@ -182,7 +182,7 @@ describe("outages", () => {
     const client: Authorizer = {
       async authorize(signature) {
         if (signature !== "poison") return "valid";
-        throw new ServiceError("service_failed", "503", { serviceStatus: 503, retryable: true });
+        throw answeredWith(503);
       },
     };
     const { post, send, seen, seeAll, pass } = setUp({ client });

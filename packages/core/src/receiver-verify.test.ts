@@ -1,8 +1,8 @@
+import { answeredWith } from "@reporthook/test-support/jobs";
 import { setUp, turns, turnUntil } from "@reporthook/test-support/receiver-setup";
 import { describe, expect, it } from "vitest";
 import type { Authorizer } from "./client/authorizer.ts";
 import type { Verdict } from "./client/client.ts";
-import { ServiceError } from "./errors.ts";
 
 describe("verification", () => {
   it("a receiver rejects a forged notification and runs no handler", async () => {
@@ -86,10 +86,7 @@ describe("verification", () => {
       async authorize() {
         calls++;
         if (!refusing) return "valid";
-        throw new ServiceError("service_refused", "POST … 401", {
-          serviceStatus: 401,
-          retryable: false,
-        });
+        throw answeredWith(401);
       },
     };
     const { send, seen, seeAll, receiver, lines, advanceUntil, pass } = setUp({ client });
@@ -119,9 +116,7 @@ describe("verification", () => {
   ])("a receiver holds none while the key is refused, though a verdict %s", async (_, first) => {
     let endLate = (_verdict: Verdict): void => {};
     const late = new Promise<Verdict>((resolve) => (endLate = resolve));
-    const refused: Authorizer["authorize"] = async () => {
-      throw new ServiceError("service_refused", "no", { serviceStatus: 401, retryable: true });
-    };
+    const refused: Authorizer["authorize"] = () => Promise.reject(answeredWith(401));
     let answer: Authorizer["authorize"] = first ?? (() => late);
     const { receiver, emulator, send, pass } = setUp({
       client: { authorize: (...given) => answer(...given) },
@@ -147,10 +142,7 @@ describe("verification", () => {
       async authorize(signature) {
         answered.push(signature);
         if (!signature.startsWith("junk")) return "valid";
-        throw new ServiceError("service_failed", `POST … ${status}`, {
-          serviceStatus: status,
-          retryable: true,
-        });
+        throw answeredWith(status);
       },
     };
     const { post, emulator, seen, seeAll, send, receiver, pass } = setUp({

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, request } from "node:http";
-import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
+import { listenLocally } from "@reporthook/test-support/listening";
 import { Request as NodeFetchRequest } from "node-fetch";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { incomingFromRequest } from "./fetch.ts";
@@ -27,9 +27,12 @@ function requestOf(
       cancelled = true;
     },
   });
-  const init = { method: "POST", body, duplex: "half" as const, headers: options.headers ?? {} };
-  return { request: new Request(address, init), isCancelled: () => cancelled };
+  return { request: posting(body, options.headers), isCancelled: () => cancelled };
 }
+
+/** A request with this body. */
+const posting = (body: ReadableStream, headers: Record<string, string> = {}): Request =>
+  new Request(address, { method: "POST", body, headers, duplex: "half" } as RequestInit);
 
 function bodiless(headers: Record<string, string>): Request {
   return new Request(address, { method: "POST", headers });
@@ -38,12 +41,11 @@ function bodiless(headers: Record<string, string>): Request {
 /** A request as a server of Node shows it, whose body is sent once it is read. */
 async function nodeRequest(body: string): Promise<IncomingMessage> {
   const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const sent = request(await listenLocally(server), { method: "POST" });
   onTestFinished(() => {
     server.close();
     server.closeAllConnections();
   });
-  const sent = request({ port: (server.address() as AddressInfo).port, method: "POST" });
   sent.on("error", () => {}).end(body);
   const [req] = await once(server, "request");
   return req;
@@ -110,8 +112,7 @@ describe("requests", () => {
         controller.close();
       },
     });
-    const init = { method: "POST", body, duplex: "half" as const };
-    expect(await read(new Request(address, init), 10)).toEqual(expected);
+    expect(await read(posting(body), 10)).toEqual(expected);
   });
 
   it("incomingFromRequest() reads requests whose body is no web stream", async () => {
@@ -144,8 +145,7 @@ describe("requests", () => {
       },
     });
     const headers = { "content-encoding": "gzip", "content-length": "5" };
-    const init = { method: "POST", body, headers, duplex: "half" as const };
-    expect(await read(new Request(address, init), 100)).toEqual({ failed: "too_large" });
+    expect(await read(posting(body, headers), 100)).toEqual({ failed: "too_large" });
     expect(pulled).toBeLessThan(20);
   });
 

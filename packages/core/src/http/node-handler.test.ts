@@ -26,7 +26,7 @@ async function connected(listener: Listener): Promise<Socket> {
 const post = (length: number | string, path = "/hook") =>
   `POST ${path} HTTP/1.1\r\nHost: app.example\r\nContent-Length: ${length}\r\n\r\n`;
 
-/** What something ahead of us does with a request first. */
+/** Looks at a request before the handler does; resolves to the request as it leaves it. */
 type Ahead = (req: IncomingMessage) => Promise<AlreadyParsed>;
 
 /** How a request is read whose bytes are sent like this. */

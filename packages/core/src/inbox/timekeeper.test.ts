@@ -7,6 +7,14 @@ import { laterMark, noMark, Timekeeper } from "./timekeeper.ts";
 const hourMs = 3_600_000;
 const start = 100 * hourMs;
 
+/** The mark of a process at this lived time, by a wall clock that was never further. */
+const markOf = (livedAt: number, wallAt: number): TimeMark => ({
+  ...noMark,
+  livedAt,
+  wallAt,
+  furthestAt: wallAt,
+});
+
 function setUp(mark: TimeMark = noMark) {
   const { now, ...timers } = manualClock(start);
   let wrongMs = 0;
@@ -49,19 +57,14 @@ describe("lived time", () => {
     ["has passed what the wall clock has gained", start - hourMs, hourMs],
     ["has lost nothing when the wall clock was set back", start + hourMs, 0],
   ])("a Timekeeper goes on from the mark of a store: %s", async (_, wallAt, passed) => {
-    const { time } = setUp({ ...noMark, livedAt: 5_000, wallAt, furthestAt: wallAt });
+    const { time } = setUp(markOf(5_000, wallAt));
     await time.join();
     expect(time.clock.now()).toBe(5_000 + passed);
     expect(time.clock.wallNow()).toBe(start);
   });
 
   it("a Timekeeper knows nothing of the time before it, if another process began a moment ago with a clock that had gained", async () => {
-    const { time, begin, set } = setUp({
-      ...noMark,
-      livedAt: 5_000,
-      wallAt: start,
-      furthestAt: start,
-    });
+    const { time, begin, set } = setUp(markOf(5_000, start));
     set(hourMs);
     await time.join();
     time.begin();
@@ -78,14 +81,13 @@ describe("lived time", () => {
     set(8 * hourMs);
     time.clock.wallNow();
     const wallAt = start + 8 * hourMs;
-    const mark = { ...noMark, livedAt: start, wallAt, furthestAt: wallAt };
+    const mark = markOf(start, wallAt);
     await vi.waitFor(() => expect(store.mark).toEqual(mark));
     await time.end();
   });
 
   it("joinAndKeep() keeps the time once, so that a process after one that began with a wrong clock is not behind it", async () => {
-    const mark = { ...noMark, livedAt: start - 1_000, wallAt: start, furthestAt: start };
-    const { time, begin, store, set } = setUp(mark);
+    const { time, begin, store, set } = setUp(markOf(start - 1_000, start));
     set(8 * hourMs);
     await time.joinAndKeep();
     await time.joinAndKeep();
@@ -100,7 +102,7 @@ describe("lived time", () => {
     const { time, store, given } = setUp();
     await time.join();
     time.begin();
-    store.mark = { ...noMark, livedAt: start + 5 * hourMs, wallAt: start, furthestAt: start };
+    store.mark = markOf(start + 5 * hourMs, start);
     given.advance(60_000);
     await vi.waitFor(() => expect(time.clock.now()).toBe(start + 5 * hourMs));
     expect(time.retentionNow).toBe(start + 60_000);
@@ -111,12 +113,7 @@ describe("lived time", () => {
 
   it("a Timekeeper judges no retention for an hour, and holds it back by what has not passed before the start", async () => {
     const day = 24 * hourMs;
-    const setup = setUp({
-      ...noMark,
-      livedAt: start,
-      wallAt: start - 2 * hourMs,
-      furthestAt: start - 2 * hourMs,
-    });
+    const setup = setUp(markOf(start, start - 2 * hourMs));
     setup.set(31 * day);
     const { time } = setup;
     await time.join();

@@ -2,7 +2,6 @@ import { manualClock } from "@reporthook/testing/internals";
 import { describe, expect, it } from "vitest";
 import { CircuitBreaker, type Permit } from "./circuit-breaker.ts";
 
-
 const permitted = (breaker: CircuitBreaker): Permit => {
   const permit = breaker.permit();
   if (permit === null) throw new Error("did not permit");

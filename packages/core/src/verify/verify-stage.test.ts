@@ -1,12 +1,10 @@
-import { testStages } from "@reporthook/test-support/jobs";
+import { answeredWith, testStages } from "@reporthook/test-support/jobs";
 import { describe, expect, it, vi } from "vitest";
-import { ServiceError } from "../errors.ts";
 import { messages } from "../log-messages.ts";
 
 const lease = new AbortController();
 const fail = (status: number) => () => {
-  const code = status === 401 ? "service_refused" : "service_failed";
-  throw new ServiceError(code, `POST … ${status}`, { serviceStatus: status, retryable: true });
+  throw answeredWith(status);
 };
 
 describe("verdicts", () => {
