@@ -1,7 +1,6 @@
-import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import { never, setUp } from "@reporthook/test-support/receiver-setup";
+import { startScript } from "@reporthook/test-support/script";
 import { describe, expect, it, vi } from "vitest";
 import { memoryInbox } from "./inbox/memory/memory-inbox.ts";
 import { messages } from "./log-messages.ts";
@@ -153,19 +152,16 @@ describe("handlers", () => {
 
 describe("processes", () => {
   const root = fileURLToPath(new URL("../../..", import.meta.url));
-  const run = async (code: string): Promise<string> => {
+  const run = async (lines: string): Promise<string> => {
     const program = `
       import { createReceiver, createClient, memoryInbox } from "@reporthook/core";
       const client = createClient({ baseUrl: "http://127.0.0.1:9", apiKey: "secret-of-the-child" });
       const inbox = memoryInbox();
       const receiver = createReceiver({ client, inbox });
-      ${code}`;
-    const args = ["--conditions=@reporthook/source", "--import", "tsx", "--input-type=module"];
-    const { stdout, stderr } = await promisify(execFile)(
-      process.execPath,
-      [...args, "--eval", program],
-      { cwd: root, timeout: 60_000 },
-    );
+      ${lines}`;
+    const { code, stdout, stderr } = await startScript(program, { cwd: root, timeout: 60_000 })
+      .ended;
+    expect(code).toBe(0);
     expect(stdout + stderr).not.toContain("secret-of-the-child");
     return stdout;
   };

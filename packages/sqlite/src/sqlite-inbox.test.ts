@@ -1,4 +1,3 @@
-import { execFile } from "node:child_process";
 import {
   existsSync,
   mkdirSync,
@@ -10,9 +9,9 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import type { Arrival, Inbox, Outcome, Stage } from "@reporthook/core";
 import { dayMs, states, wholeRejected } from "@reporthook/core/store";
+import { startScript } from "@reporthook/test-support/script";
 import { temporaryFolder, temporaryPath } from "@reporthook/test-support/temporary";
 import {
   type Consuming,
@@ -679,11 +678,8 @@ describe.concurrent("files", () => {
       await added.catch(({ code }) => console.log(code));
       await inbox.close();
       console.log("closed");`;
-    const args = ["--conditions=@reporthook/source", "--import", "tsx", "--input-type=module"];
-    const { stdout } = await promisify(execFile)(process.execPath, [...args, "--eval", program], {
-      cwd: import.meta.dirname,
-    });
-    expect(stdout).toBe("inbox_failed\nclosed\n");
+    const { ended } = startScript(program, { cwd: import.meta.dirname });
+    expect(await ended).toMatchObject({ code: 0, stdout: "inbox_failed\nclosed\n" });
   });
 
   it("a handled delivery has no signature, one that may still be verified has it", async (context) => {

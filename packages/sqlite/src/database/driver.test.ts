@@ -1,11 +1,6 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { join } from "node:path";
-import type { Writable } from "node:stream";
-import { text } from "node:stream/consumers";
-import { pathToFileURL } from "node:url";
+import { type Script, startScript } from "@reporthook/test-support/script";
 import { temporaryFolder, temporaryPath } from "@reporthook/test-support/temporary";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type Database, type Driver, loadDriver, type ModuleSource, type Value } from "./driver.ts";
@@ -134,7 +129,7 @@ describe.each(drivers)("the driver $name", (driver) => {
   });
 
   it("a driver waits for a writer of another process", async () => {
-    const writer = (work: string): Child =>
+    const writer = (work: string): Script =>
       startChild(`
         const database = loadDriver(${JSON.stringify(driver.name)}).open(${JSON.stringify(path)});
         database.exec("PRAGMA busy_timeout=30000");
@@ -337,24 +332,8 @@ describe("codes", () => {
   });
 });
 
-interface Child {
-  readonly stdin: Writable;
-  /** Resolves at the first output. */
-  said(): Promise<unknown>;
-  readonly ended: Promise<{ code: number; stdout: string; stderr: string }>;
-}
-
-/** A process that runs the lines of JavaScript with `loadDriver` at hand. */
-function startChild(work: string, cwd: string = folder): Child {
-  const url = new URL("./driver.ts", import.meta.url).href;
-  const tsx = pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href;
-  const code = `const { loadDriver } = await import(${JSON.stringify(url)});\n${work}`;
-  const flags = ["--conditions=@reporthook/source", "--import", tsx, "--input-type=module"];
-  const child = spawn(process.execPath, [...flags, "--eval", code], { cwd });
-  const ended = Promise.all([once(child, "close"), text(child.stdout), text(child.stderr)]);
-  return {
-    stdin: child.stdin,
-    said: () => once(child.stdout, "data"),
-    ended: ended.then(([[code], stdout, stderr]) => ({ code, stdout, stderr })),
-  };
+/** A process that runs lines of JavaScript with `loadDriver` at hand. */
+function startChild(work: string, cwd: string = folder): Script {
+  const url = JSON.stringify(new URL("./driver.ts", import.meta.url).href);
+  return startScript(`const { loadDriver } = await import(${url});\n${work}`, { cwd });
 }

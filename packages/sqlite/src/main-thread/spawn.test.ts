@@ -1,11 +1,8 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { join } from "node:path";
-import { text } from "node:stream/consumers";
 import { pathToFileURL } from "node:url";
 import { testWith } from "@reporthook/test-support/needs";
+import { startScript } from "@reporthook/test-support/script";
 import { temporaryFolder } from "@reporthook/test-support/temporary";
 import { expect, test } from "vitest";
 import { threadNotStarted } from "./spawn.ts";
@@ -16,18 +13,9 @@ const index = new URL("../index.ts", import.meta.url);
 
 /** Runs lines of JavaScript in a process; resolves to what it prints. */
 async function run(code: string, env: NodeJS.ProcessEnv = {}): Promise<string> {
-  const tsx = pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href;
-  const flags = ["--conditions=@reporthook/source", "--import", tsx, "--input-type=module"];
-  const child = spawn(process.execPath, [...flags, "--eval", code], {
-    cwd: folder,
-    env: { ...process.env, NODE_OPTIONS: "", ...env },
-  });
-  const [out, error] = await Promise.all([
-    text(child.stdout),
-    text(child.stderr),
-    once(child, "close"),
-  ]);
-  return out + error;
+  const given = { ...process.env, NODE_OPTIONS: "", ...env };
+  const { stdout, stderr } = await startScript(code, { cwd: folder, env: given }).ended;
+  return stdout + stderr;
 }
 
 test("an agent that NODE_OPTIONS imports runs in the process, and not in the thread", async () => {
