@@ -704,7 +704,7 @@ describe("the end", () => {
     const validate = (value: unknown) =>
       "report_id" in Object(value) ? { value } : { issues: [{ message: "it names no report" }] };
     const schema = { "~standard": { version: 1, vendor: "test", validate } } as const;
-    const { receiver, reports } = make({ schemas: { "report.complete": schema } });
+    const { receiver, reports } = askingSetUp({ schemas: { "report.complete": schema } });
     const { id } = await reports.request(report);
     await receiver.start();
     expect(await reports.settle(id, "complete")).toBe(true);
