@@ -1,7 +1,7 @@
 import type { AppUnderTest } from "./http/app-server.ts";
 import { createFetch } from "./http/in-process.ts";
 import { EmulatorServer } from "./http/listen.ts";
-import { createService, type Operation } from "./http/service.ts";
+import { createService } from "./http/service.ts";
 import { createClock, type VirtualClock } from "./lib/clock.ts";
 import { createFaults, type FaultOptions, type FaultTarget } from "./lib/faults.ts";
 import { checkOptions } from "./lib/options.ts";
@@ -12,12 +12,13 @@ import {
   createCompose,
   type NotificationName,
 } from "./notifications/notification.ts";
-import { createReportStore, type ReportStore, type Reports } from "./notifications/reports.ts";
+import { createReportStore, type Reports } from "./notifications/reports.ts";
 import { createSender } from "./notifications/sender.ts";
-import { createSigner, type Signer } from "./notifications/signature.ts";
-import { type AuthorizeLog, authorize, createAuthorizeLog } from "./operations/authorize.ts";
-import { requestReport } from "./operations/request-report.ts";
-import { testWebhook } from "./operations/test-webhook.ts";
+import { createSigner } from "./notifications/signature.ts";
+import { Transport } from "./notifications/transport.ts";
+import { Authorizing } from "./operations/authorize.ts";
+import { requestingReports } from "./operations/request-report.ts";
+import { testingWebhooks } from "./operations/test-webhook.ts";
 
 /** Options of {@link createEmulator}. */
 export interface EmulatorOptions {
@@ -102,9 +103,10 @@ export function createEmulator(options: EmulatorOptions = {}): Emulator {
   const { clock, rewind } = createClock();
   const signer = createSigner(apiKey, clock.now);
   const faults = createFaults();
-  const asked = createAuthorizeLog();
+  const authorizing = new Authorizing(isKey, signer);
   const notification = createCompose(signer, (url) => store.idAt(url));
-  const outbox = createSender(clock, faults, deliver);
+  const transport = new Transport(deliver);
+  const outbox = createSender(clock, faults, transport);
 
   let closing: Promise<void> | undefined;
 
@@ -117,7 +119,12 @@ export function createEmulator(options: EmulatorOptions = {}): Emulator {
     webhookUrl === null || closing !== undefined ? null : send(webhookUrl, `report.${status}`, id),
   );
 
-  const operations = operationsOf({ isKey, signer, asked, store, send });
+  const operations = [
+    authorizing.operation,
+    testingWebhooks(isKey, (url) => send(url, "test_webhook_endpoint", null)),
+    requestingReports(isKey, store),
+    authorizing.asked,
+  ];
   const service = createService(operations, clock, faults);
   const server = new EmulatorServer(service.answer);
   const fetch = createFetch(service.answer);
@@ -136,7 +143,7 @@ export function createEmulator(options: EmulatorOptions = {}): Emulator {
     deliveries: outbox.deliveries,
     clock,
     fault: faults.set,
-    deliverTo: outbox.deliverTo,
+    deliverTo: (app) => transport.deliverTo(app),
     settled: outbox.settled,
     reset() {
       service.dropAll();
@@ -144,7 +151,7 @@ export function createEmulator(options: EmulatorOptions = {}): Emulator {
       outbox.clear();
       store.clear();
       faults.clear();
-      asked.clear();
+      authorizing.clear();
       rewind();
     },
     close: () => (closing ??= shutDown()),
@@ -153,40 +160,6 @@ export function createEmulator(options: EmulatorOptions = {}): Emulator {
   return Object.defineProperty(emulator, "clientOptions", {
     value: { baseUrl: "https://emulator.invalid", apiKey, fetch },
   }) as Emulator;
-}
-
-/** The operations of the service, and the emulator's additional one. */
-function operationsOf({
-  isKey,
-  signer,
-  asked,
-  store,
-  send,
-}: {
-  readonly isKey: (given: string | null) => boolean;
-  readonly signer: Signer;
-  readonly asked: AuthorizeLog;
-  readonly store: ReportStore;
-  readonly send: (url: string, name: NotificationName, reportId: null) => Promise<Delivery>;
-}): readonly Operation[] {
-  return [
-    {
-      path: "/v1/webhooks/authorize",
-      target: "authorize",
-      run: (call) => asked.note(call, () => authorize(call, isKey, signer)),
-    },
-    {
-      path: "/v3/batch/webhooks/test",
-      target: "test",
-      run: (call) => testWebhook(call, isKey, (url) => send(url, "test_webhook_endpoint", null)),
-    },
-    {
-      path: "/batch/v4/request-report",
-      target: "request-report",
-      run: (call) => requestReport(call, isKey, store),
-    },
-    { path: "/emulator/asked", run: asked.answer },
-  ];
 }
 
 // The service's document, section 1: "written without surrounding brackets".

@@ -21,54 +21,53 @@ export interface RequestToApp {
   readonly signal: AbortSignal;
 }
 
-/** Posts requests to an app through a socket, for any host in their URL. */
-export interface AppServer {
-  /** Resolves to the app's answer. */
-  post(request: RequestToApp): Promise<{ status: number; body: ReadableStream<Uint8Array> }>;
-  /** Gives later requests to another app; throws as {@link createAppServer}. */
-  replace(app: AppUnderTest): void;
-  /** Breaks all connections; the next request listens again. */
-  end(): void;
-}
-
 const wrongApp =
   "deliverTo takes an Express app or another (req, res) listener, a Koa app, or a Hono app: give the app, not its fetch";
 
-/**
- * Creates the server of an app, which listens from its first request on and keeps no process alive.
- *
- * @throws TypeError if `app` is none.
- */
-export function createAppServer(app: AppUnderTest): AppServer {
-  let listener = listenerOf(app);
-  let listening: Promise<Server> | undefined;
+/** Posts requests to an app through a socket, for any host in their URL; keeps no process alive. */
+export class AppServer {
+  #listener: Listener;
+  #listening: Promise<Server> | undefined;
 
-  return {
-    async post({ url, headers, body, signal }) {
-      const { host, pathname, search } = new URL(url);
-      const { request } = await import("node:http");
-      listening ??= serve((incoming, response) => listener(incoming, response));
-      const { port } = (await listening).address() as AddressInfo;
-      const answer = await new Promise<IncomingMessage>((resolve, reject) => {
-        const length = Buffer.byteLength(body);
-        const sent = { ...headers, host, "x-forwarded-proto": "https", "content-length": length };
-        const to = { host: "127.0.0.1", port, path: pathname + search, agent: false as const };
-        // Not fetch, which sets its own Host.
-        untraced(() => request({ ...to, method: "POST", headers: sent, signal }, resolve))
-          .on("error", reject)
-          .end(body);
-      });
-      const status = answer.statusCode ?? 0;
-      return { status, body: Readable.toWeb(answer) as ReadableStream<Uint8Array> };
-    },
-    replace(next) {
-      listener = listenerOf(next);
-    },
-    end() {
-      void listening?.then(close, () => {});
-      listening = undefined;
-    },
-  };
+  /** @throws TypeError if `app` is none. */
+  constructor(app: AppUnderTest) {
+    this.#listener = listenerOf(app);
+  }
+
+  /** Resolves to the app's answer. The first request after the beginning or an end listens. */
+  async post({
+    url,
+    headers,
+    body,
+    signal,
+  }: RequestToApp): Promise<Pick<Response, "status" | "body">> {
+    const { host, pathname, search } = new URL(url);
+    const { request } = await import("node:http");
+    this.#listening ??= serve((incoming, response) => this.#listener(incoming, response));
+    const { port } = (await this.#listening).address() as AddressInfo;
+    const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+      const length = Buffer.byteLength(body);
+      const sent = { ...headers, host, "x-forwarded-proto": "https", "content-length": length };
+      const to = { host: "127.0.0.1", port, path: pathname + search, agent: false as const };
+      // Not fetch, which sets its own Host.
+      untraced(() => request({ ...to, method: "POST", headers: sent, signal }, resolve))
+        .on("error", reject)
+        .end(body);
+    });
+    const status = answer.statusCode ?? 0;
+    return { status, body: Readable.toWeb(answer) as ReadableStream<Uint8Array> };
+  }
+
+  /** Gives later requests to another app; throws as the constructor. */
+  replace(app: AppUnderTest): void {
+    this.#listener = listenerOf(app);
+  }
+
+  /** Breaks all connections. */
+  end(): void {
+    void this.#listening?.then(close, () => {});
+    this.#listening = undefined;
+  }
 }
 
 function listenerOf(app: AppUnderTest): Listener {

@@ -7,6 +7,7 @@ import { createClock } from "../lib/clock.ts";
 import { createFaults } from "../lib/faults.ts";
 import type { Deliver, OutgoingNotification } from "./delivery.ts";
 import { createSender } from "./sender.ts";
+import { Transport } from "./transport.ts";
 
 const parcel: OutgoingNotification = {
   url: "https://app.example/webhooks/reports",
@@ -19,7 +20,7 @@ const never: Deliver = () => new Promise(() => {});
 function outboxOf(deliver?: Deliver) {
   const { clock } = createClock();
   const faults = createFaults();
-  return { clock, faults, ...createSender(clock, faults, deliver) };
+  return { clock, faults, ...createSender(clock, faults, new Transport(deliver)) };
 }
 
 const cleanUps: (() => void)[] = [];

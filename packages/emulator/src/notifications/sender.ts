@@ -1,18 +1,15 @@
 import { randomUUID } from "node:crypto";
-import type { AppUnderTest } from "../http/app-server.ts";
 import type { VirtualClock, VirtualTimer } from "../lib/clock.ts";
 import type { FaultOptions, Faults } from "../lib/faults.ts";
 import { keepAlive } from "../lib/keep-alive.ts";
-import type { Deliver, Delivery, OutgoingNotification } from "./delivery.ts";
-import { type SendResult, Transport } from "./transport.ts";
+import type { Delivery, OutgoingNotification } from "./delivery.ts";
+import type { SendResult, Transport } from "./transport.ts";
 
 /** Sends notifications and records each result. */
 export interface Sender {
   readonly deliveries: readonly Delivery[];
   /** Sends immediately, once, without retries; never rejects. */
   send(parcel: OutgoingNotification): Promise<Delivery>;
-  /** Delivers to this app from now on. */
-  deliverTo(app: AppUnderTest): void;
   /** Resolves once no delivery is under way; rejects with the mishaps that it has not told yet. */
   settled(): Promise<void>;
   /** Fails all running deliveries immediately, and ends the app's connections. */
@@ -23,12 +20,11 @@ export interface Sender {
 
 const ANSWER_TIME_MS = 5_000;
 
-/** Creates an empty outbox (the service's document, section Events); without `deliver` it uses the network. */
-export function createSender(clock: VirtualClock, faults: Faults, deliver?: Deliver): Sender {
+/** Creates an empty outbox (the service's document, section Events). */
+export function createSender(clock: VirtualClock, faults: Faults, transport: Transport): Sender {
   const deliveries: Delivery[] = [];
   const onTheWay = new Set<() => void>();
   const underWay = new Map<Promise<Delivery>, (result: SendResult) => void>();
-  const transport = new Transport(deliver);
 
   function dispatch(parcel: OutgoingNotification, fault: FaultOptions): Promise<Delivery> {
     const { promise, resolve } = deferred<Delivery>();
@@ -78,7 +74,6 @@ export function createSender(clock: VirtualClock, faults: Faults, deliver?: Deli
       if (fault.duplicate) void dispatch(parcel, fault);
       return delivery;
     },
-    deliverTo: (app) => transport.deliverTo(app),
     async settled() {
       while (underWay.size > 0) await keepAlive(Promise.all(underWay.keys()));
       transport.assertArrived();

@@ -1,4 +1,4 @@
-import { type AppServer, type AppUnderTest, createAppServer } from "../http/app-server.ts";
+import { AppServer, type AppUnderTest } from "../http/app-server.ts";
 import type { FaultOptions } from "../lib/faults.ts";
 import { readUpTo } from "../lib/read-up-to.ts";
 import { untraced } from "../lib/untraced.ts";
@@ -26,7 +26,7 @@ export class Transport {
 
   /** Leads into this app from now on. */
   deliverTo(app: AppUnderTest): void {
-    if (this.#app === undefined) this.#app = createAppServer(app);
+    if (this.#app === undefined) this.#app = new AppServer(app);
     else this.#app.replace(app);
   }
 
