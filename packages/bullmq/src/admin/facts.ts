@@ -45,7 +45,7 @@ export async function queueFacts(receivers: Receivers, receiver: string): Promis
   };
 }
 
-/** What is parked by reason, and what of it will be deleted. */
+/** The parked deliveries by reason, and those that will be deleted. */
 async function parkedFacts(
   queues: ReceiverQueues,
   retention: Retention,

@@ -65,7 +65,7 @@ export function parkedShelf(queues: ReceiverQueues, place: Place, reason: Reason
   return new Shelf(queues, place, "prioritized", parkedPriorities.get(reason) ?? 0);
 }
 
-/** What is parked in each queue for each reason, if anything is, and how many they are. */
+/** The shelves of parked deliveries that are not empty, each with its reason and number. */
 export async function parkedShelves(
   queues: ReceiverQueues,
 ): Promise<{ readonly shelf: Shelf; readonly reason: ReasonCode; readonly count: number }[]> {

@@ -3,7 +3,7 @@ import { throttle, type View } from "./shared-views.ts";
 import { ifKept, type ShownSource } from "./source.ts";
 import type { Person } from "./wire.ts";
 
-/** Creates a function that makes a view of its own data, with those that every view has, until all is over. */
+/** Creates a function that makes a view: its data and those that every view has, as text, until all is over. */
 export function createViewOf(
   { name: receiver, reports: asked }: ShownSource,
   isOver: () => Promise<boolean>,
