@@ -212,13 +212,13 @@ export const messages = {
   clockSet:
     "The clock was set, or the machine slept: delays, ages and retention go on by the time that has passed here.",
   /**
-   * (warn) `count` parked deliveries reach the end of their retention: they are deleted at `deletedFrom` at the earliest. `reasons`
-   * says why they were parked. Release or discard them before; `look` lists all that are parked.
+   * (warn) `count` parked deliveries of the inbox, of any receiver, reach the end of their retention: they are deleted at
+   * `deletedFrom` at the earliest. `reasons` says why they were parked. Release or discard them before; `look` lists all.
    */
   parkedExpiring: "Parked deliveries will be deleted soon: release or discard them before.",
   /**
-   * (warn) `count` parked deliveries were deleted, as announced before; `reasons` says why they were parked. To keep them longer,
-   * raise `retention.parkedMs` of the inbox.
+   * (warn) `count` parked deliveries of the inbox, of any receiver, were deleted, as announced before; `reasons` says why they were
+   * parked. To keep them longer, raise `retention.parkedMs` of the inbox.
    */
   parkedDeleted:
     "Parked deliveries deleted: nobody released them before the end of their retention.",

@@ -84,8 +84,8 @@ export interface Instrumentation {
   stored?(delivery: NewDelivery, arrival: Arrival): void;
   /** Called with the outcome of a stage. A delivery that is held on arrival met none: its job has the state `held` already. */
   settled?(job: Job, outcome: Outcome): void;
-  /** Called with what retention did at `now`. */
-  pruned?(pruned: Pruned, now: number): void;
+  /** Called with what retention did now. */
+  pruned?(pruned: Pruned): void;
   /** The receiver is closed, and waits for the promise. */
   end?(): void | Promise<void>;
 }

@@ -3,6 +3,7 @@ import { manualClock } from "@reporthook/testing/internals";
 import { describe, expect, it } from "vitest";
 import type { ReceiveResult } from "../http/answer.ts";
 import { type Job, type Outcome, park, reject, retryIn } from "../inbox/delivery.ts";
+import { PruneCount } from "../inbox/retention.ts";
 import { oncePerMinute } from "../lib/log.ts";
 import { messages } from "../log-messages.ts";
 import { logOf } from "./log-lines.ts";
@@ -25,7 +26,7 @@ describe("answers", () => {
   const answered = (decision: ReceiveResult, info = true): Line[] => {
     const lines: Line[] = [];
     const logger = noting(lines, info);
-    logOf({ ack: "stored", logger, oncePerMinute: oncePerMinute(clock, logger) }).answered?.(
+    logOf({ ack: "stored", clock, logger, oncePerMinute: oncePerMinute(clock, logger) }).answered?.(
       decision,
       true,
       12,
@@ -64,7 +65,10 @@ describe("outcomes", () => {
     const lines: Line[] = [];
     const logger = noting(lines, info);
     const ack = keeps ? "stored" : "handled";
-    logOf({ ack, logger, oncePerMinute: oncePerMinute(clock, logger) }).settled?.(of, outcome);
+    logOf({ ack, clock, logger, oncePerMinute: oncePerMinute(clock, logger) }).settled?.(
+      of,
+      outcome,
+    );
     return lines;
   };
   const handling = job({ stage: "handle", type: "report.complete" });
@@ -183,5 +187,24 @@ describe("outcomes", () => {
       expect(quiet(job(), outcome)).toEqual([]);
     }
     expect(quiet(handling, counted)).toHaveLength(1);
+  });
+});
+
+describe("retention", () => {
+  it("the log dates the end of parked deliveries by the wall clock, which may have been set", () => {
+    const lines: Line[] = [];
+    const logger = noting(lines);
+    const wall = { ...clock, wallOffset: Date.UTC(2026, 0, 1) - clock.now() };
+    const pruned = new PruneCount({ handledMs: 1, parkedMs: 2_000 });
+    pruned.announce({ state: "held", reason: { code: "expired" } });
+    logOf({
+      ack: "stored",
+      clock: wall,
+      logger,
+      oncePerMinute: oncePerMinute(clock, logger),
+    }).pruned?.(pruned);
+    expect(lines).toMatchObject([
+      ["warn", { deletedFrom: "2026-01-01T00:00:01.000Z" }, messages.parkedExpiring],
+    ]);
   });
 });

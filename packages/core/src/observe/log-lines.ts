@@ -1,15 +1,17 @@
 import type { Job, Outcome, Parked, Retry } from "../inbox/delivery.ts";
 import { sumOf } from "../lib/add-counts.ts";
 import type { Logger } from "../lib/log.ts";
+import type { InboxClock } from "../lib/time/lived-clock.ts";
 import { messages } from "../log-messages.ts";
 import type { Instrumentation, Watched } from "./instrumentation.ts";
 
 /** The log of a receiver: an instrument that writes a line for each decision. */
 export function logOf({
   ack,
+  clock,
   logger,
   oncePerMinute,
-}: Pick<Watched, "ack" | "logger" | "oncePerMinute">): Instrumentation {
+}: Pick<Watched, "ack" | "logger" | "oncePerMinute"> & { clock: InboxClock }): Instrumentation {
   // Before the verdict it may be a stranger's, who could fill the log.
   const ofStrangers: Logger = {
     ...logger,
@@ -30,9 +32,9 @@ export function logOf({
       const own = job.stage === "verify" && !isGenuine ? ofStrangers : logger;
       logOutcome(own, ack === "stored", job, outcome);
     },
-    pruned({ announced, parked, madeRoom, noticeMs }, now) {
+    pruned({ announced, parked, madeRoom, noticeMs }) {
       if (sumOf(announced) > 0) {
-        const deletedFrom = new Date(now + noticeMs).toISOString();
+        const deletedFrom = new Date(clock.now() + clock.wallOffset + noticeMs).toISOString();
         const look = "npx reporthook inbox list --state parked";
         const fields = { count: sumOf(announced), reasons: announced, deletedFrom, look };
         logger.warn(fields, messages.parkedExpiring);

@@ -159,7 +159,7 @@ export class Work {
     const { inbox, oncePerMinute, redact, time } = this.#settings;
     const now = time.isYoung ? 0 : time.retentionNow;
     try {
-      this.#reporter.tell("pruned", await inbox.prune(new Date(now)), now);
+      this.#reporter.tell("pruned", await inbox.prune(new Date(now)));
     } catch (error) {
       if (this.isStopped) return;
       oncePerMinute.error({ error: describe(error, redact) }, messages.notPruned);
