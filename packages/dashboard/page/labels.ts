@@ -94,7 +94,7 @@ export const reasons: Readonly<
   },
   erased: {
     name: "Erased",
-    hint: "Somebody erased what it told, before it was handled. Discard it.",
+    hint: "Somebody erased what it told before it counted as handled; a handler that ran at that moment may have succeeded. Discard it.",
   },
 };
 
