@@ -2,7 +2,6 @@ import {
   closeSync,
   existsSync,
   fsyncSync,
-  linkSync,
   openSync,
   realpathSync,
   renameSync,
@@ -15,7 +14,7 @@ import { type Driver, inboxFailed } from "./driver.ts";
 
 /**
  * Copies a database at one moment into a new file, while others go on writing into it. Only its owner may read the copy, which
- * appears once it is whole and on the disk.
+ * has its content once it is whole and on the disk.
  *
  * @throws TypeError for what is no path
  * @throws ReporthookError `inbox_failed` when the file exists and may not be overwritten, is one of the database itself, or
@@ -52,9 +51,9 @@ export function copyDatabase(driver: Driver, path: string, file: string, overwri
     const descriptor = openSync(part, "r+");
     fsyncSync(descriptor);
     closeSync(descriptor);
-    // A link fails where another file has appeared meanwhile.
-    if (overwrite) renameSync(part, file);
-    else linkSync(part, file);
+    // Fails where another file has appeared meanwhile. So would a link, which not every file system has: a network's, a stick's.
+    if (!overwrite) closeSync(openSync(file, "wx", 0o600));
+    renameSync(part, file);
   } catch (error) {
     if (error instanceof ReporthookError) throw error;
     const { code, message } = error as NodeJS.ErrnoException;
