@@ -324,6 +324,7 @@ describe("codes", () => {
     [{ code: "ENOENT" }, null],
     [{ code: "SQLITE_NEWS" }, null],
     [new Error("Cannot open database because the directory does not exist"), "CANTOPEN"],
+    [new Error("Too many open files (os error 24)"), "CANTOPEN"],
     [new Error("something else"), null],
     [null, null],
     ["SQLITE_FULL", null],

@@ -13,9 +13,11 @@ export function sqliteCode(error: unknown): string | null {
   }
   const named = typeof code === "string" ? /^SQLITE_([A-Z]+)/.exec(code)?.[1] : undefined;
   if (named !== undefined) return codes.includes(named) ? named : null;
-  // A file that can't be opened has no code in libsql; without its folder none in better-sqlite3 either.
+  // A file that can't be opened has no code in libsql, nor without its folder in better-sqlite3.
   const text = String(message);
-  if (text.startsWith("Cannot open database because the directory")) return "CANTOPEN";
+  if (/^(Cannot open database because the directory|Too many open files)/.test(text)) {
+    return "CANTOPEN";
+  }
   const [, number] = /^ConnectionFailed\(.*: (\d+)"\)$/s.exec(text) ?? [];
   return number === undefined ? null : nameOf(Number(number));
 }
