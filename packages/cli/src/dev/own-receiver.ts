@@ -10,7 +10,7 @@ import { onNode } from "@reporthook/dashboard/node";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { fileSize, openInbox } from "../inbox/source.ts";
 import { callbackSecret } from "../lib/callback.ts";
-import { program } from "../lib/environment.ts";
+import { playgroundFile, program } from "../lib/environment.ts";
 import { CommandFailed } from "../lib/errors.ts";
 import { quoted } from "../lib/layout.ts";
 import type { History, ReceiverStep } from "./history.ts";
@@ -31,7 +31,7 @@ export async function claimFile(db: string, name: string): Promise<void> {
   const inbox = fileSize(db) === 0 ? sqliteInbox(db) : await openInbox({ db });
   try {
     for (const one of (await inbox.receivers?.()) ?? []) {
-      if ((await inbox.notes(one, mark))[mark] !== undefined) continue;
+      if (db === playgroundFile || (await inbox.notes(one, mark))[mark] !== undefined) continue;
       const look = `${program()} dashboard --db ${quoted(db)}`;
       const message = `${db} is the inbox of an app, whose deliveries the playground would handle: name another file with --db, or look at this one with ${look}`;
       throw new CommandFailed("not_own", message);
