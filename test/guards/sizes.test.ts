@@ -23,11 +23,11 @@ const maxAdapterLines = 60;
 const maxFunctionLines = 70;
 /** All that a reader has to read: a feature that raises one of these does so where everybody sees it. */
 const maxLines = {
-  "core/src": 14_841,
+  "core/src": 14_814,
   "core/src/inbox/memory": 826,
-  "sqlite/src": 6_803,
-  "cli/src": 4_343,
-  "dashboard/src": 1_466,
+  "sqlite/src": 6_804,
+  "cli/src": 4_418,
+  "dashboard/src": 1_470,
   "dashboard/page": 2_271,
 };
 
