@@ -33,6 +33,8 @@ export default async function install(): Promise<void> {
     ...options,
     entryPoints: [`${folder}/programs/on-server.ts`],
     packages: "external",
+    // They are TypeScript, which Node 20 does not read.
+    alias: { "@reporthook/test-support/listening": `${root}/test/support/listening.ts` },
     platform: "node",
   });
   // A Worker is one file.
