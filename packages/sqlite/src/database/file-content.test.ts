@@ -56,6 +56,23 @@ describe("pages", () => {
     }
   });
 
+  it("FileContent.check() knows a schema that was changed twice, with a checkpoint between", () => {
+    for (const acts of [
+      ["VACUUM", "ANALYZE"],
+      ["CREATE TABLE one (a)", "VACUUM", "VACUUM"],
+    ]) {
+      const { check, commit, other } = setUp();
+      commit();
+      expect(check()).toBe(null);
+      const [first = "", ...more] = acts;
+      other.exec(`${first}; PRAGMA wal_checkpoint(PASSIVE)`);
+      for (const act of more) other.exec(act);
+      expect(check()).toBe(null);
+      commit();
+      expect(check()).toBe(null);
+    }
+  });
+
   it.each([
     [
       "an older copy by cp",

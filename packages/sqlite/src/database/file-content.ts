@@ -100,11 +100,13 @@ export class FileContent {
       const { mark, schemaChange } = this.#latest();
       // VACUUM moves tables.
       const isOlder =
-        header.schemaChange === before.schemaChange &&
+        schemaChange === before.schemaChange &&
         (last === null || !isBetween(last, header.mark - 1, mark));
+      // A person may have changed the schema twice, with a checkpoint between.
       const isOurs =
         isBetween(header.mark, before.mark, mark) &&
-        [before.schemaChange, schemaChange].includes(header.schemaChange);
+        before.schemaChange <= header.schemaChange &&
+        header.schemaChange <= schemaChange;
       if (isOlder || !isOurs) return "overwritten by an older copy or another file";
       this.#raisedAt = performance.now();
     }
