@@ -136,8 +136,9 @@ describe("handlers", () => {
     ]);
   });
 
-  it("a handler fails and sees its signal aborted after handlerTimeoutMs", async () => {
-    const { receiver, send, emulator, advanceUntil } = setUp({ handlerTimeoutMs: 5_000 });
+  it("a handler fails and sees its signal aborted after handlerTimeoutMs, and the next attempt does not wait for its end", async () => {
+    const options = { handlerTimeoutMs: 5_000, concurrency: { handle: 1 } };
+    const { receiver, send, emulator, advanceUntil } = setUp(options);
     const contexts: HandlerContext[] = [];
     receiver.on("*", (_, context) => {
       contexts.push(context);
@@ -328,7 +329,21 @@ describe("the answer after the handlers", () => {
     expect(await send("report")).toMatchObject({ status: 503, body: { code: "closing" } });
   });
 
-  it('createReceiver() throws a TypeError when ack: "handled" comes with an inbox', () => {
-    expect(() => setUp({ ack: "handled", inbox: {} as never })).toThrow(TypeError);
+  it('ack: "handled" aborts a handler after limits.ackMs, and handles a copy that comes then without waiting for its end', async () => {
+    const { receiver, post, emulator } = setUp({ ack: "handled" });
+    const signals: AbortSignal[] = [];
+    receiver.on("report.complete", (_, { signal, attempt }) => {
+      signals.push(signal);
+      expect(attempt).toBe(1);
+      return signals.length === 1 ? new Promise(() => {}) : undefined;
+    });
+    const one = emulator.notification("report.complete");
+    const answer = post(one);
+    await turnUntil(() => signals.length === 1);
+    emulator.clock.advance(4_000);
+    expect(await answer).toMatchObject({ status: 503, body: { code: "not_handled" } });
+    expect(signals[0]?.aborted).toBe(true);
+    expect(await post(one)).toMatchObject({ status: 200, body: { status: "accepted" } });
+    expect(signals).toHaveLength(2);
   });
 });
