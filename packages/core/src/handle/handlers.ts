@@ -49,7 +49,7 @@ export class Handlers {
     this.#registered.push({ names, handler });
   }
 
-  /** The handlers of an event, in order of registration; an unsigned event has some only as a test notification. */
+  /** The handlers of an event, in order of registration; an unsigned one has some only as a test notification, or once it is released. */
   of(event: Pick<EventOf, "type" | "verification">, released: boolean): AnyHandler[] {
     const trusted = event.verification !== "unsigned" || released;
     if (!trusted && event.type !== "test_webhook_endpoint") return [];
