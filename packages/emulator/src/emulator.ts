@@ -83,7 +83,7 @@ export interface Emulator {
   settled(): Promise<void>;
   /** Deletes reports, deliveries, faults and the clock's offset; drops running operations. */
   reset(): void;
-  /** Stops the server and drops running operations. Further calls are allowed. */
+  /** Stops the server, drops running operations, and breaks off later ones. Idempotent. */
   close(): Promise<void>;
 }
 
