@@ -38,7 +38,7 @@ describe("completion", () => {
       "complete -c reporthook -n '__fish_seen_subcommand_from inbox; and __fish_seen_subcommand_from retry' -l state -x -a 'received verified rejected' -d ",
     );
     expect(fish.out).toContain("complete -c reporthook -n '__fish_use_subcommand' -a inbox -d ");
-    await cliFails(2, ["completion", "tcsh"], "bash, zsh and fish");
+    await cliFails(2, ["completion", "tcsh"], "bash, zsh, fish");
   });
 
   for (const shell of ["zsh", "fish"]) {

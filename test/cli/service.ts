@@ -1,6 +1,8 @@
 import { once } from "node:events";
+import { writeFileSync } from "node:fs";
 import type { RequestListener } from "node:http";
 import { createServer } from "node:http";
+import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { createClient, createReceiver, memoryInbox } from "@reporthook/core";
 import { nodeHandler } from "@reporthook/core/node";
@@ -8,9 +10,11 @@ import { createEmulator, type Emulator } from "@reporthook/emulator";
 import { freePort } from "@reporthook/test-support/free-port";
 import { gate } from "@reporthook/test-support/gate";
 import { answering, serve } from "@reporthook/test-support/service-calls";
+import { temporaryFolder } from "@reporthook/test-support/temporary";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { cli, cliFails, cliJson, type Failed, startCli } from "./process.ts";
 
+const folder = temporaryFolder();
 const apiKey = "a-key-of-the-tests";
 let emulator: Emulator;
 let env: Record<string, string>;
@@ -161,8 +165,10 @@ describe("the command trigger", () => {
       res.end();
     });
     await cli(["trigger", "report.complete", "--report-id", "r-7", "--to", to]);
-    await cli(["trigger", "unknown", "--body", "no { json", "--force", "--to", to]);
-    expect(bodies).toEqual([expect.stringContaining('"r-7"'), "no { json"]);
+    await cli(["trigger", "unknown", "--body", '{ "a":1 }', "--to", to]);
+    writeFileSync(join(folder, "body.txt"), "no { json");
+    await cli(["trigger", "--from", "body.txt", "--to", to], { cwd: folder });
+    expect(bodies).toEqual([expect.stringContaining('"r-7"'), '{ "a":1 }', "no { json"]);
   });
 
   it("reporthook trigger fails with the answer when that is not 2xx", async () => {

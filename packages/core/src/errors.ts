@@ -44,6 +44,12 @@ export class ReporthookError extends Error {
 }
 brand(ReporthookError, "ReporthookError");
 
+/** Gives null for what an inbox can't look for, as queues can't for the deliveries of a request, and throws any other error. */
+export function ifNotSearchable(error: unknown): null {
+  if (error instanceof ReporthookError && error.code === "not_searchable") return null;
+  throw error;
+}
+
 /** Details of a failed call to the service. */
 export interface ServiceErrorDetails {
   /** HTTP status of the answer; absent when there was none. Not `status`, with which frameworks would answer your customer. */

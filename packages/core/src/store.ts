@@ -2,6 +2,7 @@
 
 export { withoutToken } from "./callback-urls/callback-url.ts";
 export { isLoopback } from "./client/client-options.ts";
+export { ifNotSearchable } from "./errors.ts";
 export { eventNames } from "./events/events.ts";
 export { answerBounds, type Numbers, samplesOf } from "./health/counters.ts";
 export { type InboxProcess, inside, Lookout } from "./health/health.ts";

@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError } from "commander";
+import { Argument, type Command } from "commander";
 import { withExamples } from "../lib/options.ts";
 import type { Terminal } from "../lib/terminal.ts";
 
@@ -13,12 +13,11 @@ interface Completed {
 /** Adds `completion`: prints a script for a shell, made of all commands and options. */
 export function addCompletion(program: Command, terminal: Terminal): void {
   const command = program
-    .command("completion <shell>")
-    .description("Print a script that completes commands and options: for bash, zsh or fish.")
-    .action((shell: string) => {
-      const make = scripts.get(shell);
-      if (make === undefined) throw new InvalidArgumentError("The shells are bash, zsh and fish.");
-      const script = make(completedIn(program, program.name()));
+    .command("completion")
+    .description("Print a script that completes commands and options.")
+    .addArgument(new Argument("<shell>").choices(Object.keys(scripts)))
+    .action((shell: keyof typeof scripts) => {
+      const script = scripts[shell](completedIn(program, program.name()));
       terminal.emit({ script }, script);
     });
   withExamples(command, {
@@ -41,11 +40,12 @@ function completedIn(command: Command, path: string): Completed[] {
   return [{ path, words, choices }, ...below];
 }
 
-const scripts = new Map<string, (all: readonly Completed[]) => string>([
-  ["bash", bashScript],
-  ["zsh", (all) => `autoload -U +X bashcompinit && bashcompinit\n${bashScript(all)}`],
-  ["fish", fishScript],
-]);
+const scripts = {
+  bash: bashScript,
+  zsh: (all: readonly Completed[]) =>
+    `autoload -U +X bashcompinit && bashcompinit\n${bashScript(all)}`,
+  fish: fishScript,
+};
 
 /** The words before the cursor that are no options are the path of the command. */
 function bashScript(all: readonly Completed[]): string {

@@ -1,13 +1,14 @@
 import { readFileSync } from "node:fs";
-import { ReporthookError, type RequestRecord } from "@reporthook/core";
+import type { RequestRecord } from "@reporthook/core";
 import {
+  ifNotSearchable,
   inWords,
   requestRecordOf,
   requestStates,
   storedReports,
   toolView,
 } from "@reporthook/core/store";
-import type { Command } from "commander";
+import { Argument, type Command } from "commander";
 import { findRequest, findRequestId, requestsOf } from "../inbox/find.ts";
 import {
   addInboxCommand,
@@ -24,6 +25,7 @@ import {
   choiceOption,
   type Examples,
   limitOption,
+  oneOf,
   receiverOption,
   text,
   withExamples,
@@ -31,6 +33,7 @@ import {
 import type { Terminal } from "../lib/terminal.ts";
 
 const states = [...requestStates, "overdue"] as const;
+const finals = ["complete", "internal_error"] as const;
 const overdue: Examples = { "those that never came": "reporthook reports list --state overdue" };
 const shown: Examples = { "one in full": "reporthook reports show 01m7qk2v --db inbox.db" };
 const settled: Examples = {
@@ -94,25 +97,24 @@ export function addReports(program: Command, terminal: Terminal): void {
         terminal.emit({ ...request, deliveries }, [...requestLines(request, terminal), ...rest]);
       }),
   );
-  add("settle <id> <status>", "Tell a final status that no notification brought.", settled)
+  add("settle <id>", "Tell a final status that no notification brought.", settled)
+    .addArgument(new Argument("<status>").choices(finals).argParser(oneOf(finals)))
     .option("--body <json>", "the body of the event: a JSON object, or @ and a file", bodyIn)
-    .action(async (given: string, status: string, { body = {}, ...source }: SettleOptions) => {
-      if (status !== "complete" && status !== "internal_error") {
-        throw new UsageError(`The status must be complete or internal_error, not ${status}`);
-      }
-      await withInbox(terminal, source, "Reading the inbox", async (inbox) => {
-        const request = await findRequest(inbox, given, source.receiver);
-        const { id, receiver: name, state } = request;
-        const reports = storedReports(toolView(inbox, name));
-        const settled = await reports.settle(id, status, { body });
-        const what = request.isErased
-          ? "It was erased: no handler runs."
-          : "The app's handlers run, now or once it is started, unless a schema refuses the body.";
-        const text = `${id} is ${status}. ${what}`;
-        if (settled) return terminal.emit({ id, settled }, text);
-        throw new CommandFailed("settled", `Request ${id} is ${state} already`, { id, settled });
-      });
-    });
+    .action(
+      (given: string, status: (typeof finals)[number], { body = {}, ...source }: SettleOptions) =>
+        withInbox(terminal, source, "Reading the inbox", async (inbox) => {
+          const request = await findRequest(inbox, given, source.receiver);
+          const { id, receiver: name, state } = request;
+          const reports = storedReports(toolView(inbox, name));
+          const settled = await reports.settle(id, status, { body });
+          const what = request.isErased
+            ? "It was erased: no handler runs."
+            : "The app's handlers run, now or once it is started, unless a schema refuses the body.";
+          const text = `${id} is ${status}. ${what}`;
+          if (settled) return terminal.emit({ id, settled }, text);
+          throw new CommandFailed("settled", `Request ${id} is ${state} already`, { id, settled });
+        }),
+    );
   withExamples(group, { ...overdue, ...shown, ...settled });
 }
 
@@ -122,12 +124,6 @@ function bodyIn(given: string): object {
     if (body !== null) return body;
   } catch {}
   throw new UsageError("--body must be a JSON object, or @ and a file with one");
-}
-
-/** Queues can't look for the deliveries of a request. */
-function ifNotSearchable(error: unknown): null {
-  if (error instanceof ReporthookError && error.code === "not_searchable") return null;
-  throw error;
 }
 
 function dueText({ settledAt, overdueAt, dueAt }: RequestRecord): string {

@@ -1,4 +1,4 @@
-import type { Client, ReportAuth, ReportRequest, ServiceAnswer } from "@reporthook/core";
+import type { ReportAuth, ReportRequest, ServiceAnswer } from "@reporthook/core";
 import { isRefusal } from "@reporthook/core/store";
 import { type Command, Option } from "commander";
 import {
@@ -10,7 +10,7 @@ import {
   withCallback,
 } from "../lib/callback.ts";
 import { clientFromEnvironment } from "../lib/environment.ts";
-import { CommandFailed, exitStatusOf, UsageError } from "../lib/errors.ts";
+import { UsageError } from "../lib/errors.ts";
 import { endOfCommand } from "../lib/listen.ts";
 import { choiceOption, each, integer, url, withExamples } from "../lib/options.ts";
 import type { Terminal } from "../lib/terminal.ts";
@@ -81,7 +81,8 @@ export function addRequest(program: Command, terminal: Terminal): void {
       const client = clientFromEnvironment({ reportAuth });
       const { webhook_url: to } = report;
       if (callbackSecret() && to && !tokenOf(to)) terminal.tell(unsigned);
-      const work = (): Promise<ServiceAnswer> => requestOnce(client, report);
+      const work = (): Promise<ServiceAnswer> =>
+        client.requestReport(report, { signal: endOfCommand().signal }).catch(unsure);
       const answer = await terminal.during("Requesting the report", work);
       show(terminal, "The service accepted the request", answer);
     });
@@ -92,23 +93,12 @@ export function addRequest(program: Command, terminal: Terminal): void {
   });
 }
 
-/** Requests a report. The error says so if the service may have the request all the same, as after Ctrl-C. */
-async function requestOnce(client: Client, report: ReportRequest): Promise<ServiceAnswer> {
-  const ending = endOfCommand();
-  try {
-    return await client.requestReport(report, { signal: ending.signal });
-  } catch (error) {
-    if (isRefusal(error)) throw error;
-    const { code, message, answer } = exitStatusOf(error);
-    const failed = ending.signal.aborted
-      ? new CommandFailed("interrupted", "Ended with Ctrl-C")
-      : new CommandFailed(code, message);
-    failed.message +=
-      ": the service may have the request, and charge it; look before you repeat it";
-    throw Object.assign(failed, answer && { answer });
-  } finally {
-    ending.abort();
+/** Says so if the service may have the request all the same, as after Ctrl-C. */
+function unsure(error: Error): never {
+  if (!isRefusal(error)) {
+    error.message += ": the service may have the request, and charge it; look before you repeat it";
   }
+  throw error;
 }
 
 function show(terminal: Terminal, done: string, { status, body }: ServiceAnswer): void {

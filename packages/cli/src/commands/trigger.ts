@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { eventNames } from "@reporthook/core/store";
 import { createEmulator, type NotificationName, type SignatureKind } from "@reporthook/emulator";
-import { Argument, type Command, Option } from "commander";
+import { Argument, type Command, InvalidArgumentError, Option } from "commander";
 import { adviceFor, bareHint } from "../lib/advice.ts";
 import { type CallbackChoice, signUrl, unsignedUrl, withCallback } from "../lib/callback.ts";
 import { emulatorKey, playgroundUrl, program, webhookPath } from "../lib/environment.ts";
@@ -22,7 +22,6 @@ interface TriggerOptions extends CallbackChoice {
   readonly signature: SignatureKind;
   readonly body?: string;
   readonly from?: string;
-  readonly force?: true;
 }
 
 /** Adds `trigger NAME`, which sends one signed notification to an endpoint. */
@@ -42,9 +41,8 @@ export function addTrigger(program: Command, terminal: Terminal): void {
     )
     .option("--report-id <id>", "the report's id (default: a new one)", text)
     .addOption(choiceOption("--signature <kind>", "its signature", signatures).default("valid"))
-    .option("--body <json>", "the body to send, unchanged (default: the usual one)")
+    .option("--body <json>", "the body to send, unchanged (default: the usual one)", jsonObject)
     .option("--from <file>", "send a recorded notification: an exported fixture, or a body")
-    .option("--force", "send a body that is not a JSON object")
     .action((name: NotificationName | undefined, options: TriggerOptions) =>
       trigger(terminal, name, options),
     );
@@ -57,19 +55,22 @@ export function addTrigger(program: Command, terminal: Terminal): void {
   });
 }
 
+/** Parses a JSON object, whose spelling is kept. */
+function jsonObject(given: string): string {
+  if (objectIn(given) !== null) return given;
+  throw new InvalidArgumentError(
+    `It must be a JSON object, like '{"payload":{"report_id":"r-1","status":"complete"}}'. --from sends any file.`,
+  );
+}
+
 async function trigger(
   terminal: Terminal,
   named: NotificationName | undefined,
   options: TriggerOptions,
 ): Promise<void> {
-  const { reportId, signature, force = false } = options;
+  const { reportId, signature } = options;
   const to = unsignedUrl(options.to);
   const { name, body, contentType, context: recorded } = chosen(named, options);
-  if (body !== undefined && !force && objectIn(body) === null) {
-    throw new UsageError(
-      'The body is not a notification, because it is not a JSON object: use one like \'{"event_type":"report_status_changed","payload":{"report_id":"r-1","status":"complete"}}\', or add --force',
-    );
-  }
   const emulator = createEmulator({ apiKey: emulatorKey() });
   const made = emulator.notification(name, { reportId, signature, body });
   const type = typeof contentType === "string" ? { "content-type": contentType } : {};

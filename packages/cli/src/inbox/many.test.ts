@@ -69,7 +69,7 @@ it.each(["SIGINT", "SIGTERM"] as const)(
     const acting = actOnMany(terminal, inbox, verb, { query: query(), yes: true });
     await expect(acting).rejects.toMatchObject({
       code: "interrupted",
-      message: "Interrupted: 500 released, the rest is as it was",
+      message: "Ended with Ctrl-C. 500 released, the rest is as it was",
       done: { released: 500 },
     });
     expect(await inbox.counts()).toMatchObject({ held: count - 500, verified: 500 });

@@ -48,23 +48,19 @@ export async function actOnMany(
   const unchangedSince = shown === null ? undefined : (shown.changedAt ?? new Date(0));
   const count = new ActCount();
   const of = shown === null ? "" : ` of ${shown.total}`;
-  const failed = (code: string, why: string): CommandFailed => {
-    const message = `${why} ${count.total} ${done}, the rest is as it was`;
-    return new CommandFailed(code, message, { [done]: count.total });
-  };
   const ending = endOfCommand();
   try {
     await terminal.during(`${doing}${of}`, async (say) => {
       for await (const step of inbox.act({ ...query, unchangedSince })) {
         count.addStep(step);
         say(`${doing}: ${count.total}${of}`);
-        if (ending.signal.aborted) throw failed("interrupted", "Interrupted:");
+        ending.signal.throwIfAborted();
       }
     });
   } catch (error) {
-    if (error instanceof CommandFailed) throw error;
     const { code = "unexpected", message } = error as { code?: string; message: string };
-    throw failed(code, `${message}.`);
+    const what = `${message}. ${count.total} ${done}, the rest is as it was`;
+    throw new CommandFailed(code, what, { [done]: count.total });
   } finally {
     ending.abort();
   }

@@ -27,10 +27,13 @@ export async function startListening(server: Server, port: number, host: string)
   return `http://${shown}:${(server.address() as AddressInfo).port}`;
 }
 
-/** Aborted by Ctrl-C, SIGTERM or when nobody reads the output, unless its user does so before. A second signal ends the process. */
+/**
+ * Aborted by Ctrl-C, SIGTERM or when nobody reads the output, unless its user does so before; the reason is a CommandFailed
+ * `interrupted`. A second signal ends the process.
+ */
 export function endOfCommand(): AbortController {
   const ending = new AbortController();
-  const end = (): void => ending.abort();
+  const end = (): void => ending.abort(new CommandFailed("interrupted", "Ended with Ctrl-C"));
   const signals = ["SIGINT", "SIGTERM"] as const;
   for (const signal of signals) process.on(signal, end);
   process.stdout.on("error", end);

@@ -1,4 +1,5 @@
-import { ReporthookError, type RequestRecord } from "@reporthook/core";
+import type { RequestRecord } from "@reporthook/core";
+import { ifNotSearchable } from "@reporthook/core/store";
 import { redactEntry, valueText } from "./shown.ts";
 import { ifKept, type ShownSource } from "./source.ts";
 import { lengthOf, type Views } from "./views.ts";
@@ -41,11 +42,6 @@ export function createReportViews({ inbox, reports }: ShownSource): Pick<Views, 
       return { report: reportOf(found, maxBodyLength), deliveries };
     },
   };
-}
-
-function ifNotSearchable(error: unknown): null {
-  if (error instanceof ReporthookError && error.code === "not_searchable") return null;
-  throw error;
 }
 
 function reportOf(request: RequestRecord, longest: number): unknown {
