@@ -9,7 +9,6 @@ import { type FilterOptions, findEntry, queryOf, withFilters } from "./find.ts";
 import { actOnMany, type Verb } from "./many.ts";
 import {
   addInboxCommand,
-  type FoundInbox,
   type InboxSource,
   livedTimeOf,
   warnOfOthers,
@@ -102,7 +101,7 @@ export function addAct(group: Command, terminal: Terminal, act: Act): void {
       const verb: Verb = commands[act];
       await withInbox(terminal, options, isKind ? null : verb.doing, async (inbox, source) => {
         const query = { act, receiver, ...(await actorOn(inbox)) };
-        if (!isKind) return actOnEach(terminal, inbox, { ids, query, done: verb.done }, source);
+        if (!isKind) return actOnEach(terminal, inbox, { ids, query, done: verb.done });
         const ofKind = { ...query, ...filters, receiver: receiver ?? usualReceiver };
         const found = await actOnMany(terminal, inbox, verb, { query: ofKind, yes });
         if (found > 0 || terminal.json) return;
@@ -121,14 +120,13 @@ async function actOnEach(
   terminal: Terminal,
   inbox: Inbox,
   { ids, query, done }: { readonly ids: readonly string[]; query: ActQuery; done: string },
-  source: FoundInbox,
 ): Promise<void> {
   const failed = new Map<string, string>();
   const entries = new Map<string, Entry>();
   // All before the first act: once one is deleted, the beginning of an id may mean another.
   for (const given of ids) {
     try {
-      const entry = await findEntry(inbox, given, source);
+      const entry = await findEntry(inbox, given);
       entries.set(entry.id, entry);
     } catch (error) {
       failed.set(given, (error as Error).message);

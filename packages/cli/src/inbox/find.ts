@@ -10,7 +10,6 @@ import { eventNames, getEntry, states } from "@reporthook/core/store";
 import { type Command, InvalidArgumentError, type Option } from "commander";
 import { CommandFailed, UsageError } from "../lib/errors.ts";
 import { choiceOption, text } from "../lib/options.ts";
-import type { FoundInbox } from "./source.ts";
 
 /** Filters for deliveries, as the options have them. */
 export interface FilterOptions
@@ -91,9 +90,9 @@ export async function wholeId(
  *
  * @throws CommandFailed `not_found`, or as {@link wholeId} does
  */
-export async function findId(inbox: Inbox, given: string, source: FoundInbox): Promise<string> {
+export async function findId(inbox: Inbox, given: string): Promise<string> {
   const id = await wholeId(given, (idPrefix, limit) => inbox.list({ idPrefix, limit }));
-  return id ?? noSuch(given, source);
+  return id ?? noSuch("delivery", given, "inbox list");
 }
 
 /**
@@ -104,11 +103,10 @@ export async function findId(inbox: Inbox, given: string, source: FoundInbox): P
 export async function findEntry(
   inbox: Inbox,
   given: string,
-  source: FoundInbox,
   receiver?: string,
 ): Promise<EntryDetails> {
-  const id = await findId(inbox, given, source);
-  return (await getEntry(inbox, id, receiver)) ?? noSuch(id, source);
+  const id = await findId(inbox, given);
+  return (await getEntry(inbox, id, receiver)) ?? noSuch("delivery", id, "inbox list");
 }
 
 /** @throws CommandFailed `no_requests` */
@@ -131,7 +129,7 @@ export async function findRequestId(
     const some = await requestsOf(inbox).list({ receiver, after: idPrefix, limit });
     return some.filter((one) => one.id.startsWith(idPrefix));
   });
-  return id ?? noSuchRequest(given);
+  return id ?? noSuch("request", given, "reports list");
 }
 
 /**
@@ -145,15 +143,9 @@ export async function findRequest(
   receiver?: string,
 ): Promise<StoredRequest> {
   const id = await findRequestId(inbox, given, receiver);
-  return (await requestsOf(inbox).get(id, receiver)) ?? noSuchRequest(given);
+  return (await requestsOf(inbox).get(id, receiver)) ?? noSuch("request", given, "reports list");
 }
 
-function noSuchRequest(id: string): never {
-  const message = `No request with the id ${id}: reports list shows the requests`;
-  throw new CommandFailed("not_found", message);
-}
-
-function noSuch(id: string, source: FoundInbox): never {
-  const message = `${source.name} has no delivery ${id}: inbox list shows the deliveries`;
-  throw new CommandFailed("not_found", message);
+function noSuch(what: "delivery" | "request", id: string, list: string): never {
+  throw new CommandFailed("not_found", `No ${what} with the id ${id}: ${list} shows all`);
 }

@@ -49,7 +49,7 @@ export function addList(group: Command, terminal: Terminal): void {
     .action((given: ListOptions) =>
       withInbox(terminal, given, "Reading the inbox", async (inbox, options) => {
         const { limit, receiver, newestFirst } = options;
-        const after = options.after && (await findId(inbox, options.after, options));
+        const after = options.after && (await findId(inbox, options.after));
         const query = { ...queryOf(options), receiver, newestFirst, after, limit: limit + 1 };
         const found = await inbox.list(query);
         emitPage(terminal, "entries", found, limit, entryColumns);
@@ -64,8 +64,8 @@ export function addShow(group: Command, terminal: Terminal): void {
   addInboxCommand(group, "show <id>", what, {
     "the reason, and the body": "reporthook inbox show 01m7qk2v",
   }).action((id: string, given: InboxSource) =>
-    withInbox(terminal, given, "Reading the inbox", async (inbox, source) => {
-      const details = await findEntry(inbox, id, source);
+    withInbox(terminal, given, "Reading the inbox", async (inbox) => {
+      const details = await findEntry(inbox, id);
       terminal.emit(details, entryLines(details, terminal));
     }),
   );
@@ -79,11 +79,11 @@ export function addExport(group: Command, terminal: Terminal): void {
   })
     .addOption(receiverOption())
     .action((id: string, given: InboxSource) =>
-      withInbox(terminal, given, "Reading the inbox", async (inbox, source) => {
-        const details = await findEntry(inbox, id, source, source.receiver);
+      withInbox(terminal, given, "Reading the inbox", async (inbox, { receiver }) => {
+        const details = await findEntry(inbox, id, receiver);
         const address = `http://127.0.0.1/api/deliveries/${details.id}`;
         // A dashboard has the deliveries of one receiver, and knows what looks secret.
-        for (const name of await namesIn(inbox, source.receiver)) {
+        for (const name of await namesIn(inbox, receiver)) {
           const page = dashboard(ofInbox(inbox, { receiver: name }), { logger: false });
           const ask = (of: string) => page(new Request(of), { peer: "127.0.0.1" });
           const answer = await ask(`${address}/body`);
