@@ -53,7 +53,12 @@ export function copyDatabase(driver: Driver, path: string, file: string, overwri
     closeSync(descriptor);
     // Fails where another file has appeared meanwhile. So would a link, which not every file system has: a network's, a stick's.
     if (!overwrite) closeSync(openSync(file, "wx", 0o600));
-    renameSync(part, file);
+    try {
+      renameSync(part, file);
+    } catch (error) {
+      if (!overwrite) rmSync(file, { force: true });
+      throw error;
+    }
   } catch (error) {
     if (error instanceof ReporthookError) throw error;
     const { code, message } = error as NodeJS.ErrnoException;
