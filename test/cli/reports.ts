@@ -76,7 +76,7 @@ describe("reports that were asked for", () => {
   });
 
   it("reporthook reports settle has the handlers of the app run once", async () => {
-    await cliFails(2, ["reports", "settle", id, "done", "--db", db], "complete or internal_");
+    await cliFails(2, ["reports", "settle", id, "done", "--db", db], "complete, internal_");
     const given = ["reports", "settle", id, "complete", "--body", '{"file":"r"}', "--db", db];
     expect((await cli(given)).code).toBe(0);
     await receiver.idle({ timeoutMs: 60_000 });

@@ -15,7 +15,7 @@ export function addCompletion(program: Command, terminal: Terminal): void {
   const command = program
     .command("completion")
     .description("Print a script that completes commands and options.")
-    .addArgument(new Argument("<shell>").choices(Object.keys(scripts)))
+    .addArgument(new Argument("<shell>", "the shell").choices(Object.keys(scripts)))
     .action((shell: keyof typeof scripts) => {
       const script = scripts[shell](completedIn(program, program.name()));
       terminal.emit({ script }, script);

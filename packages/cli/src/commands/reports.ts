@@ -98,7 +98,7 @@ export function addReports(program: Command, terminal: Terminal): void {
       }),
   );
   add("settle <id>", "Tell a final status that no notification brought.", settled)
-    .addArgument(new Argument("<status>").choices(finals).argParser(oneOf(finals)))
+    .addArgument(new Argument("<status>", "its status").choices(finals).argParser(oneOf(finals)))
     .option("--body <json>", "the body of the event: a JSON object, or @ and a file", bodyIn)
     .action(
       (given: string, status: (typeof finals)[number], { body = {}, ...source }: SettleOptions) =>
