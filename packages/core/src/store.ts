@@ -45,7 +45,6 @@ export { filterEntries, idRange, isChosen } from "./inbox/query.ts";
 export { getEntry, receiverInbox, toolView } from "./inbox/receiver-inbox.ts";
 export { requestStates } from "./inbox/request-store.ts";
 export {
-  isUnsigned,
   maxUnsigned,
   noticeMsOf,
   PruneCount,
@@ -59,6 +58,7 @@ export {
 export {
   detailsOf,
   entryOf,
+  isUnsigned,
   jobOf,
   newStoredDelivery,
   ShownChanges,

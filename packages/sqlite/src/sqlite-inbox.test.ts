@@ -9,7 +9,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import type { Arrival, Inbox, Outcome, Stage } from "@reporthook/core";
+import type { Arrival, EntryDetails, Inbox, Outcome, Stage } from "@reporthook/core";
 import { dayMs, states, wholeRejected } from "@reporthook/core/store";
 import { startScript } from "@reporthook/test-support/script";
 import { temporaryFolder, temporaryPath } from "@reporthook/test-support/temporary";
@@ -826,12 +826,16 @@ describe.concurrent("files", () => {
         );
         expect(await inbox.counts()).toEqual(counts);
         const details = await Promise.all(entries.map(({ id }) => inbox.get(id)));
-        const unsigned = (state: string) =>
-          details.filter((one) => one?.state === state && one.verification === "unsigned").length;
+        const isReleased = (one: EntryDetails) =>
+          one.history.some((item) => "act" in item && item.act === "release");
+        const waiting = details.filter(
+          (one) => one?.state === "verified" && one.verification === "unsigned" && !isReleased(one),
+        );
+        const held = details.filter((one) => one?.reason?.code === "unsigned");
         expect(inbox.backlog("a")).toMatchObject({
           waiting: (counts["received"] ?? 0) + (counts["verified"] ?? 0),
-          unsignedWaiting: unsigned("verified"),
-          unsignedHeld: unsigned("held"),
+          unsignedWaiting: waiting.length,
+          unsignedHeld: held.length,
         });
         expect(numbersOfOtherTypes(pathOf(inbox))).toEqual([]);
         await end();

@@ -47,6 +47,7 @@ export async function fill(path: string, number: number): Promise<string> {
       state: states[state] ?? "handled",
       lastTurnAt: null,
       verification: "valid",
+      released: false,
       context: null,
       attempts: 1,
       reason: reason && { code: reason, message: "" },

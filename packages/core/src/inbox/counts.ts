@@ -1,6 +1,6 @@
 import { withoutToken } from "../callback-urls/callback-url.ts";
 import type { ReasonCode, State } from "./delivery.ts";
-import type { StoredDelivery } from "./stored-delivery.ts";
+import { isUnsigned, type StoredDelivery } from "./stored-delivery.ts";
 
 /** Number of deliveries by state. */
 export type Counts = Readonly<Record<State, number>>;
@@ -50,9 +50,9 @@ export interface Backlog {
   readonly waiting: number;
   /** `received`, without deprioritized ones. */
   readonly unverified: number;
-  /** `verified` without a signature. */
+  /** `verified` without a signature, and never released. */
   readonly unsignedWaiting: number;
-  /** `held` without a signature. */
+  /** `held` for want of a signature. */
   readonly unsignedHeld: number;
   /** Without the token that is required: `held` ones, and `received` ones that are not deprioritized. */
   readonly withoutToken: number;
@@ -70,14 +70,14 @@ export const noBacklog: Backlog = {
 /** Adds a delivery to a backlog, or takes it out: in place, because this is done at each step of each delivery. */
 export function countInBacklog(
   backlog: { -readonly [Name in keyof Backlog]: Backlog[Name] },
-  { state, lastTurnAt, verification, context }: StoredDelivery,
+  stored: StoredDelivery,
   by: 1 | -1,
 ): void {
-  const unsigned = verification === "unsigned";
+  const { state, lastTurnAt, reason, context } = stored;
   const unverified = state === "received" && lastTurnAt === null;
   if (state === "received" || state === "verified") backlog.waiting += by;
   if (unverified) backlog.unverified += by;
-  if (state === "verified" && unsigned) backlog.unsignedWaiting += by;
-  if (state === "held" && unsigned) backlog.unsignedHeld += by;
+  if (state === "verified" && isUnsigned(stored)) backlog.unsignedWaiting += by;
+  if (state === "held" && reason?.code === "unsigned") backlog.unsignedHeld += by;
   if (context === withoutToken && (unverified || state === "held")) backlog.withoutToken += by;
 }

@@ -10,7 +10,7 @@ import {
 } from "./counts.ts";
 import { isParked, isWaiting, type State } from "./delivery.ts";
 import type { StoredRequest } from "./request-store.ts";
-import type { StoredDelivery } from "./stored-delivery.ts";
+import { isUnsigned, type StoredDelivery } from "./stored-delivery.ts";
 
 /** The option `retention` of every inbox: how long entries are kept, in milliseconds. */
 export interface RetentionOptions {
@@ -31,14 +31,6 @@ export function retentionOf(whose: string, given: RetentionOptions = {}): Retent
   assertPositive(`${whose}: retention.handledMs`, " of milliseconds", handledMs);
   assertPositive(`${whose}: retention.parkedMs`, " of milliseconds", parkedMs);
   return { handledMs, parkedMs };
-}
-
-/** Whether a delivery came without a signature, and was not released. */
-export function isUnsigned({
-  verification,
-  released,
-}: Pick<StoredDelivery, "verification" | "released">): boolean {
-  return verification === "unsigned" && !released;
 }
 
 /**

@@ -164,3 +164,11 @@ export class ShownChanges {
     return Math.max(now, this.#newest + 1);
   }
 }
+
+/** Whether a delivery came without a signature, and was not released. */
+export function isUnsigned({
+  verification,
+  released,
+}: Pick<StoredDelivery, "verification" | "released">): boolean {
+  return verification === "unsigned" && !released;
+}

@@ -11,6 +11,7 @@ import {
   addCounts,
   isFailing,
   isParked,
+  isUnsigned,
   parkedReasons,
   requestStates,
   type StoredDelivery,
@@ -35,17 +36,11 @@ export const everReceiver = 1;
 /** The parts of a delivery that decide where it counts. */
 export type Countable = Pick<
   StoredDelivery,
-  "state" | "lastTurnAt" | "verification" | "context" | "reason" | "attempts"
+  "state" | "lastTurnAt" | "verification" | "released" | "context" | "reason" | "attempts"
 >;
 
 /** The names of the counts that a delivery may be in, beside that of its state. */
-const subsets = [
-  "unverified",
-  "unsignedWaiting",
-  "unsignedHeld",
-  "withoutToken",
-  "failing",
-] as const;
+const subsets = ["unverified", "unsignedWaiting", "withoutToken", "failing"] as const;
 const names: readonly string[] = [
   ...states,
   ...subsets,
@@ -60,12 +55,10 @@ export const usualKind: number = bitOf("received") | bitOf("unverified");
 
 /** The counts that a delivery is in, as bits of a number: a text would have to cross between the threads with each. */
 export function kindOf(stored: Countable): number {
-  const { state, lastTurnAt, verification, context, reason } = stored;
-  const unsigned = verification === "unsigned";
+  const { state, lastTurnAt, context, reason } = stored;
   const unverified = state === "received" && lastTurnAt === null;
   let kind = unverified ? usualKind : bitOf(state);
-  if (state === "verified" && unsigned) kind |= bitOf("unsignedWaiting");
-  if (state === "held" && unsigned) kind |= bitOf("unsignedHeld");
+  if (state === "verified" && isUnsigned(stored)) kind |= bitOf("unsignedWaiting");
   if (context === withoutToken && (unverified || state === "held")) kind |= bitOf("withoutToken");
   if (isFailing(stored)) kind |= bitOf("failing");
   if (isParked(state) && reason !== null) kind |= bitOf(`parked:${reason.code}`);
@@ -139,7 +132,7 @@ export function backlogOf(stored: Tally = {}, pending: Tally = {}): Backlog {
       both(stored["received"], pending["received"]) + both(stored["verified"], pending["verified"]),
     unverified: both(stored["unverified"], pending["unverified"]),
     unsignedWaiting: both(stored["unsignedWaiting"], pending["unsignedWaiting"]),
-    unsignedHeld: both(stored["unsignedHeld"], pending["unsignedHeld"]),
+    unsignedHeld: both(stored["parked:unsigned"], pending["parked:unsigned"]),
     withoutToken: both(stored["withoutToken"], pending["withoutToken"]),
   };
 }

@@ -20,7 +20,7 @@ import { ReceiverTable } from "./receiver-table.ts";
 import { RowWriter } from "./row-writer.ts";
 
 /** The columns that {@link Deliveries.remove} needs. */
-export const removedColumns = "seq, receiver, state, verification, reason, context";
+export const removedColumns = "seq, receiver, state, verification, released, reason, context";
 
 /** Leaves of a handled delivery what its key needs: a column that is not named here is empty then. */
 const clearing = `

@@ -4,8 +4,7 @@ import { countReason, type ReasonTally } from "../counts.ts";
 import { type EntryDetails, isParked, type ReasonCode, type State } from "../delivery.ts";
 import type { Inbox } from "../inbox.ts";
 import { filterOf, isChosen } from "../query.ts";
-import { isUnsigned } from "../retention.ts";
-import type { StoredDelivery } from "../stored-delivery.ts";
+import { isUnsigned, type StoredDelivery } from "../stored-delivery.ts";
 import type { Act, ActQuery, ActStep, Selection } from "./act.ts";
 
 /** The reasons for which nobody vouches for a delivery: a person looks at each, or names the reason. */

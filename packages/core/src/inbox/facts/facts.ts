@@ -1,7 +1,7 @@
 import { countReason, type ReasonCounts, type ReasonTally, zeroCounts } from "../counts.ts";
 import { type Entry, isParked, isWaiting, type ReasonCode, type State } from "../delivery.ts";
-import { isUnsigned, noticeMsOf, type Retention } from "../retention.ts";
-import type { StoredDelivery } from "../stored-delivery.ts";
+import { noticeMsOf, type Retention } from "../retention.ts";
+import { isUnsigned, type StoredDelivery } from "../stored-delivery.ts";
 import { errorKeyOf } from "./error-groups.ts";
 
 /** The state of one receiver's deliveries, from which its problems follow. Times are lived times in milliseconds, or null. */

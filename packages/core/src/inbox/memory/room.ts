@@ -1,8 +1,8 @@
 import { ReporthookError } from "../../errors.ts";
 import { countReason, type ReasonTally } from "../counts.ts";
 import { isParked, type NewDelivery } from "../delivery.ts";
-import { isUnsigned, maxUnsigned, wholeRejected } from "../retention.ts";
-import type { StoredDelivery } from "../stored-delivery.ts";
+import { maxUnsigned, wholeRejected } from "../retention.ts";
+import { isUnsigned, type StoredDelivery } from "../stored-delivery.ts";
 import type { MemoryDelivery } from "./dedupe-window.ts";
 
 /** The number of ended deliveries to keep, by kind. */

@@ -1,5 +1,5 @@
 import type { Arrival } from "@reporthook/core";
-import { withoutToken } from "@reporthook/core/store";
+import { noBacklog, withoutToken } from "@reporthook/core/store";
 import { rejects, same, sameEach } from "../../assert.ts";
 import { endedAs, handled, type InboxCase, later, valid } from "../fixture.ts";
 import { oneInEachState, unsigned, unsignedTest } from "./retaining.ts";
@@ -111,6 +111,20 @@ export const releasing: readonly InboxCase[] = [
         [id, "unsigned", true, '{"b":1}'],
         "The job",
       );
+    },
+  },
+  {
+    name: "backlog() counts a released delivery without a signature as a signed one: a person has vouched for it",
+    async run({ inbox, act, put, work }) {
+      const id = await put({ signature: null, arrival: unsigned });
+      await act("release", id);
+      const load = { ...noBacklog, waiting: 1 };
+      same(inbox.backlog("a"), load, "The load of a released one");
+      await work("handle", later(60_000));
+      same(inbox.backlog("a"), load, "The load of one that is to be retried");
+      await act("retry", id);
+      await work("handle", endedAs("held", "no_handler"));
+      same(inbox.backlog("a"), noBacklog, "The load of one that is held for another reason");
     },
   },
   {
