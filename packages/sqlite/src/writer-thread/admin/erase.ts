@@ -24,7 +24,7 @@ interface Range {
   readonly how: "all" | "by body" | "others";
 }
 
-/** The states of deliveries whose report may be in their body alone. */
+/** The states of deliveries whose report may be in their body alone, in their order: one that is read meanwhile is found later. */
 const unread = ["received", "verified", "held", "rejected", "dead"] as const;
 const unsignedHandled: Range = { asked: { state: "handled" }, how: "by body" };
 
@@ -56,9 +56,9 @@ export function eraseStep(
 function rangesOf({ reportId = "", requestId, requestIds = [] }: EraseQuery): Range[] {
   if (requestId !== undefined) return [{ asked: { requestId }, how: "all" }];
   return [
-    { asked: { reportId }, how: "all" },
     ...unread.map((state): Range => ({ asked: { state }, how: "by body" })),
     unsignedHandled,
+    { asked: { reportId }, how: "all" },
     ...requestIds.map((id): Range => ({ asked: { requestId: id }, how: "others" })),
   ];
 }

@@ -1,9 +1,18 @@
 import { createReceiver, type Inbox, type Receiver, type ServiceAnswer } from "@reporthook/core";
 import { eraseReport } from "@reporthook/core/store";
 import { rejects, same } from "../../assert.ts";
-import { endedAs, handled, type InboxCase, type InboxFixture, later, valid } from "../fixture.ts";
+import {
+  endedAs,
+  handled,
+  type InboxCase,
+  type InboxFixture,
+  later,
+  putMany,
+  valid,
+} from "../fixture.ts";
 
 const ada = { customer: "Ada Lovelace" };
+const many = 400;
 const report = { domains: ["ada.example"] };
 // Nothing that an id may contain by chance.
 const tells = /lovelace|ada[.@]/i;
@@ -68,6 +77,27 @@ export const erasing: readonly InboxCase[] = [
       same((await inbox.get(other))?.state, "received", "The state of another report's");
       const after = { ...before, received: before.received - 2, dead: before.dead + 2 };
       same(await inbox.counts(), after, "The counts");
+    },
+  },
+  {
+    name: "erase() removes what a delivery tells that is verified and handled meanwhile",
+    async run(fixture) {
+      const { inbox, clock, consume, put, until } = fixture;
+      const erase = inbox.erase?.bind(inbox);
+      if (erase === undefined) return;
+      const told = { body: JSON.stringify({ report_id: "r-1", ...ada }) };
+      const id = await put(told);
+      // So many that erasing them takes some time.
+      await putMany(fixture, many, { ...told, receiver: "b" });
+      const other = { receiver: "b", concurrency: 100 };
+      consume("verify", valid, other);
+      const { recorded } = consume("handle", handled, other);
+      await until(() => recorded.length === many, "the others are handled");
+      const erasing = erase({ reportId: "r-1", now: clock.now(), by: null });
+      consume("verify", valid);
+      consume("handle", handled);
+      same(await erasing, many + 1, "How many are erased");
+      same((await inbox.get(id))?.body, null, "The body of the one that waited before");
     },
   },
   {
