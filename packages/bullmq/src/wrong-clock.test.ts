@@ -21,12 +21,15 @@ onEachServer((server) => {
     bullmqInbox({ connection: server().url, prefix, leaseMs: 10_000, logger: false });
 
   /** Starts a receiver whose handler succeeds `before` times, then fails `failures` times, each time to be tried again after `retryMs`. */
-  async function run(inbox: Inbox, failures: number, retryMs = 300, before = 0) {
+  async function run(inbox: Inbox, failures: number, retryMs = 300, before = 0, aheadMs = 0) {
     let runs = 0;
     const receiver = createReceiver({
       client: { authorize: async () => "valid" },
       inbox,
       logger: false,
+      ...(aheadMs > 0 && {
+        clock: { now: () => Date.now() + aheadMs, setTimeout, clearTimeout },
+      }),
       retry: { attempts: 1_000, minMs: retryMs, maxMs: retryMs },
     });
     receiver.on("*", () => {
@@ -67,6 +70,22 @@ onEachServer((server) => {
       await receiver.close();
     },
   );
+
+  it("a retry comes after its own delay in a process that does not know yet that another one has moved the time on", async () => {
+    const prefix = `clock_${++prefixes}`;
+    const start = (failures: number, aheadMs = 0) =>
+      run(Object.assign(open(prefix), { identity: {} }), failures, 2_000, 0, aheadMs);
+    const { receiver } = await start(0);
+    await (await start(0, hourMs)).receiver.close();
+    const other = await start(Number.POSITIVE_INFINITY);
+    await vi.waitFor(async () => {
+      await send(receiver);
+      expect(other.runs()).toBeGreaterThan(0);
+    }, patient);
+    await other.receiver.close();
+    await receiver.idle({ timeoutMs: 20_000 });
+    await receiver.close();
+  });
 
   it("a retry that was planned by a clock ahead comes after its own delay in the next process, too", async () => {
     const prefix = `clock_${++prefixes}`;

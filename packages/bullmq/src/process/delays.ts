@@ -16,7 +16,8 @@ const hastenedMs = 10_000;
  */
 export function missedDelay(stored: StoredDelivery, clock: InboxClock): number | null {
   const last = stored.history.at(-1);
-  if (last === undefined) return null;
+  // Another process may have moved the time on, which this one does not know yet: BullMQ knows better.
+  if (last === undefined || clock.now() < stored.changedAt - slackMs) return null;
   const ms = isAttempt(last) ? last.ms : 0;
   const wallOffset = last.at.getTime() + ms - stored.changedAt;
   if (Math.abs(wallOffset - clock.wallOffset) <= slackMs) return null;
