@@ -195,24 +195,25 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "takes a request that is not confirmed for one that was never sent",
-    file: `${core}/reports/asking.ts`,
+    file: `${core}/reports/keyed-requests.ts`,
     of: "add",
     becomes: `
-      const earlier = await store.add(request);
-      return earlier?.state === "unconfirmed" ? null : earlier;`,
+      const request = (await this.#requests.store.add(made)) ?? made;
+      return { request, isNew: request.state === "unconfirmed" };`,
     asksForReports: true,
   },
   {
     name: "stores a request while it is being sent",
-    file: `${core}/reports/asking.ts`,
+    file: `${core}/reports/keyed-requests.ts`,
     of: "add",
     becomes: `
-      const { idempotencyKey: key, receiver } = request;
+      const { store } = this.#requests;
+      const { idempotencyKey: key, receiver } = made;
       const all = await store.list({ receiver, limit: 1e9 });
       const earlier = all.find((one) => key !== null && one.idempotencyKey === key);
-      if (earlier !== undefined) return earlier;
-      store.add(request).catch(() => {});
-      return null;`,
+      if (earlier !== undefined) return { request: earlier, isNew: false };
+      store.add(made).catch(() => {});
+      return { request: made, isNew: true };`,
     asksForReports: true,
     seed: 30,
   },

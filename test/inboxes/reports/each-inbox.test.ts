@@ -3,20 +3,26 @@ import {
   createReceiver,
   type EventOf,
   type Inbox,
+  type ReceiverOptions,
   type ReportRequest,
   type ServiceAnswer,
+  ServiceError,
 } from "@reporthook/core";
 import { sqliteInbox } from "@reporthook/sqlite";
+import { gate } from "@reporthook/test-support/gate";
 import { testWith } from "@reporthook/test-support/needs";
 import { patient } from "@reporthook/test-support/patient";
 import { turns, turnUntil } from "@reporthook/test-support/receiver-setup";
 import { noRedis, type Server, startRedis } from "@reporthook/test-support/servers";
 import { temporaryPath } from "@reporthook/test-support/temporary";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import { openGate } from "../bullmq/gate.ts";
 import { secret, url } from "./scene.ts";
 
 const report = { domains: ["example.com"] };
 const context = { customer: "c-1" };
+const options = { context, idempotencyKey: "k" };
+const refusal = new ServiceError("service_failed", "no", { serviceStatus: 400, retryable: false });
 const ok: ServiceAnswer = { status: 202, body: {} };
 let prefixes = 0;
 let redis: Promise<Server> | undefined;
@@ -44,6 +50,7 @@ const stores = {
 async function receiversOn(
   inboxes: readonly Inbox[],
   answer: () => Promise<ServiceAnswer> = async () => ok,
+  ofLast: Partial<ReceiverOptions> = {},
 ) {
   const sent: string[] = [];
   const seen: EventOf[] = [];
@@ -60,6 +67,7 @@ async function receiversOn(
       callback: { secrets: [secret], url },
       logger: false,
       ...patient,
+      ...(inbox === inboxes.at(-1) && ofLast),
     }),
   );
   for (const receiver of all) receiver.on("*", (event) => void seen.push(event));
@@ -86,7 +94,6 @@ describe.each(Object.entries(stores))("%s", (kind, open) => {
 
   test("a report is followed to its end by two processes, and each status is handled once", async () => {
     const { asking, told, sent, seen, notify } = await receiversOn(await open());
-    const options = { context, idempotencyKey: "k" };
     const { id, answer } = await asking.reports.request(report, options);
     expect(await told.reports.request(report, options)).toEqual({ id, answer });
     expect(sent).toHaveLength(1);
@@ -101,6 +108,57 @@ describe.each(Object.entries(stores))("%s", (kind, open) => {
     expect(await asking.reports.wait(id)).toMatchObject({ state: "complete", reportId: "r-1" });
     const none = { unconfirmed: 0, open: 0, internal_error: 0, overdue: 0 };
     expect(await told.reports.counts()).toEqual({ ...none, complete: 1 });
+  });
+
+  test("a request that one of two processes sends again outlives the refusal of the other one's call", async () => {
+    const [first, second] = [gate(), gate()];
+    const answers = [() => first.opened.then(() => Promise.reject(refusal)), () => second.opened];
+    const answer = async () => {
+      await answers.shift()?.();
+      return ok;
+    };
+    // To one whose clock is ahead, the call seems to take too long.
+    const clock = { now: () => Date.now() + 20_000, setTimeout, clearTimeout };
+    const { asking, told, sent, seen, notify } = await receiversOn(await open(), answer, { clock });
+    const calling = asking.reports.request(report, options).catch((error: unknown) => error);
+    await turnUntil(() => sent.length === 1);
+    const again = told.reports.request(report, { ...options, resend: true });
+    await turnUntil(() => sent.length === 2);
+    first.open();
+    expect(await calling).toBe(refusal);
+    second.open();
+    const { id } = await again;
+    for (const receiver of [told, asking]) await notify(receiver, "complete");
+    expect(seen).toMatchObject([{ type: "report.complete", requestId: id, context }]);
+    expect(await asking.reports.get(id)).toMatchObject({ state: "complete", answer: ok });
+  });
+
+  test("reports.request() with the key of a call in another process waits for it: after a refusal it asks itself", async () => {
+    const called = gate();
+    const inboxes = await open();
+    const { requests } = inboxes[1] ?? {};
+    const add = requests?.add;
+    let looks = 0;
+    const counted: typeof add = async (...given) => {
+      const found = (await add?.(...given)) ?? null;
+      looks++;
+      return found;
+    };
+    Object.assign(requests ?? {}, { add: counted });
+    const { asking, told, sent } = await receiversOn(inboxes, async () => {
+      if (sent.length > 1) return ok;
+      await called.opened;
+      throw refusal;
+    });
+    const refused = asking.reports.request(report, options).catch((error: unknown) => error);
+    await turnUntil(() => sent.length === 1);
+    const second = told.reports.request(report, options);
+    await turnUntil(() => looks > 0);
+    called.open();
+    expect(await refused).toBe(refusal);
+    const { id, answer } = await second;
+    expect([answer, sent.length]).toEqual([ok, 2]);
+    expect(await asking.reports.list()).toMatchObject([{ id, state: "open" }]);
   });
 
   test("reports.settle() in one of two processes answers reports.wait() in the other", async () => {
@@ -131,6 +189,31 @@ describe.each(Object.entries(stores))("%s", (kind, open) => {
     expect(await asking.reports.settle(id, "complete")).toBe(false);
   });
 });
+
+testWith(noRedis)(
+  "reports.request() sends a request that Redis has stored and not answered when it is asked for again",
+  async () => {
+    redis ??= startRedis();
+    const gate = await openGate((await redis).url);
+    onTestFinished(() => gate.close());
+    const prefix = `reports_${++prefixes}`;
+    const inbox = bullmqInbox({ connection: gate.url, prefix, logger: false });
+    const { asking, sent } = await receiversOn([inbox]);
+    await asking.reports.list();
+    gate.holdAnswers("c-1");
+    const failing = asking.reports.request(report, options).catch((error: unknown) => error);
+    await turnUntil(() => gate.holds);
+    gate.sever();
+    expect(await failing).toMatchObject({ code: "inbox_failed" });
+    const list = () => asking.reports.list().catch(() => null);
+    await turnUntil(list);
+    expect(await list()).toMatchObject([{ state: "unconfirmed" }]);
+    const { id, answer } = await asking.reports.request(report, options);
+    expect(answer).toEqual(ok);
+    expect(await asking.reports.list()).toMatchObject([{ id, state: "open" }]);
+    expect(sent).toHaveLength(1);
+  },
+);
 
 it("receiver.reports on PostgreSQL rejects with a TypeError that says what to set", async () => {
   const inbox = bullmqInbox({ connection: "postgres://127.0.0.1:1/none", logger: false });

@@ -46,6 +46,8 @@ export interface StoredRequest {
   };
   /** The W3C trace context in which it was made, if somebody observes. */
   readonly traceparent?: string | undefined;
+  /** It was sent again: that one call was refused no longer means that the service has nothing of it. */
+  readonly isResent?: true | undefined;
   /** A person erased it: what was asked for, for whom, and the answers are gone. */
   readonly isErased?: true | undefined;
 }

@@ -1,8 +1,8 @@
 import { contextOf, split } from "../callback-urls/callback-url.ts";
 import type { RequestedReport, ServiceAnswer } from "../client/client.ts";
 import { reportBody } from "../client/report-request.ts";
-import { InvalidReportRequestError, ReporthookError } from "../errors.ts";
-import type { RequestStore, StoredRequest } from "../inbox/request-store.ts";
+import { InvalidReportRequestError } from "../errors.ts";
+import type { StoredRequest } from "../inbox/request-store.ts";
 import { onAbort } from "../lib/abort.ts";
 import { safeText } from "../lib/safe-get.ts";
 import { describe } from "../lib/text/describe.ts";
@@ -20,6 +20,7 @@ import {
 import type { Requested } from "../observe/instrumentation.ts";
 import type { Reporter } from "../observe/reporter.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
+import { KeyedRequests } from "./keyed-requests.ts";
 import { changeRequest, type KnownRequests } from "./known-requests.ts";
 import type { ReportRequests, RequestOptions } from "./reports-type.ts";
 import { confirmed, newRequest } from "./request.ts";
@@ -35,10 +36,12 @@ export class Asking {
   readonly #reporter: Reporter;
   /** The calls whose answers are to be recorded, and those that wait for them, by idempotency key. */
   readonly #calls = new Map<string | symbol, Promise<void>>();
+  readonly #keyed: KeyedRequests;
 
   constructor(settings: ReceiverSettings, requests: KnownRequests, reporter: Reporter) {
     this.#settings = settings;
     this.#requests = requests;
+    this.#keyed = new KeyedRequests(requests, settings.clock);
     this.#reporter = reporter;
   }
 
@@ -57,13 +60,12 @@ export class Asking {
       await time.joinAndKeep();
       const about = { receiver: name, idempotencyKey, report: asked, context, traceparent };
       const made = newRequest(about, overdueMs, clock);
-      const earlier = await add(made, this.#requests.store);
-      if (earlier !== null && !(resend && earlier.state === "unconfirmed")) {
-        return { id: earlier.id, answer: earlier.answer };
+      const { request, isNew } = await this.#keyed.add(made, resend, signal);
+      if (!isNew && !(resend && request.state === "unconfirmed")) {
+        return { id: request.id, answer: request.answer };
       }
-      const request = earlier ?? made;
       const webhookUrl = await callbacks.urlOfRequest(address, request.id);
-      return this.#send(request, webhookUrl, signal, earlier === null);
+      return this.#send(request, webhookUrl, signal, isNew);
     };
     return this.#inTurn(idempotencyKey, signal, () => this.#reporter.request(ask));
   };
@@ -123,8 +125,12 @@ export class Asking {
       const answering = Promise.resolve(asking).then((given) => answerIn(given, token));
       answer = await Promise.race([answering, end]);
     } catch (error) {
-      if (!isNew || !isRefusal(error)) throw unsure(error, id);
-      await this.#record(request, (read) => (read.state === "unconfirmed" ? null : read));
+      if (!isNew || !isRefusal(error)) {
+        // Another process may wait for the end of this call.
+        await this.#record(request, (read) => ({ ...read })).catch(() => {});
+        throw unsure(error, id);
+      }
+      await this.#record(request, (read) => (isCalledOnce(read) ? null : read));
       throw signal?.aborted ? signal.reason : error;
     } finally {
       listening?.delete(ending);
@@ -140,18 +146,14 @@ export class Asking {
     try {
       await changeRequest(this.#requests.store, request, next);
     } catch (error) {
+      this.#keyed.note(request, true);
       throw unsure(error, request.id, true);
     }
   }
 }
 
-/** Stores a request and resolves to null; to the one that has its key, if there is one. */
-async function add(request: StoredRequest, store: RequestStore): Promise<StoredRequest | null> {
-  const earlier = await store.add(request);
-  if (earlier === null || contentOf(earlier) === contentOf(request)) return earlier;
-  const message = `The idempotencyKey is that of request ${earlier.id}, for another report or context: give each request a key of its own`;
-  throw new ReporthookError("idempotency_key_reused", message);
-}
+/** Whether the service has nothing of a request, unless by its first call. */
+const isCalledOnce = ({ state, isResent }: StoredRequest) => state === "unconfirmed" && !isResent;
 
 /** The reason of a signal, for one request: it may be that of other ones too. The client reads whether it was sent. */
 function copyOf(reason: unknown, sent: boolean): Error {
@@ -169,16 +171,6 @@ function endOf(signal: AbortSignal): Promise<never> {
   });
   end.catch(() => {});
   return end;
-}
-
-/** The report and the context of a request as text: the same for equal ones. */
-function contentOf(request: StoredRequest): string {
-  const content = [request.report, contextOf(request)];
-  return JSON.stringify(content, (_, part: unknown) =>
-    typeof part === "object" && part !== null && !Array.isArray(part)
-      ? Object.fromEntries(Object.entries(part).sort(([one], [other]) => (one < other ? -1 : 1)))
-      : part,
-  );
 }
 
 const noAddress =

@@ -7,7 +7,10 @@ import type { FinalStatus, RequestRecord } from "./request.ts";
 export interface RequestOptions<Context = unknown> {
   /** Comes back with each event of the report: anything that JSON can hold. It stays in the inbox. */
   readonly context?: Context | undefined;
-  /** 1 to 200 characters: the same key is not sent again while the inbox keeps its request, by default 7 days after its end. */
+  /**
+   * 1 to 200 characters: the same key is not sent again while the inbox keeps its request, by default 7 days after its end, and one
+   * that another call is sending is waited for.
+   */
   readonly idempotencyKey?: string | undefined;
   /** Milliseconds after which `report.overdue` tells that no final status came: `callback.overdueMs`. */
   readonly overdueMs?: number | undefined;
