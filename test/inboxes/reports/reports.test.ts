@@ -64,8 +64,7 @@ describe("a process that is killed", () => {
   });
 
   it("a request that was sent and not recorded is never sent again by itself, and confirmed by its notification", async () => {
-    const { receiver, reports, sentBefore, sent, seen, idle } = await killedAt("sent");
-    await idle();
+    const { receiver, reports, sentBefore, sent, seen } = await killedAt("sent");
     expect((await reports.request(report, options)).answer).toBeNull();
     const headers = { "X-svc-authorization": "s" };
     const body = '{"status":"processing"}';

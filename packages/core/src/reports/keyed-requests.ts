@@ -5,7 +5,7 @@ import type { LivedClock } from "../lib/time/lived-clock.ts";
 import { realClock } from "../lib/time/real-timers.ts";
 import { changeRequest, type KnownRequests } from "./known-requests.ts";
 
-const [lookMs, callMs] = [250, 15_000];
+const [lookMs, callMs] = [250, 2_000];
 const maxUntold = 1_000;
 
 /** Stores requests, one for each idempotency key. */
@@ -21,8 +21,8 @@ export class KeyedRequests {
   }
 
   /**
-   * Stores a request, or finds the one that has its key, which is marked if it is to be sent again. While another process calls the
-   * service for that one it waits, 15 seconds at most: after a refusal that one is gone.
+   * Stores a request, or finds the one that has its key, which is marked if it is to be sent again. Otherwise it waits while another
+   * process calls the service for that one, two seconds at most: after a refusal that one is gone.
    */
   async add(
     made: StoredRequest,
@@ -40,13 +40,16 @@ export class KeyedRequests {
       if (earlier === null) return { request: made, isNew: true };
       assertSameContent(made, earlier);
       if (this.#takeUnsent(earlier)) return { request: earlier, isNew: true };
-      if (this.#isBeingSent(earlier) && realClock.now() < until) {
-        await this.#requests.pause(earlier.id, lookMs, signal);
-        signal?.throwIfAborted();
-      } else if (earlier.state === "unconfirmed" && resend) {
+      if (resend && earlier.state === "unconfirmed") {
         const marked = await changeRequest(store, earlier, (read) => ({ ...read, isResent: true }));
         if (marked !== null && !marked.isErased) return { request: marked, isNew: false };
-      } else return { request: earlier, isNew: false };
+      } else {
+        if (!this.#isBeingSent(earlier) || realClock.now() >= until) {
+          return { request: earlier, isNew: false };
+        }
+        await this.#requests.pause(earlier.id, lookMs, signal);
+        signal?.throwIfAborted();
+      }
     }
   }
 

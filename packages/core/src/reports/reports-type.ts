@@ -8,8 +8,8 @@ export interface RequestOptions<Context = unknown> {
   /** Comes back with each event of the report: anything that JSON can hold. It stays in the inbox. */
   readonly context?: Context | undefined;
   /**
-   * 1 to 200 characters: the same key is not sent again while the inbox keeps its request, by default 7 days after its end, and one
-   * that another call is sending is waited for.
+   * 1 to 200 characters: the same key is not sent again while the inbox keeps its request, by default 7 days after its end. A call
+   * waits for the one that sends it, for 2 seconds at most if that is in another process.
    */
   readonly idempotencyKey?: string | undefined;
   /** Milliseconds after which `report.overdue` tells that no final status came: `callback.overdueMs`. */
