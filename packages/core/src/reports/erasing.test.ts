@@ -118,6 +118,20 @@ describe("erasing a report", () => {
     expect(queries).toEqual([asked, asked]);
   });
 
+  it("eraseReport() erases a request whose delivery is verified while others are erased, and its deliveries", async () => {
+    const queries: EraseQuery[] = [];
+    const { remember, deliver, erase, erased } = makeStored({
+      async erase(query) {
+        if (queries.push(query) === 1) await deliver("1", "r-1");
+        return 1;
+      },
+    });
+    for (const id of ["1", "2"]) await remember(id);
+    expect(await erase({ reportId: "r-1" })).toEqual({ deliveries: 2, requests: 1 });
+    expect(await erased()).toEqual(["1"]);
+    expect(queries.map(({ requestIds }) => requestIds)).toEqual([[], ["1"]]);
+  });
+
   it("eraseReport() erases the deliveries of an inbox that keeps no requests", async () => {
     const { erase } = makeStored({ requests: undefined, erase: async () => 7 });
     expect(await erase({ reportId: "r-1" })).toEqual({ deliveries: 7, requests: 0 });

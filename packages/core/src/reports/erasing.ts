@@ -20,15 +20,25 @@ const page = 1_000;
  */
 export async function eraseReport(inbox: Inbox, query: EraseQuery): Promise<Erased> {
   const { requests: store } = inbox;
-  const found = store === undefined ? [] : await requestsOf(inbox, store, query);
-  const requestIds = found.map(({ id }) => id);
-  const left = found.filter(({ isErased }) => isErased !== true);
-  if (store !== undefined && query.dryRun !== true) {
-    for (const one of left) await changeRequest(store, one, erasedRequest);
+  const find = async () => (store === undefined ? [] : requestsOf(inbox, store, query));
+  let [deliveries, requests]: [number | null, number] = [null, 0];
+  for (let found = await find(); ; ) {
+    const left = found.filter(isLeft);
+    if (store !== undefined && query.dryRun !== true) {
+      for (const one of left) await changeRequest(store, one, erasedRequest);
+    }
+    const requestIds = found.map(({ id }) => id);
+    const erased = await inbox.erase?.({ ...query, requestIds });
+    if (erased !== undefined) deliveries = (deliveries ?? 0) + erased;
+    requests += left.length;
+    if (query.dryRun === true) return { deliveries, requests };
+    // A delivery that was verified meanwhile names its request only now.
+    found = await find();
+    if (!found.some(isLeft)) return { deliveries, requests };
   }
-  const deliveries = (await inbox.erase?.({ ...query, requestIds })) ?? null;
-  return { deliveries, requests: left.length };
 }
+
+const isLeft = ({ isErased }: StoredRequest): boolean => isErased !== true;
 
 /** The requests that are meant: of a report also those that only their deliveries, or the service's answer, name. */
 async function requestsOf(
