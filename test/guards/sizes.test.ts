@@ -23,7 +23,7 @@ const maxAdapterLines = 60;
 const maxFunctionLines = 70;
 /** All that a reader has to read: a feature that raises one of these does so where everybody sees it. */
 const maxLines = {
-  "core/src": 14_907,
+  "core/src": 14_921,
   "core/src/inbox/memory": 826,
   "sqlite/src": 6_806,
   "cli/src": 4_418,

@@ -3,16 +3,27 @@ import { createReceiver, type ReportRequest } from "@reporthook/core";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { secret, url } from "./scene.ts";
 
-/** Where the process dies: each point says what it has done last. */
-export type DeathPoint = "stored" | "sent" | "recorded" | "settled";
+/** Where the process dies, or ends by itself: each point says what it has done last. */
+export type EndPoint = "stored" | "sent" | "recorded" | "settled" | "answered";
 
-const [db = "", log = "", point = ""] = process.argv.slice(2) as [string, string, DeathPoint];
+const [db = "", log = "", point = ""] = process.argv.slice(2) as [string, string, EndPoint];
 
 function die(): never {
   process.kill(process.pid, "SIGKILL");
   for (;;);
 }
 
+const inbox = sqliteInbox(db);
+const { requests } = inbox;
+if (point === "answered" && requests !== undefined) {
+  const { add } = requests;
+  const noted: typeof add = async (request) => {
+    const found = await add(request);
+    appendFileSync(log, "looked\n");
+    return found;
+  };
+  Object.assign(requests, { add: noted });
+}
 const receiver = createReceiver({
   client: {
     authorize: async () => "valid",
@@ -23,7 +34,7 @@ const receiver = createReceiver({
       return { status: 202, body: {} };
     },
   },
-  inbox: sqliteInbox(db),
+  inbox,
   callback: { secrets: [secret], url, overdueMs: 1 },
   logger: false,
 });
@@ -35,6 +46,8 @@ const { id } = await receiver.reports.request(
 if (point === "settled") {
   await receiver.reports.settle(id, "complete", { body: { file: "r" } });
   await receiver.start();
+} else if (point === "answered") {
+  await receiver.close();
 } else {
   die();
 }

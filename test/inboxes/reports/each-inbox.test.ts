@@ -45,6 +45,21 @@ const stores = {
   },
 } satisfies Record<string, () => Promise<Inbox[]>>;
 
+/** Counts how often an inbox has answered about requests. */
+function looksOf(inbox: Inbox | undefined, method: "add" | "get"): () => number {
+  const { requests } = inbox ?? {};
+  if (requests === undefined) throw new Error("There is no inbox");
+  const ask = requests[method] as (...given: unknown[]) => Promise<unknown>;
+  let looks = 0;
+  const counted = async (...given: unknown[]) => {
+    const found = await ask(...given);
+    looks++;
+    return found;
+  };
+  Object.assign(requests, { [method]: counted });
+  return () => looks;
+}
+
 /** Receivers on the inboxes of a store: the first asks, and the last is told. */
 async function receiversOn(
   inboxes: readonly Inbox[],
@@ -131,15 +146,7 @@ describe.each(Object.entries(stores))("%s", (kind, open) => {
   test("reports.request() with the key of a call in another process waits for it: after a refusal it asks itself", async () => {
     const called = gate();
     const inboxes = await open();
-    const { requests } = inboxes[1] ?? {};
-    const add = requests?.add;
-    let looks = 0;
-    const counted: typeof add = async (...given) => {
-      const found = (await add?.(...given)) ?? null;
-      looks++;
-      return found;
-    };
-    Object.assign(requests ?? {}, { add: counted });
+    const looks = looksOf(inboxes[1], "add");
     const { asking, told, sent } = await receiversOn(inboxes, async () => {
       if (sent.length > 1) return ok;
       await called.opened;
@@ -148,7 +155,7 @@ describe.each(Object.entries(stores))("%s", (kind, open) => {
     const refused = asking.reports.request(report, options).catch((error: unknown) => error);
     await turnUntil(() => sent.length === 1);
     const second = told.reports.request(report, options);
-    await turnUntil(() => looks > 0);
+    await turnUntil(() => looks() > 0);
     called.open();
     expect(await refused).toBe(refusal);
     const { id, answer } = await second;
@@ -156,22 +163,34 @@ describe.each(Object.entries(stores))("%s", (kind, open) => {
     expect(await asking.reports.list()).toMatchObject([{ id, state: "open" }]);
   });
 
+  test("reports.request() that waits for a call in another process asks nothing once its receiver is closed", async () => {
+    const called = gate();
+    const inboxes = await open();
+    const looks = looksOf(inboxes[1], "add");
+    const { asking, told, sent } = await receiversOn(inboxes, async () => {
+      await called.opened;
+      throw refusal;
+    });
+    const refused = asking.reports.request(report, options).catch((error: unknown) => error);
+    await turnUntil(() => sent.length === 1);
+    const waiting = told.reports.request(report, options).catch((error: unknown) => error);
+    await turnUntil(() => looks() > 0);
+    await told.close({ timeoutMs: 1 });
+    called.open();
+    expect(await refused).toBe(refusal);
+    expect(await waiting).toMatchObject({ code: "closed" });
+    expect(sent).toHaveLength(1);
+    expect(await asking.reports.list()).toEqual([]);
+  });
+
   test("reports.settle() in one of two processes answers reports.wait() in the other", async () => {
     const inboxes = await open();
-    const { requests } = inboxes[0] ?? {};
-    const get = requests?.get;
-    let looks = 0;
-    const counted: typeof get = async (...given) => {
-      const found = (await get?.(...given)) ?? null;
-      looks++;
-      return found;
-    };
-    Object.assign(requests ?? {}, { get: counted });
+    const looks = looksOf(inboxes[0], "get");
     const { asking, told, seen, idle } = await receiversOn(inboxes);
     const { id } = await asking.reports.request(report, { context });
-    const before = looks;
+    const before = looks();
     const waiting = asking.reports.wait(id);
-    await turnUntil(() => looks > before);
+    await turnUntil(() => looks() > before);
     await turns();
     const body = { file: "r" };
     const settling = [1, 2].map(() => told.reports.settle(id, "complete", { body }));

@@ -6,9 +6,10 @@ import { createReceiver, type EventOf, type ReportRequest } from "@reporthook/co
 import { sqliteInbox } from "@reporthook/sqlite";
 import { patient } from "@reporthook/test-support/patient";
 import { programOf } from "@reporthook/test-support/program";
+import { turnUntil } from "@reporthook/test-support/receiver-setup";
 import { temporaryFolder } from "@reporthook/test-support/temporary";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { DeathPoint } from "./asking-process.ts";
+import type { EndPoint } from "./asking-process.ts";
 import { secret, url } from "./scene.ts";
 
 const report = { domains: ["example.com"] };
@@ -17,13 +18,12 @@ const options = { context: { customer: "c-1" }, idempotencyKey: "k" };
 const file = await programOf(new URL("asking-process.ts", import.meta.url));
 
 /** A receiver on the file of a process that was killed at this point, and the URLs that the service was sent. */
-async function killedAt(point: DeathPoint) {
+async function killedAt(point: EndPoint) {
   const folder = temporaryFolder();
   const [db, log] = [join(folder, "inbox.db"), join(folder, "sent.txt")];
-  const child = fork(file, [db, log, point], {
-    env: { ...process.env, NODE_OPTIONS: "" },
-  });
-  expect(await once(child, "exit")).toEqual([null, "SIGKILL"]);
+  const runTo = (end: EndPoint) =>
+    once(fork(file, [db, log, end], { env: { ...process.env, NODE_OPTIONS: "" } }), "exit");
+  expect(await runTo(point)).toEqual([null, "SIGKILL"]);
   const sentBefore = existsSync(log) ? readFileSync(log, "utf8").trim().split("\n") : [];
   const sent: string[] = [];
   const seen: EventOf[] = [];
@@ -46,7 +46,7 @@ async function killedAt(point: DeathPoint) {
     await receiver.start();
     await receiver.idle({ timeoutMs: 120_000 });
   };
-  return { receiver, reports: receiver.reports, sentBefore, sent, seen, idle };
+  return { receiver, reports: receiver.reports, sentBefore, sent, seen, idle, runTo, log };
 }
 
 describe("a process that is killed", () => {
@@ -61,6 +61,15 @@ describe("a process that is killed", () => {
     expect((await reports.request(report, { ...options, resend: true })).id).toBe(id);
     expect(sent).toHaveLength(1);
     expect(await reports.get(id)).toMatchObject({ state: "open", answer: { status: 202 } });
+  });
+
+  it("a request that was stored and not sent keeps another process alive that waits for its answer", async () => {
+    const { reports, sent, runTo, log } = await killedAt("stored");
+    const ended = runTo("answered");
+    await turnUntil(() => existsSync(log));
+    await reports.request(report, { ...options, resend: true });
+    expect(sent).toHaveLength(1);
+    expect(await ended).toEqual([0, null]);
   });
 
   it("a request that was sent and not recorded is never sent again by itself, and confirmed by its notification", async () => {

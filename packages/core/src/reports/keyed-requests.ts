@@ -3,9 +3,12 @@ import { ReporthookError } from "../errors.ts";
 import type { StoredRequest } from "../inbox/request-store.ts";
 import type { LivedClock } from "../lib/time/lived-clock.ts";
 import { realClock } from "../lib/time/real-timers.ts";
+import { settlesWithin } from "../lib/time/timeout.ts";
 import { changeRequest, type KnownRequests } from "./known-requests.ts";
 
-const [lookMs, callMs] = [250, 2_000];
+const [lookMs, mostLooks] = [250, 8];
+/** Milliseconds that a call of the service takes at most. */
+const callMs = 15_000;
 const maxUntold = 1_000;
 
 /** Stores requests, one for each idempotency key. */
@@ -29,9 +32,9 @@ export class KeyedRequests {
     resend: boolean | undefined,
     signal: AbortSignal | undefined,
   ): Promise<{ readonly request: StoredRequest; readonly isNew: boolean }> {
-    const { store } = this.#requests;
-    const until = realClock.now() + callMs;
-    for (;;) {
+    for (let looks = 0; ; looks++) {
+      // Not before: the receiver may be closed meanwhile.
+      const { store } = this.#requests;
       const earlier = await store.add(made).catch((error: unknown) => {
         // The inbox may have it all the same.
         this.note(made, false);
@@ -44,10 +47,11 @@ export class KeyedRequests {
         const marked = await changeRequest(store, earlier, (read) => ({ ...read, isResent: true }));
         if (marked !== null && !marked.isErased) return { request: marked, isNew: false };
       } else {
-        if (!this.#isBeingSent(earlier) || realClock.now() >= until) {
+        if (looks >= mostLooks || !this.#isBeingSent(earlier)) {
           return { request: earlier, isNew: false };
         }
-        await this.#requests.pause(earlier.id, lookMs, signal);
+        // The process stays alive: it may have nothing else to do.
+        await settlesWithin(realClock, lookMs, this.#requests.pause(earlier.id, lookMs, signal));
         signal?.throwIfAborted();
       }
     }
