@@ -11,7 +11,7 @@ const second = 1_000;
 const minute = 60 * second;
 const authorizeMs = 50;
 
-type Trouble = "gone" | "hangs" | 503 | 500 | 401 | null;
+type Trouble = "gone" | "hangs" | 503 | 500 | 422 | 404 | 401 | 400 | null;
 
 interface Stressed extends Setup {
   /** The fault of the service. */
@@ -104,6 +104,39 @@ describe("outages", () => {
       expect(most).toBeLessThanOrEqual(16);
     },
   );
+
+  it.each([400, 404, 422] as const)(
+    "an outage of 40 seconds in which each signature is answered %d costs no verdict but those of the first four",
+    async (trouble) => {
+      const service = stress({}, second);
+      await service.run(10 * second);
+      service.trouble = trouble;
+      await service.run(40 * second);
+      service.trouble = null;
+      await service.run(20 * second);
+      const { receiver, seen } = service;
+      const { held, handled } = await receiver.inbox.counts();
+      expect(held).toBeLessThanOrEqual(4);
+      expect([handled + held, seen.length]).toEqual([70, handled]);
+    },
+  );
+
+  it("a flood of signatures that are answered 400 is held while others are judged", async () => {
+    const client: Authorizer = {
+      async authorize(signature) {
+        if (!signature.startsWith("junk")) return "valid";
+        throw answeredWith(400);
+      },
+    };
+    const { receiver, post, send, pass } = setUp({ client });
+    for (let sent = 0; sent < 90; sent++) {
+      const headers = { "X-svc-authorization": `junk${sent}` };
+      if (sent < 60) await post({ body: "{}", headers });
+      if (sent % 10 === 0) await send("report.complete");
+      await pass(second, 100);
+    }
+    expect(await receiver.inbox.counts()).toMatchObject({ held: 60, received: 0, handled: 9 });
+  });
 
   it.each(["hold", "handle-after-outage"] as const)(
     "an outage of 10 minutes with expired: %s has late deliveries held for a reason, or handled",

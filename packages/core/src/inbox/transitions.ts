@@ -118,7 +118,7 @@ export interface RetryState {
   readonly wasUnanswered?: boolean;
   /** The number of answers that concerned this one signature: 400, 401, 403, 404 or 422. */
   readonly ownFaults?: number;
-  /** When the signature was last refused, by lived time in milliseconds. */
+  /** When the last such answer came, by lived time in milliseconds. */
   readonly refusedAt?: number;
 }
 

@@ -33,6 +33,19 @@ function openBySilence() {
   return { breaker, clock, stale: permits[0] as Permit };
 }
 
+describe("odd answers", () => {
+  it("the circuit breaker tells once five signatures got one, and starts to count again after a verdict", () => {
+    const { breaker } = make();
+    const other = permitted(breaker);
+    for (const signature of "aabcdd") breaker.odd(permitted(breaker), signature);
+    expect(breaker.isOdd).toBe(false);
+    breaker.odd(permitted(breaker), "e");
+    expect(breaker.isOdd).toBe(true);
+    breaker.judged(other, 0);
+    expect([breaker.isOdd, breaker.open]).toEqual([false, null]);
+  });
+});
+
 describe("refusals", () => {
   it("the circuit breaker opens at the first refusal before any verdict, else at two different signatures in a row", () => {
     expect(openByRefusals().breaker.open).toBe("unauthorized");

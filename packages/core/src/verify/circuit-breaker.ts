@@ -14,6 +14,8 @@ export interface Permit {
 const silencesInARow = 5;
 /** Refusals of different signatures in a row after which the key is to blame; one is enough before the first verdict. */
 const refusalsInARow = 2;
+/** Signatures with an answer that concerns one alone, without a verdict in between, after which it concerns none of them. */
+const oddOnesMax = 5;
 /** Milliseconds that the breaker stays closed after a verdict amid refusals or silence: these concern single signatures. */
 const trustMs = { unauthorized: 300_000, unavailable: 60_000 };
 // An unavailable service is probed as often as a single delivery would be retried, and always within a signature's lifetime.
@@ -45,6 +47,7 @@ export class CircuitBreaker {
   /** The number of probes that may follow the first one in this pause. */
   #probesLeft = 0;
   readonly #refused = new Set<string>();
+  readonly #odd = new Set<string>();
   #silences = 0;
   readonly #trustedUntil = { unauthorized: never, unavailable: never };
 
@@ -66,6 +69,11 @@ export class CircuitBreaker {
     const ms = Math.max(0, this.#probeAt - now);
     const sinceProbe = now - this.#probedAt;
     return sinceProbe < probeAnswerMs ? Math.min(ms, probeAnswerMs - sinceProbe) : ms;
+  }
+
+  /** Whether the service has answered a 400, 404 or 422 to so many signatures since its last verdict that none of them is to blame. */
+  get isOdd(): boolean {
+    return this.#odd.size >= oddOnesMax;
   }
 
   /** A permit for one call; null while open: callers ask again after {@link openMs}. */
@@ -94,6 +102,7 @@ export class CircuitBreaker {
     this.judgedAt = Math.max(this.judgedAt, askedAt);
     // Each clear() makes a new table.
     if (this.#refused.size > 0) this.#refused.clear();
+    if (this.#odd.size > 0) this.#odd.clear();
     this.#close();
   }
 
@@ -102,6 +111,12 @@ export class CircuitBreaker {
     if (amidSilence && this.#silences > 0) this.#trust("unavailable");
     this.#silences = 0;
     if (this.#open === "unavailable") this.#close();
+  }
+
+  /** Reports a 400, 404 or 422. */
+  odd(permit: Permit, signature: string): void {
+    this.answered(permit);
+    if (!this.isOdd) this.#odd.add(signature);
   }
 
   /** Reports a 401 or 403: opens the breaker once different signatures were refused without a verdict in between. */

@@ -173,7 +173,7 @@ export class VerifyStage {
     const signature = job.signature ?? "";
     if (why === "unauthorized") this.#breaker.unauthorized(permit, signature, retryAfterMs);
     else if (why === "unavailable") this.#breaker.unavailable(permit, retryAfterMs);
-    else if (why === "bad_request" && hasAnswered) this.#breaker.answered(permit);
+    else if (why === "bad_request" && hasAnswered) this.#breaker.odd(permit, signature);
     // The key first: a signature may be a part of what shows it.
     const error = describe(thrown, (line) => redactSecrets(redact(line), { signature }));
     const call = this.#callFor(why, error, retryAfterMs);
@@ -201,10 +201,11 @@ export class VerifyStage {
   }
 
   #callFor(why: Unjudged, error: string, retryAfterMs: number): CallInVain {
-    const { open, openMs, judgedAt } = this.#breaker;
+    const { open, openMs, judgedAt, isOdd } = this.#breaker;
     const { clock } = this.#settings;
     const { judgedAt: judgedAnywhereAt } = this.#lookout;
-    const service = { open, openMs, judgedAt, judgedAnywhereAt, knownSince: clock.knownSince };
-    return { why, error, retryAfterMs, now: clock.now(), ...service };
+    const service = { open, openMs, judgedAt, judgedAnywhereAt, isOdd };
+    const { knownSince } = clock;
+    return { why, error, retryAfterMs, now: clock.now(), knownSince, ...service };
   }
 }

@@ -27,7 +27,13 @@ interface Given {
 function callOf(call: Given["call"] = {}): CallInVain {
   const times = { now, knownSince: 0, openMs: 0, judgedAt: never };
   const judgedAnywhereAt = call.judgedAt ?? never;
-  const rest = { error: "503", retryAfterMs: 0, open: null, judgedAnywhereAt } as const;
+  const rest = {
+    error: "503",
+    retryAfterMs: 0,
+    open: null,
+    judgedAnywhereAt,
+    isOdd: false,
+  } as const;
   return { why: "unavailable", ...rest, ...times, ...call };
 }
 
@@ -51,6 +57,14 @@ describe("held deliveries", () => {
     [
       "a third odd answer while others are judged",
       odd(2, { judgedAt: now - 59_999 }),
+      "The service judges other signatures",
+    ],
+    [
+      "a third odd answer if another was judged since the second, though many get one",
+      {
+        job: refusedBefore(2),
+        call: { why: "bad_request", isOdd: true, judgedAt: now - 4_999 },
+      },
       "The service judges other signatures",
     ],
     [
@@ -90,6 +104,7 @@ describe("held deliveries", () => {
 describe("another call", () => {
   it.each<[string, Given]>([
     ["after two odd answers", odd(1, { judgedAt: now })],
+    ["after odd answers that many get", odd(8, { judgedAt: now - 1, isOdd: true })],
     ["after odd answers while none is judged", odd(8, { judgedAt: now - 60_000 })],
     [
       "after refusals while none is judged",
@@ -211,7 +226,9 @@ describe("another call", () => {
 
   it("withoutVerdict() keeps its state when it asks again", () => {
     const given = odd(1);
-    expect(outcomeOf(given)).toMatchObject({ retryState: '{"ownFaults":2,"wasUnanswered":false}' });
+    expect(outcomeOf(given)).toMatchObject({
+      retryState: `{"ownFaults":2,"wasUnanswered":false,"refusedAt":${now}}`,
+    });
   });
 });
 

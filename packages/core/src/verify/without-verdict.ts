@@ -24,6 +24,8 @@ export interface CallInVain {
   readonly judgedAt: number;
   /** When a process on the inbox last got a verdict, as far as this one has looked; `-Infinity` when none did. */
   readonly judgedAnywhereAt: number;
+  /** Whether many signatures got a 400, 404 or 422 since. */
+  readonly isOdd: boolean;
 }
 
 const giveUpMs = 3_600_000;
@@ -74,9 +76,10 @@ export function isKeySuspect(job: Job, call: CallInVain): boolean {
 }
 
 function isItsOwnFault(job: Job, call: CallInVain, { ownFaults = 0 }: RetryState): boolean {
-  const { why, judgedAt } = call;
+  const { why, judgedAt, isOdd } = call;
   if (why === "not asked" || ownFaults < ownFaultsMax) return false;
-  return why === "unauthorized" ? isJudgedSince(retryStateOf(job), judgedAt) : isWorking(call);
+  if (isJudgedSince(retryStateOf(job), judgedAt)) return true;
+  return why !== "unauthorized" && isWorking(call) && !isOdd;
 }
 
 /** Whether verification pauses for the key, and no process had a verdict since this one came: it had no chance yet. */
@@ -149,7 +152,7 @@ function stateAfter(job: Job, { why, now, open, judgedAt }: CallInVain): RetrySt
     ...before,
     wasUnanswered: before.wasUnanswered === true || (isUnanswered && isPrompt),
     ownFaults: (before.ownFaults ?? 0) + (isOwnFault ? 1 : 0),
-    ...(why === "unauthorized" && { refusedAt: now }),
+    ...((why === "unauthorized" || why === "bad_request") && { refusedAt: now }),
   };
 }
 
