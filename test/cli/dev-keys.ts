@@ -161,7 +161,7 @@ describeWith(noScript)("reporthook dev on a terminal", () => {
     dev.press(ctrlC);
     const { code, text, settings } = await dev.ended();
     expect([code, settings]).toEqual([1, expect.stringMatching(/ icanon .* echo /s)]);
-    expect(text).toContain("Ended with Ctrl-C");
+    expect(text).toContain("Interrupted: nothing is done");
     expect(text).not.toContain("The playground is running");
     app.close();
     app.closeAllConnections();

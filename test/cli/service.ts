@@ -111,7 +111,7 @@ describe("the command request", () => {
     });
     await arrived.opened;
     running.child.kill("SIGINT");
-    const told = expect.stringMatching(/Ctrl-C: the service may have .* charge/);
+    const told = expect.stringMatching(/Interrupted: the service may have .* charge/);
     expect(await running.ended()).toMatchObject({ code: 1, err: told });
   });
 });

@@ -69,7 +69,7 @@ it.each(["SIGINT", "SIGTERM"] as const)(
     const acting = actOnMany(terminal, inbox, verb, { query: query(), yes: true });
     await expect(acting).rejects.toMatchObject({
       code: "interrupted",
-      message: "Ended with Ctrl-C. 500 released, the rest is as it was",
+      message: "Interrupted: 500 released, the rest is as it was",
       done: { released: 500 },
     });
     expect(await inbox.counts()).toMatchObject({ held: count - 500, verified: 500 });
@@ -86,7 +86,7 @@ it("an inbox that fails between two steps says how many are done", async () => {
   await expect(
     actOnMany(terminal, inbox, verb, { query: query(), yes: true }),
   ).rejects.toMatchObject({
-    message: "disk I/O error. 500 released, the rest is as it was",
+    message: "disk I/O error: 500 released, the rest is as it was",
     done: { released: 500 },
   });
   await inbox.close();

@@ -59,7 +59,7 @@ export async function actOnMany(
     });
   } catch (error) {
     const { code = "unexpected", message } = error as { code?: string; message: string };
-    const what = `${message}. ${count.total} ${done}, the rest is as it was`;
+    const what = `${message}: ${count.total} ${done}, the rest is as it was`;
     throw new CommandFailed(code, what, { [done]: count.total });
   } finally {
     ending.abort();

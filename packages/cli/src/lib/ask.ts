@@ -34,7 +34,7 @@ export async function ask(question: string): Promise<boolean> {
   const input = createInterface({ input: process.stdin, output: process.stderr });
   const closed = once(input, "close").then(() => "");
   const interrupted = once(input, "SIGINT").then(() => {
-    throw new CommandFailed("interrupted", "Ended with Ctrl-C: nothing is done");
+    throw new CommandFailed("interrupted", "Interrupted: nothing is done");
   });
   const asked = input.question(`${question} [y/N] `).catch(() => "");
   try {

@@ -33,7 +33,7 @@ export async function startListening(server: Server, port: number, host: string)
  */
 export function endOfCommand(): AbortController {
   const ending = new AbortController();
-  const end = (): void => ending.abort(new CommandFailed("interrupted", "Ended with Ctrl-C"));
+  const end = (): void => ending.abort(new CommandFailed("interrupted", "Interrupted"));
   const signals = ["SIGINT", "SIGTERM"] as const;
   for (const signal of signals) process.on(signal, end);
   process.stdout.on("error", end);
