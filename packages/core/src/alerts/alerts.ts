@@ -1,5 +1,5 @@
 import { type ProblemKind, problemKey, problemKinds } from "../health/problem.ts";
-import { eldestOf, livingOf } from "../health/process-report.ts";
+import { livingOf } from "../health/process-report.ts";
 import { toldKey } from "../health/situation.ts";
 import type { Job, Outcome } from "../inbox/delivery.ts";
 import { safeGet, tryGet } from "../lib/safe-get.ts";
@@ -149,7 +149,11 @@ class AlertWatcher implements Instrumentation {
   #isFirst(): boolean {
     const { clock, lookout } = this.#watched;
     const telling = livingOf(lookout.reports, clock.now()).filter(({ alerts }) => alerts);
-    return eldestOf(telling) === telling[0];
+    const [own, ...others] = telling;
+    if (own === undefined) return true;
+    return others.every(
+      ({ since, id }) => since > own.since || (since === own.since && id > own.id),
+    );
   }
 
   /** Keeps what was told, for other processes and the next one; a failure is made good with the next look. */

@@ -42,11 +42,7 @@ export interface Health {
 }
 
 /** A process on an inbox, of those that gave a sign of life in the last hour. */
-export interface InboxProcess {
-  readonly host: string;
-  readonly pid: number;
-  /** The version of this package. */
-  readonly version: string;
+export interface InboxProcess extends Pick<ProcessReport, "host" | "pid" | "version"> {
   readonly since: Date;
   /** Its last sign of life. */
   readonly seenAt: Date;
@@ -76,7 +72,7 @@ export class Lookout {
   readonly #own: ProcessState | null;
   #inbox: InboxHealth = { ok: true };
   /** Since when the inbox says that it fails, or says nothing. */
-  #fails: ProcessReport["fails"] = null;
+  #fails: ProcessReport["fails"];
   #wallOffset = 0;
   readonly #asking: SharedQuestion;
   readonly #looking: SharedQuestion;
@@ -129,7 +125,7 @@ export class Lookout {
 
   #says(inbox: InboxHealth): void {
     const { since = this.#receiver.clock.now() } = this.#fails ?? {};
-    this.#fails = inbox.ok ? null : { since, error: inbox.error ?? "" };
+    this.#fails = inbox.ok ? undefined : { since, error: inbox.error ?? "" };
     this.#inbox = inbox;
   }
 
@@ -196,7 +192,7 @@ export class Lookout {
 
   /** Whether a signed notification was ever valid here, as far as it has looked. */
   get everValid(): boolean {
-    return this.look?.everValid || this.reports.some(({ validAt }) => Number.isFinite(validAt));
+    return this.reports.some(({ validAt }) => validAt !== undefined);
   }
 
   /** When a process last got a verdict, as far as it has looked; `-Infinity` when none did. */

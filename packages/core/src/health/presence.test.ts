@@ -14,7 +14,6 @@ import { Lookout } from "./health.ts";
 import { Presence } from "./presence.ts";
 import { noteOf, outdatedIn, type ProcessReport } from "./process-report.ts";
 import { ProcessState } from "./process-state.ts";
-import { validKey } from "./situation.ts";
 
 const second = 1_000;
 const hour = 3_600_000;
@@ -117,22 +116,15 @@ describe("signs of life", () => {
     const notes = await store.notes("reports", "");
     const number = Math.floor(given.now() / hour);
     expect(Object.keys(notes)).toContainEqual(expect.stringMatching(`^hour/${number}/`));
-    expect(notes[validKey]).toBe("1");
   });
 
-  it("a process keeps once that a signature was valid, and numbers of an hour that have changed", async () => {
-    const { counters, own, kept, pass } = await begun();
-    expect(kept[0]).not.toHaveProperty(validKey);
-    own.judged(job(), "invalid");
-    await pass(5 * second);
-    expect(kept[1]).not.toHaveProperty(validKey);
-    own.judged(job(), "valid");
+  it("a process keeps with each sign its report, and numbers of an hour that have changed", async () => {
+    const { counters, kept, pass } = await begun();
     counters.judged(job(), "valid");
     await pass(5 * second);
-    expect(kept[2]).toHaveProperty(validKey, "1");
-    expect(Object.keys(kept[2] ?? {})).toHaveLength(3);
+    expect(Object.keys(kept[1] ?? {})).toHaveLength(2);
     await pass(5 * second);
-    expect(Object.keys(kept[3] ?? {})).toEqual([expect.stringMatching("^now/process/")]);
+    expect(Object.keys(kept[2] ?? {})).toEqual([expect.stringMatching("^now/process/")]);
   });
 
   it("a process gives no sign after the event loop stood still, until it was told that it did", async () => {
@@ -292,6 +284,14 @@ describe("outdatedIn()", () => {
       "all but the latest 20 that tell something",
       Array.from({ length: 22 }, (_, one) => report(`${one}`, 2, { invalid: run(2) })),
       ["20", "21"],
+    ],
+    [
+      "nothing of the one that was valid last, however many tell something since",
+      [
+        ...Array.from({ length: 20 }, (_, one) => report(`${one}`, 2, { invalid: run(2) })),
+        report("valid", 9, { validAt: ago(9) }),
+      ],
+      [],
     ],
   ])("outdatedIn() has %s", (_, reports, forgotten) => {
     expect(outdatedIn(reports, now).map(({ id }) => id)).toEqual(forgotten);

@@ -8,7 +8,6 @@ import { settlesWithin } from "../lib/time/timeout.ts";
 import type { Lookout } from "./health.ts";
 import { lifeSignMs, noteOf, outdatedIn } from "./process-report.ts";
 import type { ProcessState } from "./process-state.ts";
-import { validKey } from "./situation.ts";
 
 const endMs = 1_000;
 /** How many signs there are from one look at the inbox to the next, in an hour and in a day. */
@@ -25,7 +24,6 @@ export class Presence {
   #timer: unknown;
   #isPresent = false;
   #keeping: Promise<void> | null = null;
-  #isValidKept = false;
   #signs = 0;
   /** When the next sign was planned, by real time. */
   #plannedAt = realClock.now();
@@ -85,10 +83,8 @@ export class Presence {
     const old = outdatedIn(this.#lookout.reports, report.at);
     const notes = Object.assign(noteOf(report), ...old.map((one) => noteOf(one, true)));
     const hours = this.#own.counters.hourNotes(report.id, clock.wallNow());
-    const isNewlyValid = report.validAt !== null && !this.#isValidKept;
-    await inbox.keepNotes(name, { ...notes, ...hours, ...(isNewlyValid && { [validKey]: "1" }) });
+    await inbox.keepNotes(name, { ...notes, ...hours });
     this.#own.counters.kept(hours);
-    this.#isValidKept ||= isNewlyValid;
     // Not in the first hour: nobody knows the clock.
     if (this.#signs % signsADay === signsAnHour + 1) await this.#forgetHours();
   }

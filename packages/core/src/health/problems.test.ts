@@ -66,7 +66,7 @@ function situationOf({
     everValid,
     overdue,
     facts: fails === null ? seen : null,
-    fails: fails === null ? null : { since: now, error: fails },
+    fails: fails === null ? undefined : { since: now, error: fails },
   };
 }
 

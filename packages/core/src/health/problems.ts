@@ -35,7 +35,7 @@ export function problemsOf(situation: Situation): readonly FoundProblem[] {
   const found = judges.flatMap((judge) => judge(situation));
   const hidden = found.flatMap(({ code }) => hiddenBeside[code] ?? []);
   // A process that begins takes from those that have ended when a problem began.
-  const seen = living.filter(({ open }) => open !== null);
+  const seen = living.filter(({ open }) => open);
   const knowing = seen.length > 0 ? seen : reports;
   const openedAt = (key: string): number[] => knowing.flatMap(({ open }) => open?.[key] ?? []);
   return found
@@ -64,7 +64,7 @@ function found(
 }
 
 function inboxFails({ living, fails: own }: Situation): FoundProblem[] {
-  const all = [own, ...living.map(({ fails }) => fails)].filter((one) => one !== null);
+  const all = [own, ...living.map(({ fails }) => fails)].flatMap((one) => one ?? []);
   const [first] = all.sort((one, other) => one.since - other.since);
   if (first === undefined) return [];
   const text = `The inbox can't store: notifications are answered 503. ${plain(first.error)}`;
@@ -233,7 +233,7 @@ function processStalled({ reports, living, watchedSince, facts, now }: Situation
       const text = `Process ${name} has been silent for ${inWords(now - at)}. It stands still, or has ended without a word`;
       return stalled(at, text);
     }
-    if (stoodStill === null || !living.includes(report)) return [];
+    if (!stoodStill || !living.includes(report)) return [];
     if (now - stoodStill.at >= 10 * minuteMs) return [];
     const text = `Process ${name} stood still for ${inWords(stoodStill.ms)}, until ${inWords(now - stoodStill.at)} ago. Look for synchronous work in handlers, or a starved machine`;
     return stalled(stoodStill.at - stoodStill.ms, text);

@@ -13,7 +13,7 @@ const maxTelling = 20;
 /** How the service answered last; `failing`: it answers, with no verdict. */
 export type ServiceStatus = "unknown" | "ok" | "unreachable" | "refused" | "failing";
 
-/** A process on the inbox, and what it knows alone, as it tells others. Times are lived times in milliseconds. */
+/** A process on the inbox, and what it knows alone, as it tells others: nothing else is known. Times are lived times in milliseconds. */
 export interface ProcessReport {
   readonly id: string;
   readonly host: string;
@@ -27,50 +27,58 @@ export interface ProcessReport {
   /** Whether this process sends alerts. */
   readonly alerts: boolean;
   readonly service: ServiceStatus;
-  readonly refusedSince: number | null;
-  readonly judgedAt: number | null;
-  readonly validAt: number | null;
+  readonly refusedSince?: number | undefined;
+  readonly judgedAt?: number | undefined;
+  readonly validAt?: number | undefined;
   /** When the newest notification was received that was accepted, by the wall clock. */
-  readonly newest: number | null;
+  readonly newest?: number | undefined;
   /** The verdicts in the last minute. */
   readonly judged: number;
   /** The calls since the last verdict. */
-  readonly vain: {
-    readonly since: number;
-    /** When the last one ended. */
-    readonly at: number;
-    /** Whether each answer may concern one signature, and a delivery of each of these signatures: five at most. */
-    readonly isSingle: boolean;
-    readonly ids: readonly string[];
-    /** The error of the last one. */
-    readonly error: string;
-  } | null;
+  readonly vain?:
+    | {
+        readonly since: number;
+        /** When the last one ended. */
+        readonly at: number;
+        /** Whether each answer may concern one signature, and a delivery of each of these signatures: five at most. */
+        readonly isSingle: boolean;
+        readonly ids: readonly string[];
+        /** The error of the last one. */
+        readonly error: string;
+      }
+    | undefined;
   /** The verdicts `invalid` since the last valid one, and when the last five of them came. */
-  readonly invalid: {
-    readonly since: number;
-    readonly count: number;
-    readonly latest: readonly number[];
-    readonly hasToken: boolean;
-  } | null;
+  readonly invalid?:
+    | {
+        readonly since: number;
+        readonly count: number;
+        readonly latest: readonly number[];
+        readonly hasToken: boolean;
+      }
+    | undefined;
   /** The notifications that were turned away in the last hour, by minute: `doubtful` ones may have been a stranger's. */
-  readonly lost: {
-    readonly since: number;
-    readonly certainAt: number;
-    readonly minutes: readonly (readonly [minute: number, certain: number, doubtful: number])[];
-  } | null;
+  readonly lost?:
+    | {
+        readonly since: number;
+        readonly certainAt: number;
+        readonly minutes: readonly (readonly [minute: number, certain: number, doubtful: number])[];
+      }
+    | undefined;
   /** The unsigned ones that came in the last hour, with the names of the headers of the last. */
-  readonly unsigned: {
-    readonly since: number;
-    readonly at: number;
-    readonly headers: readonly string[];
-  } | null;
+  readonly unsigned?:
+    | {
+        readonly since: number;
+        readonly at: number;
+        readonly headers: readonly string[];
+      }
+    | undefined;
   /** Since when handlers fail of deliveries that wait for another attempt. */
-  readonly failingSince: number | null;
+  readonly failingSince?: number | undefined;
   /** Since when nothing can be stored. */
-  readonly fails: { readonly since: number; readonly error: string } | null;
-  readonly stoodStill: { readonly at: number; readonly ms: number } | null;
-  /** When each problem began that this process saw last; null before it has looked. */
-  readonly open: Readonly<Record<string, number>> | null;
+  readonly fails?: { readonly since: number; readonly error: string } | undefined;
+  readonly stoodStill?: { readonly at: number; readonly ms: number } | undefined;
+  /** When each problem began that this process saw last; nothing before it has looked. */
+  readonly open?: Readonly<Record<string, number>> | undefined;
 }
 
 /** The processes that speak. */
@@ -79,7 +87,7 @@ export function livingOf(reports: readonly ProcessReport[], now: number): Proces
 }
 
 /** The latest of several times, of which some are not known; `-Infinity` if none is. */
-export function latestOf(times: readonly (number | null)[]): number {
+export function latestOf(times: readonly (number | null | undefined)[]): number {
   return Math.max(...times.map((time) => time ?? Number.NEGATIVE_INFINITY));
 }
 
@@ -92,22 +100,15 @@ export function isLastWord({ at, vain }: ProcessReport, judgedAt: number): boole
 export function outdatedIn(reports: readonly ProcessReport[], now: number): ProcessReport[] {
   const judgedAt = latestOf(reports.map((one) => one.judgedAt));
   const validAt = latestOf(reports.map((one) => one.validAt));
+  // The last verdicts are told for good.
+  const isLatest = (one: ProcessReport): boolean =>
+    one.judgedAt === judgedAt || one.validAt === validAt;
   const isTelling = (one: ProcessReport): boolean =>
-    (one.judgedAt !== null && one.judgedAt === judgedAt) ||
-    (one.validAt !== null && one.validAt === validAt) ||
-    (one.refusedSince !== null && isLastWord(one, judgedAt)) ||
-    (one.invalid !== null && latestOf(one.invalid.latest) >= validAt);
+    (one.refusedSince !== undefined && isLastWord(one, judgedAt)) ||
+    (one.invalid !== undefined && latestOf(one.invalid.latest) >= validAt);
   const old = reports.filter(({ at }) => now - at > hourMs);
-  const telling = old.filter(isTelling).slice(0, maxTelling);
-  return old.filter((one) => !telling.includes(one));
-}
-
-/** The one that began first, which does what one of them has to do. */
-export function eldestOf(reports: readonly ProcessReport[]): ProcessReport | undefined {
-  const [eldest] = [...reports].sort(
-    (one, other) => one.since - other.since || (one.id < other.id ? -1 : 1),
-  );
-  return eldest;
+  const kept = [...old.filter(isLatest), ...old.filter(isTelling).slice(0, maxTelling)];
+  return old.filter((one) => !kept.includes(one));
 }
 
 /** The note of a report; of one that is to be forgotten, null. */

@@ -23,38 +23,18 @@ const slotMs = 10_000;
 const lostCertainly: readonly string[] = ["inbox_unavailable", "overloaded", "closing"];
 const lostPerhaps: readonly string[] = ["not_handled", "body_timeout", "body_too_large"];
 
-/** Of a process that begins. */
-const beginning: { -readonly [Name in keyof ProcessReport]: ProcessReport[Name] } = {
-  id: "",
-  host: "",
-  pid: 0,
-  version,
-  since: 0,
-  at: 0,
-  hasEnded: false,
-  alerts: false,
-  service: "unknown",
-  refusedSince: null,
-  judgedAt: null,
-  validAt: null,
-  newest: null,
-  judged: 0,
-  vain: null,
-  invalid: null,
-  lost: null,
-  unsigned: null,
-  failingSince: null,
-  fails: null,
-  stoodStill: null,
-  open: null,
-};
+/** The parts of a report that are noted as they come, not found out when it is made. */
+type Noted = Omit<
+  { -readonly [Name in keyof ProcessReport]: ProcessReport[Name] },
+  "host" | "pid" | "at" | "hasEnded" | "judged"
+>;
 
 /** Takes note of what this process knows alone, and reports it: an instrument of its receiver, called as `Instrumentation` says. */
 export class ProcessState {
   readonly counters: EventCounters = new EventCounters();
   /** When this process was last seen awake, or began: others were not watched before. */
   awakeSince = 0;
-  readonly #noted = { ...beginning };
+  readonly #noted: Noted;
   /** By signature, of the calls since the last verdict. */
   readonly #vainIds = new Map<string, string>();
   readonly #judged = new Map<number, number>();
@@ -65,7 +45,7 @@ export class ProcessState {
   /** `alerts` is whether this process sends them. */
   constructor(clock: LivedClock, alerts: boolean) {
     this.#clock = clock;
-    this.#noted.alerts = alerts;
+    this.#noted = { id: "", version, since: 0, alerts, service: "unknown" };
     this.joined();
   }
 
@@ -82,7 +62,8 @@ export class ProcessState {
     noted.id ||= newId(this.#clock.wallNow());
     this.#forgetJudged(at);
     const judged = [...this.#judged.values()].reduce((sum, number) => sum + number, 0);
-    const fails = this.#clock.running() - this.#notStoredAt < notStoredMs ? noted.fails : null;
+    const isOver = this.#clock.running() - this.#notStoredAt >= notStoredMs;
+    const fails = isOver ? undefined : noted.fails;
     return { ...noted, ...thisProcess(), at, hasEnded, judged, lost: this.#lost(at), fails };
   }
 
@@ -93,13 +74,13 @@ export class ProcessState {
     this.#judged.set(slot, (this.#judged.get(slot) ?? 0) + 1);
     if (this.#judged.size > 12) this.#forgetJudged(now);
     noted.judgedAt = now;
-    noted.vain = null;
+    noted.vain = undefined;
     this.#vainIds.clear();
-    noted.refusedSince = null;
+    noted.refusedSince = undefined;
     noted.service = "ok";
     if (verdict === "valid") noted.validAt = now;
     if (verdict !== "invalid") {
-      noted.invalid = null;
+      noted.invalid = undefined;
       return;
     }
     if (retryStateOf(job).askedAgain) return;
@@ -134,10 +115,8 @@ export class ProcessState {
     if (outage === "unauthorized") {
       noted.refusedSince ??= now;
       noted.service = "refused";
-    } else if (outage === "unavailable") {
-      noted.service = hasAnswered ? "failing" : "unreachable";
-    } else if (now - (noted.judgedAt ?? never) >= minuteMs) {
-      // A stranger can cause such answers: once there were verdicts, a minute without any tells.
+    } else if (outage === "unavailable" || now - (noted.judgedAt ?? never) >= minuteMs) {
+      // A stranger can cause other answers: once there were verdicts, a minute without any tells.
       noted.service = hasAnswered ? "failing" : "unreachable";
     }
   }
@@ -191,7 +170,7 @@ export class ProcessState {
   }
 
   stored(): void {
-    this.#noted.fails = null;
+    this.#noted.fails = undefined;
   }
 
   stoodStill(ms: number): void {
@@ -202,14 +181,14 @@ export class ProcessState {
   /** Called with the problems that were seen, each with its beginning, and when a look last saw that no delivery had failed. */
   looked(open: Readonly<Record<string, number>>, noneFailedAt: number): void {
     this.#noted.open = open;
-    if ((this.#noted.failingSince ?? 0) < noneFailedAt) this.#noted.failingSince = null;
+    if ((this.#noted.failingSince ?? 0) < noneFailedAt) this.#noted.failingSince = undefined;
   }
 
   /** The notifications that were turned away, by lived time. */
   #lost(at: number): ProcessReport["lost"] {
     const running = this.#clock.running();
     const lost = this.#lostAt(running);
-    if (lost === null) return null;
+    if (lost === undefined) return undefined;
     const ms = at - running;
     return {
       since: lost.since + ms,
@@ -222,7 +201,7 @@ export class ProcessState {
   #lostAt(now: number): ProcessReport["lost"] {
     const { lost } = this.#noted;
     const minutes = lost?.minutes.filter(([minute]) => minute * minuteMs > now - hourMs) ?? [];
-    return lost === null || minutes.length === 0 ? null : { ...lost, minutes };
+    return lost && minutes.length > 0 ? { ...lost, minutes } : undefined;
   }
 
   #forgetJudged(now: number): void {

@@ -3,9 +3,7 @@ import type { Inbox } from "../inbox/inbox.ts";
 import type { RequestCounts } from "../inbox/request-store.ts";
 import { type ProcessReport, processReportsIn } from "./process-report.ts";
 
-/** The note that a signed notification was valid; the keys of all from which problems follow begin with `now/`. */
-export const validKey = "now/valid";
-/** The note with the problems that alerts have told. */
+/** The note with the problems that alerts have told; the keys of all from which problems follow begin with `now/`. */
 export const toldKey = "now/told";
 
 /** A look at an inbox. */
@@ -17,8 +15,6 @@ export interface Look {
   readonly overdue: { readonly count: number; readonly since: number } | null;
   /** Of the processes that spoke in the last hour, or tell something still, the latest first. */
   readonly reports: readonly ProcessReport[];
-  /** Whether a signed notification was ever valid here. */
-  readonly everValid: boolean;
   /** The problems that alerts have told; null if none were. */
   readonly told: string | null;
 }
@@ -32,14 +28,7 @@ export async function lookAt(inbox: Inbox, receiver: string): Promise<Look> {
   ]);
   const { [toldKey]: told = null } = notes;
   const overdue = await overdueIn(inbox, receiver, requests?.overdue ?? 0);
-  return {
-    facts,
-    requests,
-    overdue,
-    reports: processReportsIn(notes),
-    everValid: validKey in notes,
-    told,
-  };
+  return { facts, requests, overdue, reports: processReportsIn(notes), told };
 }
 
 async function overdueIn(inbox: Inbox, receiver: string, count: number): Promise<Look["overdue"]> {
@@ -51,8 +40,10 @@ async function overdueIn(inbox: Inbox, receiver: string, count: number): Promise
 }
 
 /** All that is known of a receiver at a moment. */
-export interface Situation extends Pick<Look, "everValid" | "overdue" | "reports"> {
+export interface Situation extends Pick<Look, "overdue" | "reports"> {
   readonly now: number;
+  /** Whether a signed notification was ever valid here. */
+  readonly everValid: boolean;
   /** Null while the inbox gives no answer. */
   readonly facts: Facts | null;
   /** Since when the inbox says that it fails, to the one that asks. */
