@@ -1,7 +1,7 @@
 import type { OncePerMinute } from "../lib/log.ts";
 import {
+  assertBoolean,
   assertKnownKeys,
-  assertOption,
   assertSpan,
   fail,
   isHttpUrl,
@@ -90,15 +90,11 @@ export class Callbacks {
    */
   constructor(callback: CallbackOptions, receiver: string, oncePerMinute: OncePerMinute) {
     const option = "createReceiver: callback";
-    // Values are not quoted: they may be secrets.
-    if (typeof callback !== "object" || callback === null) {
-      fail(option, "an object with secrets", typeName(callback));
-    }
     const names = ["secrets", "require", "url", "overdueMs"];
     assertKnownKeys("createReceiver", callback, names, "callback.");
     const { secrets, require = false, url, overdueMs = 86_400_000 } = callback;
     checkSecrets(`${option}.secrets`, secrets);
-    assertOption(`${option}.require`, "false or true", require, typeof require === "boolean");
+    assertBoolean(`${option}.require`, require);
     if (url !== undefined) checkRequestBase(`${option}.url`, url);
     assertSpan(`${option}.overdueMs`, overdueMs);
     this.require = require;

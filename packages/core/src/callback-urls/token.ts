@@ -1,15 +1,10 @@
-/** The content of a token: a context as JSON text, `""` for none, or the id of a request. */
-export interface TokenContent {
-  readonly kind: TokenKind;
-  readonly text: string;
-}
+/** The two kinds of tokens, with their marks. Neither can be taken for the other: the signature covers the mark. */
+const marks = { context: "1", request: "2" } as const;
 
-/** The two kinds of tokens. Neither can be taken for the other: the signature covers the kind. */
-export type TokenKind = "context" | "request";
+type TokenKind = keyof typeof marks;
 
 type Key = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
 
-const marks: Readonly<Record<TokenKind, string>> = { context: "1", request: "2" };
 const macBytes = 32;
 const algorithm = { name: "HMAC", hash: "SHA-256" };
 const shape = /^([12])\.([\w-]*)\.([\w-]{43})$/;
@@ -33,8 +28,11 @@ export class CallbackTokens {
     return `${mark}.${encoded}.${encode(new Uint8Array(mac))}`;
   }
 
-  /** The content of a token signed with one of the secrets; null for any other text. Constant time. */
-  async verify(token: string): Promise<TokenContent | null> {
+  /**
+   * The content of a token signed with one of the secrets, a context as JSON text, `""` for none, or the id of a request; null for
+   * any other text. Constant time.
+   */
+  async verify(token: string): Promise<{ kind: TokenKind; text: string } | null> {
     const [, mark, encoded, signature] = shape.exec(token) ?? [];
     if (mark === undefined || encoded === undefined || signature === undefined) return null;
     const mac = decode(signature);

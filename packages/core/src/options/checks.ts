@@ -6,17 +6,6 @@ export function must<T>(option: string, expected: string, given: T, fits: boolea
   return given;
 }
 
-/** Checks an option with a list of values, whose first is the default. */
-export function choice<const T>(
-  option: string,
-  given: T | undefined,
-  allowed: readonly [T, ...T[]],
-): T {
-  const chosen = given === undefined ? allowed[0] : given;
-  const list = allowed.map((value) => JSON.stringify(value)).join(" or ");
-  return must(option, list, chosen, allowed.includes(chosen));
-}
-
 /** Checks an optional function that answers at once, as `parse` and `signature`: a result that is awaited comes too late. */
 export function syncOr<T>(option: string, given: T | undefined): T | undefined {
   const isAsync = Object.prototype.toString.call(given) === "[object AsyncFunction]";

@@ -20,7 +20,7 @@ import { messages } from "../log-messages.ts";
 import type { Observe } from "../observe/hooks.ts";
 import { instrumentation, watch } from "../observe/instrumentation.ts";
 import type { ReporterSettings } from "../observe/reporter.ts";
-import { choice, functionOr, must, numbers, syncOr, wholeNumber } from "./checks.ts";
+import { functionOr, must, numbers, syncOr, wholeNumber } from "./checks.ts";
 import type { Limits, ReceiverOptions, RetryOptions, SignatureSource } from "./receiver-options.ts";
 
 type WithoutDefault = "parse" | "schemas";
@@ -65,30 +65,24 @@ export function receiverSettingsOf(options: ReceiverOptions): ReceiverSettings {
     clock = systemClock,
   } = options;
   const { retry = {}, limits = {}, concurrency = {}, handlerTimeoutMs = 300_000 } = options;
-  const ack = choice("ack", options.ack, ["stored", "handled"]);
+  const chosen = choicesOf(options);
   const bind = bindingToContext();
-  const inbox = inboxOf(options, ack);
+  const inbox = inboxOf(options, chosen);
   const lived = new LivedClock(clockOf(clock));
   const logger = loggerOf(name, givenLogger(options.logger), bind);
   const throttled = oncePerMinute(lived, logger);
   return {
+    ...chosen,
     client: options.client,
     inbox,
     name: must("name", expectedName, name, typeof name === "string" && /^[\w.-]{1,64}$/.test(name)),
-    ack,
-    verify: choice("verify", options.verify, ["after-ack", "before-ack"]),
     signature: signatureOf(signature),
-    unsignedTests: choice("unsignedTests", options.unsignedTests, ["accept", "refuse"]),
-    unsigned: choice("unsigned", options.unsigned, ["hold", "refuse"]),
-    expired: choice("expired", options.expired, ["hold", "handle-after-outage", "refuse"]),
-    reusedSignature: reuseOf(options),
     parse: syncOr("parse", options.parse),
     schemas: schemasOf(options.schemas),
     retry: retryOf(retry),
     limits: numbers("limits", defaultLimits, limits),
     concurrency: concurrencyOf(concurrency),
     handlerTimeoutMs: wholeNumber("handlerTimeoutMs", handlerTimeoutMs),
-    autostart: choice("autostart", options.autostart, [true, false]),
     callbacks: callback === undefined ? callback : new Callbacks(callback, name, throttled),
     clock: lived,
     time: new Timekeeper(inbox, lived),
@@ -109,28 +103,35 @@ export function warnOfSettings(settings: ReceiverSettings, isInboxGiven: boolean
   if (baseUrl !== undefined) logger.warn({ baseUrl }, messages.insecure);
 }
 
+/** The options with a list of values, whose first is the default. */
+const choices = {
+  ack: ["stored", "handled"],
+  verify: ["after-ack", "before-ack"],
+  unsignedTests: ["accept", "refuse"],
+  unsigned: ["hold", "refuse"],
+  expired: ["hold", "handle-after-outage", "refuse"],
+  reusedSignature: ["accept", "hold"],
+  autostart: [true, false],
+} as const;
+
+type Choices = { readonly [Name in keyof typeof choices]: (typeof choices)[Name][number] };
+
 const known = [
   "client",
   "inbox",
   "name",
-  "ack",
-  "verify",
   "signature",
-  "unsignedTests",
-  "unsigned",
-  "expired",
-  "reusedSignature",
   "parse",
   "schemas",
   "retry",
   "limits",
   "concurrency",
   "handlerTimeoutMs",
-  "autostart",
   "callback",
   "clock",
   "logger",
   "observe",
+  ...Object.keys(choices),
 ];
 
 const expectedName = "1 to 64 letters, digits, dots, hyphens or underscores";
@@ -146,26 +147,31 @@ const defaultLimits: Limits = {
   unverified: 20_000,
 };
 
-function inboxOf(options: ReceiverOptions, ack: ReceiverSettings["ack"]): Inbox {
+function choicesOf(options: ReceiverOptions): Choices {
+  const chosen = Object.entries(choices).map(([name, allowed]: [string, readonly unknown[]]) => {
+    const { [name as keyof Choices]: given = allowed[0] } = options;
+    const list = allowed.map((value) => JSON.stringify(value)).join(" or ");
+    return [name, must(name, list, given, allowed.includes(given))];
+  });
+  return Object.fromEntries(chosen) as Choices;
+}
+
+function inboxOf(options: ReceiverOptions, { ack, reusedSignature }: Choices): Inbox {
   const { inbox = memoryInbox() } = options;
   const fits = typeof inbox?.add === "function" && typeof inbox.consume === "function";
   must("inbox", 'an inbox, such as memoryInbox() or sqliteInbox("inbox.db")', inbox, fits);
+  const { durability, lossAccepted, noticesReuse } = inbox.guarantees;
+  const expected = '"accept": this inbox notices no signature that comes again';
+  const isNoticed = reusedSignature === "accept" || noticesReuse;
+  must("reusedSignature", expected, reusedSignature, isNoticed);
   const platform = serverlessPlatform();
   if (platform === null || ack === "handled") return inbox;
-  const { durability, lossAccepted } = inbox.guarantees;
   if (durability === "process" && !lossAccepted) {
     throw new TypeError(
       `createReceiver: inbox must outlast an instance on ${platform}, which may end right after the answer: set ack: "handled", or give memoryInbox({ acceptLoss: true }) if what was acknowledged may be lost`,
     );
   }
   return inbox;
-}
-
-function reuseOf({ inbox, reusedSignature }: ReceiverOptions): "accept" | "hold" {
-  const chosen = choice("reusedSignature", reusedSignature, ["accept", "hold"]);
-  const expected = '"accept": this inbox notices no signature that comes again';
-  const fits = chosen === "accept" || inbox?.guarantees?.noticesReuse !== false;
-  return must("reusedSignature", expected, chosen, fits);
 }
 
 function signatureOf(source: SignatureSource): SignatureSource {
