@@ -67,19 +67,12 @@ export function checkApiKey(value: unknown): string {
 /** The code of an error about a value that no header can carry: Node's. */
 export const unsendable = "ERR_INVALID_CHAR";
 
+const sendable = /^(?![ \t])[\t\x20-\x7e\x80-\xff]+(?<![ \t])$/;
+
 /** Throws a `TypeError` that names `what` and does not quote the value, if no header can carry it unchanged. */
 export function checkHeaderValue(value: unknown, what: string): asserts value is string {
-  const problem =
-    typeof value !== "string"
-      ? "it is no string"
-      : value === ""
-        ? "it is empty"
-        : /^[ \t\r\n]|[ \t\r\n]$/.test(value)
-          ? "it starts or ends with white space"
-          : /[^\t\x20-\x7e\x80-\xff]/.test(value)
-            ? "it holds control characters, or characters outside Latin-1"
-            : undefined;
-  if (problem === undefined) return;
-  const error = new TypeError(`${what} cannot be sent as a header: ${problem}`);
+  if (typeof value === "string" && sendable.test(value)) return;
+  const must = "Latin-1 text, not empty, without white space around it or control characters";
+  const error = new TypeError(`${what} cannot be sent as a header: it must be ${must}`);
   throw Object.assign(error, { code: unsendable });
 }

@@ -144,23 +144,24 @@ describe("verdicts", () => {
   });
 
   it.each([
-    ["", "empty"],
-    [" s3cret", "white space"],
-    ["s3cret ", "white space"],
-    ["s3cret\n", "white space"],
-    ["s3\r\ncret", "control"],
-    ["s3\0cret", "control"],
-    ["s3cret\t", "white space"],
-    ["s3\x7fcret", "control"],
-    ["s3čret", "Latin-1"],
-    [undefined as unknown as string, "no string"],
+    "",
+    " s3cret",
+    "s3cret ",
+    "s3cret\n",
+    "s3\r\ncret",
+    "s3\0cret",
+    "s3cret\t",
+    "s3\x7fcret",
+    "s3čret",
+    undefined as unknown as string,
   ])(
     "authorize() rejects with a TypeError and sends nothing when the signature is %j",
-    async (signature, why) => {
+    async (signature) => {
       const error = await rejection(client().authorize(signature));
       expect(error).toBeInstanceOf(TypeError);
-      expect(error.message).toMatch(/^The signature /);
-      expect(error.message).toContain(why);
+      expect(error.message).toMatch(
+        /^The signature cannot be sent as a header: it must be Latin-1/,
+      );
       expect(error.message).not.toMatch(/s3|ret/);
       expect(requests).toEqual([]);
     },

@@ -4,12 +4,6 @@ import { safeGet, safeText } from "../lib/safe-get.ts";
 import { joinedIn } from "../lib/text/describe.ts";
 import { chainOf } from "../lib/thrown.ts";
 
-/** Why a call got no answer. */
-export interface NoAnswer extends Pick<ServiceErrorDetails, "sent" | "retryable"> {
-  /** The cause in words, and the way out. */
-  readonly why: string;
-}
-
 /** The way out where a proxy asks for a password, which it says by 407. */
 export const proxyPassword = "the proxy asks for a user and a password: put them into its URL";
 
@@ -68,8 +62,12 @@ const families: readonly Family[] = [
   ],
 ];
 
-/** Finds out why a call got no answer; `byGlobal`: the global `fetch` made it. */
-export function noAnswer(thrown: unknown, endpoint: string, byGlobal: boolean): NoAnswer {
+/** Finds out why a call got no answer, in words with the way out; `byGlobal`: the global `fetch` made it. */
+export function noAnswer(
+  thrown: unknown,
+  endpoint: string,
+  byGlobal: boolean,
+): Pick<ServiceErrorDetails, "sent" | "retryable"> & { readonly why: string } {
   const links = chainOf(thrown);
   const [kind, , why] = familyOf(links) ?? [];
   if (why === undefined) return { why: "check baseUrl", sent: true, retryable: true };

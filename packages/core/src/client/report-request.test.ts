@@ -104,17 +104,15 @@ describe("bodies", () => {
     expect(message).not.toContain(address);
   });
 
-  it.each([null, undefined, "report", [], 1])(
-    "reportBody() refuses a report when it is %j",
-    (report) => {
-      expect(problemsOf(report)).toEqual({ report: "must be an object" });
-    },
-  );
-
   it.each([
     ["a promise", Promise.resolve({ domains: ["a.example"] })],
     ["a map", new Map([["domains", ["a.example"]]])],
     ["an heir of one", Object.create({ domains: ["a.example"] })],
+    ["null", null],
+    ["undefined", undefined],
+    ["a text", "report"],
+    ["a list", []],
+    ["a number", 1],
   ])("reportBody() refuses %s, whose fields would not be sent", (_what, report) => {
     expect(problemsOf(report)).toEqual({ report: expect.stringContaining("plain object") });
   });

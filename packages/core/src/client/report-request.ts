@@ -91,10 +91,7 @@ const checks: ReadonlyMap<string, Check> = new Map([
  * @throws InvalidReportRequestError with every problem. Messages quote no value: a webhook address may hold a secret.
  */
 export function reportBody(report: ReportRequest): string {
-  if (typeof report !== "object" || report === null || Array.isArray(report)) {
-    throw refusal("must be an object");
-  }
-  if (!isPlain(report)) {
+  if (typeof report !== "object" || report === null || Array.isArray(report) || !isPlain(report)) {
     throw refusal(
       "must be a plain object: the fields of any other would not be sent. Await a promise",
     );
