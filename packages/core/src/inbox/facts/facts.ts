@@ -2,7 +2,7 @@ import { countReason, type ReasonCounts, type ReasonTally, zeroCounts } from "..
 import { type Entry, isParked, isWaiting, type ReasonCode, type State } from "../delivery.ts";
 import { noticeMsOf, type Retention } from "../retention.ts";
 import { isUnsigned, type StoredDelivery } from "../stored-delivery.ts";
-import { errorKeyOf } from "./error-groups.ts";
+import { ErrorGroups, errorKeyOf } from "./error-groups.ts";
 
 /** The state of one receiver's deliveries, from which its problems follow. Times are lived times in milliseconds, or null. */
 export interface Facts {
@@ -102,11 +102,6 @@ export class DeletedCounts {
   of(receiver: string): Facts["deleted"] {
     return { ...this.#counts.get(receiver) };
   }
-
-  /** The receivers that have any. */
-  receivers(): Iterable<string> {
-    return this.#counts.keys();
-  }
 }
 
 /** Whether a delivery came from outside: the receiver stores some itself. */
@@ -134,14 +129,11 @@ export function isFailing({ state, attempts }: Pick<Entry, "state" | "attempts">
 
 /** The first line of the most frequent error, where ids and numbers make no difference; null without one. */
 export function mostFrequent(errors: readonly string[]): string | null {
-  const kinds = new Map<string, { readonly text: string; number: number }>();
+  const groups = new ErrorGroups();
   for (const error of errors) {
     const [text = ""] = error.split("\n", 1);
-    const kind = errorKeyOf(text);
-    const known = kinds.get(kind) ?? { text, number: 0 };
-    known.number++;
-    if (text !== "") kinds.set(kind, known);
+    const alike = { error: errorKeyOf(text), reason: "verified", count: 1 } as const;
+    if (text !== "") groups.add({ ...alike, oldest: 0, newest: 0, text });
   }
-  const [most] = [...kinds.values()].sort((one, other) => other.number - one.number);
-  return most?.text ?? null;
+  return groups.list()[0]?.text ?? null;
 }
