@@ -10,5 +10,4 @@ export {
   type Instrument,
   type Instrumentation,
   instrumentation,
-  type Requested,
 } from "./observe/instrumentation.ts";

@@ -9,9 +9,8 @@ export function checkBaseUrl(value: unknown): string {
   const example = `baseUrl ${mustBeHttpUrl("https://reports.example", value)}`;
   if (!isHttpUrl(value)) throw new TypeError(example);
   const url = new URL(value);
-  if (/[?#]/.test(value)) throw new TypeError(`${example}, without "?" and "#"`);
-  if (url.username !== "" || url.password !== "") {
-    throw new TypeError(`${example}, without a user or password`);
+  if (/[?#]/.test(value) || url.username !== "" || url.password !== "") {
+    throw new TypeError(`${example}, without "?", "#", user and password`);
   }
   return url.origin + url.pathname.replace(/\/+$/, "");
 }
@@ -55,11 +54,8 @@ export function checkApiKey(value: unknown): string {
   if (/^(?:\[.*\]|\{.*\}|<.*>)$/s.test(value)) {
     throw new TypeError("apiKey is still wrapped in brackets: write the key without them");
   }
-  if (value.length > maxKeyLength) {
-    throw new TypeError(`apiKey is longer than ${maxKeyLength} characters: is it the key?`);
-  }
-  if (!value.isWellFormed()) {
-    throw new TypeError("apiKey is no well-formed text: check that it was copied whole");
+  if (value.length > maxKeyLength || !value.isWellFormed()) {
+    throw new TypeError("apiKey is too long, or no well-formed text: is it the key, copied whole?");
   }
   return value;
 }

@@ -82,15 +82,12 @@ export class EventCounters {
   /** The notes of the hours that have changed, for the process `id` at `wallAt`; {@link kept} says that they are kept. */
   hourNotes(id: string, wallAt: number): Notes {
     const number = Math.floor(wallAt / hourMs);
-    if (this.#isNew) {
-      const key = `${hourKey}${this.#hourNumber || number}/${id}`;
-      this.#pending[key] = JSON.stringify(this.#hour);
-    }
+    this.#hourNumber ||= number;
+    const key = `${hourKey}${this.#hourNumber}/${id}`;
+    if (this.#isNew) this.#pending[key] = JSON.stringify(this.#hour);
     this.#isNew = false;
-    if (number !== this.#hourNumber) {
-      if (this.#hourNumber !== 0) this.#hour = {};
-      this.#hourNumber = number;
-    }
+    if (number !== this.#hourNumber) this.#hour = {};
+    this.#hourNumber = number;
     return { ...this.#pending };
   }
 

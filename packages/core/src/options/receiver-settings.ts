@@ -23,26 +23,20 @@ import type { ReporterSettings } from "../observe/reporter.ts";
 import { functionOr, must, numbers, syncOr, wholeNumber } from "./checks.ts";
 import type { Limits, ReceiverOptions, RetryOptions, SignatureSource } from "./receiver-options.ts";
 
-type WithoutDefault = "parse" | "schemas";
-
-type WithDefault = {
-  readonly [Name in Exclude<
-    keyof ReceiverOptions,
-    WithoutDefault | "callback" | keyof ReporterSettings | typeof instrumentation
-  >]-?: NonNullable<ReceiverOptions[Name]>;
-};
-
-/** Options with every default filled in; `signature` is a header's name in lower case, or a function. */
+/** Options with every default filled in. */
 export interface ReceiverSettings
-  extends WithDefault,
+  extends Choices,
     ReporterSettings,
-    Pick<ReceiverOptions, WithoutDefault> {
+    Pick<ReceiverOptions, "client" | "parse" | "schemas"> {
   readonly time: Timekeeper;
+  /** A header's name in lower case, or a function. */
+  readonly signature: SignatureSource;
   /** The option `callback`. */
   readonly callbacks: Callbacks | undefined;
   readonly retry: RetryOptions;
   readonly limits: Limits;
   readonly concurrency: { readonly verify: number; readonly handle: number };
+  readonly handlerTimeoutMs: number;
 }
 
 /**

@@ -67,22 +67,13 @@ export function erasedRequest(request: StoredRequest): StoredRequest {
 /** Shows a request. */
 export function requestRecordOf(request: StoredRequest): RequestRecord {
   const { id, state, report, idempotencyKey, reportId, answer, dates } = request;
-  const date = (ms: number | null): Date | null => (ms === null ? null : new Date(ms));
-  return {
-    id,
-    state,
-    report,
-    context: contextOf(request) ?? null,
-    idempotencyKey,
-    reportId,
-    answer,
-    requestedAt: new Date(dates.requestedAt),
-    confirmedAt: date(dates.confirmedAt),
-    processingAt: date(dates.processingAt),
-    settledAt: date(dates.settledAt),
-    dueAt: new Date(dates.dueAt),
-    overdueAt: date(dates.overdueAt),
-  };
+  const context = contextOf(request) ?? null;
+  const shown = Object.entries(dates).map(([name, ms]) => [
+    name,
+    ms === null ? null : new Date(ms),
+  ]);
+  const when = Object.fromEntries(shown) as Pick<RequestRecord, keyof typeof dates>;
+  return { id, state, report, context, idempotencyKey, reportId, answer, ...when };
 }
 
 /** Makes the event of a delivery that tells a request as overdue. */

@@ -5,7 +5,7 @@ import { type EntryDetails, isParked, type ReasonCode, type State } from "../del
 import type { Inbox } from "../inbox.ts";
 import { filterOf, isChosen } from "../query.ts";
 import { isUnsigned, type StoredDelivery } from "../stored-delivery.ts";
-import type { Act, ActQuery, ActStep, Selection } from "./act.ts";
+import type { Act, ActQuery, ActStep } from "./act.ts";
 
 /** The reasons for which nobody vouches for a delivery: a person looks at each, or names the reason. */
 export const unvouchedReasons: readonly ReasonCode[] = [
@@ -20,17 +20,13 @@ export const unvouchedReasons: readonly ReasonCode[] = [
  * The states in which an act finds entries: handled ones are released by id, or when their state is named; rejected ones are
  * retried when their state or reason is named.
  */
-export function statesOf({ act, id, state, reason }: ActQuery): readonly State[] {
-  const isRejectedMeant = id === undefined && (state === "rejected" || reason !== undefined);
-  const retried: State[] = ["received", "verified"];
-  if (isRejectedMeant) retried.push("rejected");
-  if (act === "retry") return among(retried, state);
-  const isHandledMeant = act === "release" && (id !== undefined || state === "handled");
-  return among(isHandledMeant ? ["held", "dead", "handled"] : ["held", "dead"], state);
-}
-
-function among(states: readonly State[], asked: Selection["state"]): readonly State[] {
-  return states.filter((state) => isChosen(state, asked));
+export function statesOf({ act, id, state: asked, reason }: ActQuery): readonly State[] {
+  const isRejectedMeant = id === undefined && (asked === "rejected" || reason !== undefined);
+  const isHandledMeant = act === "release" && (id !== undefined || asked === "handled");
+  const meant: State[] = act === "retry" ? ["received", "verified"] : ["held", "dead"];
+  if (act === "retry" && isRejectedMeant) meant.push("rejected");
+  if (isHandledMeant) meant.push("handled");
+  return meant.filter((state) => isChosen(state, asked));
 }
 
 /**

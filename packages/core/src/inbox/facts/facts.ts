@@ -18,16 +18,13 @@ export interface Facts {
   /** How many parked ones were ever deleted, by reason: by a person, by retention, or to make room. */
   readonly deleted: ReasonCounts;
   /** The parked ones whose end was announced, at most 10,000: since when, and when the first is deleted at the earliest. */
-  readonly expiring: ExpiringFact | null;
+  readonly expiring: {
+    readonly count: number;
+    readonly since: number;
+    readonly deletedFrom: number;
+  } | null;
   /** The number that wait for another attempt because a handler failed, and the most frequent error of some of them. */
   readonly failing: { readonly count: number; readonly error: string | null } | null;
-}
-
-/** The deliveries that will be deleted. */
-export interface ExpiringFact {
-  readonly count: number;
-  readonly since: number;
-  readonly deletedFrom: number;
 }
 
 /** The deliveries that are parked for one reason. */
@@ -117,7 +114,7 @@ export function expiringOf(
   count: number,
   { changedAt, announcedAt }: { readonly changedAt: number; readonly announcedAt: number },
   retention: Retention,
-): ExpiringFact {
+): NonNullable<Facts["expiring"]> {
   const deletedFrom = Math.max(changedAt + retention.parkedMs, announcedAt + noticeMsOf(retention));
   return { count, since: announcedAt, deletedFrom };
 }
