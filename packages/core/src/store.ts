@@ -31,7 +31,7 @@ export {
 } from "./inbox/facts/error-groups.ts";
 export {
   comparedErrors,
-  DeletedCounts,
+  countDeleted,
   expiringOf,
   factsOf,
   isFailing,

@@ -51,7 +51,7 @@ export class TableInbox implements Inbox {
   readonly #shown = new parts.ShownChanges();
   // In a database: a table of the last 1,000.
   readonly #acts = new parts.ActLog();
-  readonly #deleted = new parts.DeletedCounts();
+  readonly #deleted: Parameters<typeof parts.countDeleted>[0] = new Map();
   readonly #notes = new Map<string, string>();
   // In a database: one row.
   #mark = parts.noMark;
@@ -185,7 +185,8 @@ export class TableInbox implements Inbox {
 
   // In a database: counted as they change, and looked up through an index.
   async facts(receiver: string): Promise<Facts> {
-    return parts.factsOf(this.#rows.values(), receiver, retention, this.#deleted.of(receiver));
+    const deleted = { ...this.#deleted.get(receiver) };
+    return parts.factsOf(this.#rows.values(), receiver, retention, deleted);
   }
 
   // In a database: a table of receiver, key and text.
@@ -307,7 +308,7 @@ export class TableInbox implements Inbox {
   }
 
   #delete(kept: parts.StoredDelivery): void {
-    this.#deleted.add(kept);
+    parts.countDeleted(this.#deleted, kept);
     this.#rows.delete(kept.id);
     // The key of a handled delivery stays; a copy of any other deleted delivery must be accepted.
     if (kept.state === "handled") return;

@@ -82,23 +82,16 @@ export function factsOf(
   };
 }
 
-/** How many parked deliveries were deleted: for each receiver by reason. */
-export class DeletedCounts {
-  readonly #counts = new Map<string, ReasonTally>();
-
-  /** Counts a delivery that is deleted, if it is parked. */
-  add(stored: Pick<StoredDelivery, "receiver" | "state" | "reason">): void {
-    const { receiver, state, reason } = stored;
-    if (!isParked(state) || reason === null) return;
-    const counts = this.#counts.get(receiver) ?? {};
-    countReason(counts, stored);
-    this.#counts.set(receiver, counts);
-  }
-
-  /** The counts of a receiver. */
-  of(receiver: string): Facts["deleted"] {
-    return { ...this.#counts.get(receiver) };
-  }
+/** Counts a delivery that is deleted, if it is parked: by receiver and reason. */
+export function countDeleted(
+  counts: Map<string, ReasonTally>,
+  stored: Pick<StoredDelivery, "receiver" | "state" | "reason">,
+): void {
+  const { receiver, state } = stored;
+  if (!isParked(state)) return;
+  const tally = counts.get(receiver) ?? {};
+  countReason(tally, stored);
+  counts.set(receiver, tally);
 }
 
 /** Whether a delivery came from outside: the receiver stores some itself. */

@@ -4,10 +4,10 @@ import { assertBoolean, assertKnownKeys, assertPositive } from "../../lib/valida
 import type { ActQuery, ActStep } from "../acts/act.ts";
 import { ActLog } from "../acts/act-log.ts";
 import { ActCount, selectorOf } from "../acts/acting.ts";
-import { countStates } from "../counts.ts";
+import { countStates, type ReasonTally } from "../counts.ts";
 import { isWaiting } from "../delivery.ts";
 import { groupErrors } from "../facts/error-groups.ts";
-import { DeletedCounts, factsOf } from "../facts/facts.ts";
+import { countDeleted, factsOf } from "../facts/facts.ts";
 import { summarize } from "../facts/summary.ts";
 import type { Consumer, Inbox } from "../inbox.ts";
 import { Notices } from "../notices.ts";
@@ -58,7 +58,7 @@ class MemoryInbox implements Inbox {
   readonly #consumers: Consumer[] = [];
   readonly #shown = new ShownChanges();
   readonly #acts = new ActLog();
-  readonly #deleted = new DeletedCounts();
+  readonly #deleted = new Map<string, ReasonTally>();
   readonly #notes = new Map<string, Map<string, string>>();
   readonly #notices = new Notices();
   #time = noMark;
@@ -146,7 +146,7 @@ class MemoryInbox implements Inbox {
     countStates(this.#stored.values(), receiver);
 
   readonly facts: Inbox["facts"] = async (receiver) =>
-    factsOf(this.#stored.values(), receiver, this.#retention, this.#deleted.of(receiver));
+    factsOf(this.#stored.values(), receiver, this.#retention, { ...this.#deleted.get(receiver) });
 
   readonly notes: Inbox["notes"] = async (receiver, prefix) => {
     const all = [...(this.#notes.get(receiver) ?? [])];
@@ -225,7 +225,7 @@ class MemoryInbox implements Inbox {
   }
 
   #delete(stored: MemoryDelivery): void {
-    this.#deleted.add(stored);
+    countDeleted(this.#deleted, stored);
     this.#count(stored, -1);
     this.#room.delete(stored);
     // A handled delivery stays known as a duplicate; any other that is deleted must not hide its copy.
