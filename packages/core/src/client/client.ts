@@ -10,7 +10,7 @@ import {
   checkHeaderValue,
   type ReportAuth,
 } from "./client-options.ts";
-import { type ReportRequest, reportBody, webhookTestBody } from "./report-request.ts";
+import { type ReportRequest, reportBody } from "./report-request.ts";
 
 export type { ServiceAnswer } from "./call-service.ts";
 export type { ReportRequest, RequestedReport } from "./report-request.ts";
@@ -147,7 +147,8 @@ export function createClient(options: ClientOptions): Client {
       return await callService(service, {
         path: "/v3/batch/webhooks/test",
         auth: "header",
-        body: webhookTestBody(webhookUrl),
+        // Not left out, as that of a report may be.
+        body: reportBody({ webhook_url: webhookUrl ?? "" }),
         secrets: tokenIn(webhookUrl),
       });
     },

@@ -92,7 +92,7 @@ it("callService() rejects, and says why, when the body can be read in no way", a
       serviceStatus: 200,
       retryable: false,
     });
-    expect(error.cause.message).toBe("The fetch given resolved to a body that can't be read");
+    expect(error.cause.message).toBe("The fetch given kept no body that can be read");
   }
 });
 

@@ -72,13 +72,10 @@ function bodyOf(response: ServiceResponse): unknown {
   const readable = parts.find((part) => hasMethod(part, "text") || hasMethod(part, "arrayBuffer"));
   if (readable !== undefined && !used) return readable;
   const isEmpty = [204, 205].includes(response.status) || response.header("content-length") === "0";
-  if (isEmpty) return undefined;
-  if (used) throw new BodyLost("The fetch given read the body and kept none");
   const { thrown: cause } = response;
-  if (cause !== undefined)
-    throw new BodyLost("The fetch given threw the answer without its body", { cause });
-  if (bodies.every((body) => body === undefined || body === null)) return undefined;
-  throw new BodyLost("The fetch given resolved to a body that can't be read");
+  const hasNone = bodies.every((body) => body === undefined || body === null);
+  if (isEmpty || (hasNone && !used && cause === undefined)) return undefined;
+  throw new BodyLost("The fetch given kept no body that can be read", { cause });
 }
 
 async function* piecesOf(

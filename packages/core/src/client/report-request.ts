@@ -110,17 +110,6 @@ export function reportBody(report: ReportRequest): string {
   throw refusal("must be what JSON can hold: no cycle and no bigint");
 }
 
-/**
- * The JSON of a request to test an address (document, section "Test a webhook address").
- *
- * @throws InvalidReportRequestError when it is no absolute http(s) URL.
- */
-export function webhookTestBody(webhookUrl: string): string {
-  const problems = url("webhook_url", webhookUrl);
-  if (problems.length > 0) throw new InvalidReportRequestError(problems);
-  return JSON.stringify({ webhook_url: webhookUrl });
-}
-
 /** The error of a report that is wrong as a whole. */
 function refusal(message: string): InvalidReportRequestError {
   return new InvalidReportRequestError([{ field: "report", message }]);

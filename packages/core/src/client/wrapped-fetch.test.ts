@@ -170,7 +170,7 @@ describe("a body that the fetch given has read", () => {
     for (const error of await failures(options)) {
       expect(error).toMatchObject({ code: "service_unreachable", serviceStatus: 200, sent: true });
       expect(error.retryable).toBe(false);
-      expect(error.message).toContain("The fetch given read the body and kept none");
+      expect(error.message).toContain("The fetch given kept no body that can be read");
     }
   });
 
@@ -195,7 +195,7 @@ describe("a body that the fetch given has read", () => {
     for (const error of await failures({ baseUrl: "https://a.example", fetch: given })) {
       expect(error).toMatchObject({ code: "service_unreachable", serviceStatus: 200, sent: true });
       expect(error.retryable).toBe(false);
-      expect(error.message).toContain("The fetch given threw the answer without its body");
+      expect(error.message).toContain("The fetch given kept no body that can be read");
       expect(error.cause.cause).toMatchObject({ message: "Request failed" });
       expect(error.cause.cause.cause.message).toContain("Unexpected token < of https://a.example");
     }
