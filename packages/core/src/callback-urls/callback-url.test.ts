@@ -76,7 +76,7 @@ describe("making", () => {
     expect((await url(long, context)).length).toBeLessThanOrEqual(255);
     const refused = await url(long, { customer: "x".repeat(60) }).catch((error: unknown) => error);
     expect(refused).toBeInstanceOf(TypeError);
-    expect(String(refused)).toMatch(/would be \d+ characters long, of at most 255/);
+    expect(String(refused)).toMatch(/is too long: \d+ characters with its token, of 255$/);
     expect(String(refused)).not.toContain("xxx");
     const huge = url(long, "x".repeat(300_000));
     await expect(huge).rejects.toThrow(TypeError);

@@ -71,8 +71,8 @@ export function lacksToken(
 
 const parameter = "callback_token";
 const longest = 255;
-// With its parameter: a mark, 26 characters encoded, and a signature.
-const requestTokenLength = parameter.length + 83;
+// A mark, 26 characters encoded, and a signature: all that carry the id of a request are as long.
+const requestToken = "x".repeat(81);
 
 /** The option `callback`: makes signed callback URLs, and checks those of requests. No other place handles tokens in URLs. */
 export class Callbacks {
@@ -95,7 +95,10 @@ export class Callbacks {
     const { secrets, require = false, url, overdueMs = 86_400_000 } = callback;
     checkSecrets(`${option}.secrets`, secrets);
     assertBoolean(`${option}.require`, require);
-    if (url !== undefined) checkRequestBase(`${option}.url`, url);
+    if (url !== undefined) {
+      checkBase(`${option}.url`, url);
+      withToken(`${option}.url`, url, requestToken);
+    }
     assertSpan(`${option}.overdueMs`, overdueMs);
     this.require = require;
     this.overdueMs = overdueMs;
@@ -117,12 +120,12 @@ export class Callbacks {
         `callbackUrl: context is ${json.length} characters of JSON, in a URL of at most ${longest}: give an id instead`,
       );
     }
-    return withToken(base, await this.#tokens.sign(json));
+    return withToken("callbackUrl: base with the context", base, await this.#tokens.sign(json));
   }
 
   /** A signed URL whose token carries the id of a request alone. */
   async urlOfRequest(base: string, id: string): Promise<string> {
-    return withToken(base, await this.#tokens.sign(id, "request"));
+    return withToken("callback.url", base, await this.#tokens.sign(id, "request"));
   }
 
   /** Reads the path and query of a request, and verifies its token. */
@@ -153,14 +156,6 @@ function checkSecrets(option: string, secrets: unknown): void {
   }
 }
 
-/** Checks the base of the callback URLs of requests: a token of the longest kind must fit. */
-function checkRequestBase(name: string, base: unknown): void {
-  checkBase(name, base);
-  const most = longest - requestTokenLength;
-  if (new URL(String(base)).href.length <= most) return;
-  throw new TypeError(`${name} must have at most ${most} characters, so that a token fits`);
-}
-
 function checkBase(name: string, base: unknown): void {
   // Messages quote neither: an address may hold a secret, and a context is private.
   if (!isHttpUrl(base)) {
@@ -171,13 +166,12 @@ function checkBase(name: string, base: unknown): void {
   }
 }
 
-function withToken(base: string, token: string): string {
+function withToken(name: string, base: string, token: string): string {
   const url = new URL(base);
   url.search += `${url.search === "" ? "?" : "&"}${parameter}=${token}`;
   if (url.href.length <= longest) return url.href;
-  throw new TypeError(
-    `callbackUrl: the URL would be ${url.href.length} characters long, of at most ${longest}: shorten base or context`,
-  );
+  const { length } = url.href;
+  throw new TypeError(`${name} is too long: ${length} characters with its token, of ${longest}`);
 }
 
 /** The same of a request whose token means nothing here, and is not kept either. */

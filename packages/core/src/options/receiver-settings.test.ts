@@ -185,6 +185,10 @@ describe("options", () => {
       { callback: { secrets: ["s".repeat(32)], require: "yes" } },
     ],
     [
+      "callback.url is too long: 256 characters with its token, of 255",
+      { callback: { secrets: ["s".repeat(32)], url: "https://app.example/".padEnd(159, "x") } },
+    ],
+    [
       "callback.overdueMs must be whole milliseconds from 1, not 9007199254740991",
       { callback: { secrets: ["s".repeat(32)], overdueMs: Number.MAX_SAFE_INTEGER } },
     ],
