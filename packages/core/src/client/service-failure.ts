@@ -1,6 +1,7 @@
 import { ServiceError, type ServiceErrorCode, type ServiceErrorDetails } from "../errors.ts";
+import { safeText } from "../lib/safe-get.ts";
 import type { Redactor } from "../lib/text/redact.ts";
-import { shownError } from "../lib/thrown.ts";
+import { chainOf, shownError } from "../lib/thrown.ts";
 import { isHtmlPage } from "./html-page.ts";
 import { noAnswer, proxyPassword } from "./no-answer.ts";
 import { BodyLost, type BodyText } from "./read-response.ts";
@@ -60,9 +61,11 @@ export function serviceFailure(
 ): ServiceError {
   const { asked, response, text, broken } = progress;
   const cause = broken && shownError(broken.by, (shown) => redactor.text(shown));
+  const [found] = chainOf(cause).flatMap((link) => safeText(link, "code") ?? []);
+  const broke = found === undefined ? "" : ` (${found})`;
   const { code, problem, ...about } = response
-    ? answered(response, progress, codeOf(cause))
-    : unanswered(progress, endpoint, byGlobal, codeOf(cause));
+    ? answered(response, progress, broke)
+    : unanswered(progress, endpoint, byGlobal, broke);
   const retryAfterMs = parseRetryAfter(response?.header("retry-after"));
   return new ServiceError(code, `${asked} ${problem}`, {
     ...statusOf(progress),
@@ -83,13 +86,13 @@ function unanswered(
   { sent, broken }: CallProgress,
   endpoint: string,
   byGlobal: boolean,
-  code: string,
+  broke: string,
 ): Failure {
   const unreachable = "service_unreachable" as const;
   if (!sent) return { code: unreachable, problem: noFetch, sent: false, retryable: false };
   if (!broken) return { code: unreachable, problem: noResponse, sent: true, retryable: false };
   const { why, ...about } = noAnswer(broken.by, endpoint, byGlobal);
-  return { code: unreachable, problem: `got no answer${code}: ${why}`, ...about };
+  return { code: unreachable, problem: `got no answer${broke}: ${why}`, ...about };
 }
 
 function answered(response: ServiceResponse, progress: CallProgress, broke: string): Failure {
@@ -130,14 +133,6 @@ const withPage =
 
 function statusOf({ response }: CallProgress): Pick<ServiceErrorDetails, "serviceStatus"> {
   return response?.status ? { serviceStatus: response.status } : {};
-}
-
-/** The code of an error or of its causes, in brackets. */
-function codeOf(error: unknown): string {
-  if (!(error instanceof Error)) return "";
-  return "code" in error && typeof error.code === "string"
-    ? ` (${error.code})`
-    : codeOf(error.cause);
 }
 
 function parseRetryAfter(header: string | undefined): number | undefined {

@@ -1,6 +1,6 @@
 import { isTiedToRequests } from "../lib/platform.ts";
 import { setUnrefTimeout } from "../lib/time/clock.ts";
-import { realClock, realTimers } from "../lib/time/real-timers.ts";
+import { realClock } from "../lib/time/real-timers.ts";
 import { Standstill, signMs, slowMs } from "../lib/time/standstill.ts";
 import type { ConsumeOptions, InboxNotice } from "./inbox.ts";
 
@@ -20,7 +20,7 @@ export class Notices {
   /** Adds a consumer; while there is any, a standstill of the event loop is noticed. */
   add(options: ConsumeOptions): void {
     this.#options.add(options);
-    if (this.#timer !== undefined || isTiedToRequests() || !realTimers.areReal) return;
+    if (this.#timer !== undefined || isTiedToRequests() || !realClock.areReal) return;
     this.#standstill.begin();
     this.#signLater();
   }

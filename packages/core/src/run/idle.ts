@@ -2,7 +2,7 @@ import { ReporthookError } from "../errors.ts";
 import { askInbox, type ReceiverView } from "../inbox/receiver-inbox.ts";
 import { hangMs } from "../inbox/receivers.ts";
 import { printable } from "../lib/text/printable.ts";
-import { realClock, realTimers } from "../lib/time/real-timers.ts";
+import { realClock } from "../lib/time/real-timers.ts";
 import { settlesWithin } from "../lib/time/timeout.ts";
 import type { OverdueSweep } from "../reports/overdue-sweep.ts";
 
@@ -21,7 +21,7 @@ export async function untilIdle(
     for (;;) {
       waiting = await whatWaits(receiver);
       if (waiting === null || !(realClock.now() < until)) return;
-      await new Promise<void>((resolve) => realTimers.later(resolve, pollMs));
+      await new Promise<void>((resolve) => realClock.later(resolve, pollMs));
     }
   };
   if (!(await settlesWithin(realClock, timeoutMs + hangMs, watch()))) {

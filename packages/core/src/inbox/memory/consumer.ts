@@ -2,7 +2,7 @@ import { StopController } from "../../lib/abort.ts";
 import { InFlight, type InFlightItem } from "../../lib/in-flight.ts";
 import { describe } from "../../lib/text/describe.ts";
 import { setUnrefTimeout } from "../../lib/time/clock.ts";
-import { realTimers } from "../../lib/time/real-timers.ts";
+import { realClock } from "../../lib/time/real-timers.ts";
 import { cutOff, type Job, type Outcome, retryIn } from "../delivery.ts";
 import type { ConsumeOptions, Consumer, Lease, Processor } from "../inbox.ts";
 import type { Notices } from "../notices.ts";
@@ -94,7 +94,7 @@ export class MemoryConsumer implements Consumer {
       if (this.#claimedInARow === inARowMax) {
         this.#claimedInARow = 0;
         // A real turn of the event loop: a backlog must let it breathe on a virtual clock too.
-        (realTimers.immediate ?? realTimers.later)(this.#pump);
+        (realClock.immediate ?? realClock.later)(this.#pump);
         return;
       }
       const stored = this.#queue.pop(now, clock.knownSince);

@@ -3,7 +3,8 @@ import type { Clock } from "./clock.ts";
 
 type Later = (callback: () => void, ms?: number) => unknown;
 
-interface RealTimers {
+/** A clock by the timers of the runtime, even if a test runner has replaced them; its `now()` begins with the process. */
+interface RealClock extends Clock {
   /** False where tests had replaced the timers before this package was loaded. */
   readonly areReal: boolean;
   /** The `setImmediate` of the runtime; undefined where there is none, or tests had replaced it before this package was loaded. */
@@ -12,27 +13,20 @@ interface RealTimers {
   readonly later: Later;
 }
 
-/** The timers of the runtime, even if a test runner has replaced them. */
-export const realTimers: RealTimers = /* @__PURE__ */ findTimers();
+/** The clock for what must not wait for a virtual one. */
+export const realClock: RealClock = /* @__PURE__ */ findClock();
 
-function findTimers(): RealTimers {
-  const { setImmediate, setTimeout, MessageChannel } = globalThis;
-  const immediate =
-    setImmediate === undefined || isReplaced(setImmediate) ? undefined : setImmediate;
+function findClock(): RealClock {
+  const { setImmediate, setTimeout, clearTimeout, performance, MessageChannel } = globalThis;
   const areReal = !isReplaced(setTimeout as Later);
   const isStuck = !areReal && MessageChannel !== undefined;
-  return { areReal, immediate, later: isStuck ? inAnotherTurn : (setTimeout as Later) };
-}
-
-/** A clock by the timers of the runtime, for what must not wait for a virtual one; its `now()` begins with the process. */
-export const realClock: Clock = /* @__PURE__ */ findClock();
-
-function findClock(): Clock {
-  const { setTimeout, clearTimeout, performance } = globalThis;
   return {
     now: performance.now.bind(performance),
     setTimeout: (callback, ms) => setTimeout(callback, ms),
     clearTimeout: (timer) => clearTimeout(timer as number),
+    areReal,
+    immediate: setImmediate === undefined || isReplaced(setImmediate) ? undefined : setImmediate,
+    later: isStuck ? inAnotherTurn : (setTimeout as Later),
   };
 }
 
@@ -50,8 +44,8 @@ export function endOfTick(): Promise<void> | undefined {
   });
 }
 
-function findTurn(): RealTimers["immediate"] {
-  return isTiedToRequests() ? undefined : realTimers.immediate;
+function findTurn(): RealClock["immediate"] {
+  return isTiedToRequests() ? undefined : realClock.immediate;
 }
 
 function resume(): void {
