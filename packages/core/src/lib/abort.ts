@@ -34,22 +34,17 @@ export interface Abortable extends InFlightItem {
   abort(): unknown;
 }
 
-/** A signal from which a listener may be taken, as from an `AbortSignal`. */
-interface Listened extends StopSignal {
-  removeEventListener?(type: "abort", listener: () => void): void;
-}
-
 /**
  * The work that a signal ends. The signal has one listener for all of it, because Node warns of a leak from the eleventh on; an
  * `AbortSignal` has none while nothing waits, because Node keeps one of `AbortSignal.any` as long as it has any.
  */
 class Waiting extends InFlight<Abortable> {
-  readonly #signal: Listened;
+  readonly #signal: StopSignal & Partial<Pick<AbortSignal, "removeEventListener">>;
   readonly #listener = (): void => {
     for (const one of this) if (this.delete(one)) one.abort();
   };
 
-  constructor(signal: Listened) {
+  constructor(signal: StopSignal) {
     super();
     this.#signal = signal;
   }

@@ -1,3 +1,4 @@
+import { addCounts } from "../../lib/add-counts.ts";
 import { tryGet } from "../../lib/safe-get.ts";
 import { hourMs } from "../../lib/time/units.ts";
 import type { Notes } from "./facts.ts";
@@ -22,9 +23,7 @@ export function hoursIn(notes: Notes, from: Date): Hour[] {
     if ((number + 1) * hourMs <= from.getTime()) continue;
     const sum = hours.get(number) ?? {};
     hours.set(number, sum);
-    for (const [name, count] of Object.entries(countsIn(text))) {
-      if (typeof count === "number") sum[name] = (sum[name] ?? 0) + count;
-    }
+    addCounts(sum, tryGet(() => JSON.parse(text) as Hour["counts"] | null) ?? {});
   }
   return [...hours]
     .sort(([one], [other]) => one - other)
@@ -39,8 +38,4 @@ export function oldHours(notes: Notes, wallAt: number): string[] {
 
 function numberIn(key: string): number {
   return Number(key.slice(hourKey.length).split("/")[0]);
-}
-
-function countsIn(text: string): Record<string, unknown> {
-  return tryGet(() => JSON.parse(text) as Record<string, unknown> | null) ?? {};
 }
