@@ -1,5 +1,5 @@
 import { ServiceError, type ServiceErrorCode, type ServiceErrorDetails } from "../errors.ts";
-import { safeText } from "../lib/safe-get.ts";
+import { safeText, tryGet } from "../lib/safe-get.ts";
 import type { Redactor } from "../lib/text/redact.ts";
 import { chainOf, shownError } from "../lib/thrown.ts";
 import { isHtmlPage } from "./html-page.ts";
@@ -33,11 +33,8 @@ export function saysNothing({ response, broken, ...body }: CallProgress): boolea
 
 /** Parses JSON, else keeps the text; without secrets. */
 export function parse(text: string, redactor: Redactor): unknown {
-  try {
-    return redactor.value(JSON.parse(text));
-  } catch {
-    return redactor.text(text);
-  }
+  const json: unknown = tryGet(() => JSON.parse(text));
+  return json === undefined ? redactor.text(text) : redactor.value(json);
 }
 
 /** The error of an exchange that took longer than `timeoutMs`. */

@@ -7,16 +7,12 @@ const steering = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
  */
 export function printable(text: string, kept = ""): string {
   return text.replace(steering, (char) => {
+    const json = JSON.stringify(char).slice(1, -1);
+    // JSON leaves some as they are.
     const hex = char.charCodeAt(0).toString(16).padStart(4, "0");
-    return kept.includes(char) ? char : (short.get(char) ?? `\\u${hex}`);
+    return kept.includes(char) ? char : json === char ? `\\u${hex}` : json;
   });
 }
-
-const short: ReadonlyMap<string, string> = new Map([
-  ["\n", "\\n"],
-  ["\r", "\\r"],
-  ["\t", "\\t"],
-]);
 
 /** The fields of a log line, their texts and lists of texts {@link printable}. */
 export function printableFields(
