@@ -54,10 +54,8 @@ export function loggerOf(
         tryGet(() => write(about, `${lost} Not written: ${message}`));
       };
       try {
-        const written: unknown =
-          logger[level] === undefined
-            ? logger.warn?.(fields, message)
-            : logger[level](fields, message);
+        const own = logger[level] === undefined ? "warn" : level;
+        const written: unknown = logger[own]?.(fields, message);
         if (isPromise(written)) written.then(undefined, failed);
       } catch (thrown) {
         failed(thrown);
