@@ -192,7 +192,7 @@ export class Lookout {
 
   /** Whether a signed notification was ever valid here, as far as it has looked. */
   get everValid(): boolean {
-    return this.reports.some(({ validAt }) => validAt !== undefined);
+    return this.reports.some(({ validAt }) => Number.isFinite(validAt));
   }
 
   /** When a process last got a verdict, as far as it has looked; `-Infinity` when none did. */

@@ -104,8 +104,8 @@ export function outdatedIn(reports: readonly ProcessReport[], now: number): Proc
   const isLatest = (one: ProcessReport): boolean =>
     one.judgedAt === judgedAt || one.validAt === validAt;
   const isTelling = (one: ProcessReport): boolean =>
-    (one.refusedSince !== undefined && isLastWord(one, judgedAt)) ||
-    (one.invalid !== undefined && latestOf(one.invalid.latest) >= validAt);
+    (Number.isFinite(one.refusedSince) && isLastWord(one, judgedAt)) ||
+    (one.invalid ? latestOf(one.invalid.latest) >= validAt : false);
   const old = reports.filter(({ at }) => now - at > hourMs);
   const kept = [...old.filter(isLatest), ...old.filter(isTelling).slice(0, maxTelling)];
   return old.filter((one) => !kept.includes(one));
