@@ -84,7 +84,7 @@ export { createTextRedactor } from "./lib/text/redact.ts";
 export { setUnrefTimeout, systemClock } from "./lib/time/clock.ts";
 export { LivedClock } from "./lib/time/lived-clock.ts";
 export { Pace } from "./lib/time/pace.ts";
-export { Standstill, signMs } from "./lib/time/standstill.ts";
+export { signMs } from "./lib/time/standstill.ts";
 export { settlesWithin } from "./lib/time/timeout.ts";
 export { dayMs, hourMs, minuteMs } from "./lib/time/units.ts";
 export { assertKnownKeys } from "./lib/validate.ts";

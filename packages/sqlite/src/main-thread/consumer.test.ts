@@ -1,5 +1,5 @@
 import type { Job } from "@reporthook/core";
-import { newStoredDelivery, ShownChanges } from "@reporthook/core/store";
+import { Notices, newStoredDelivery, ShownChanges } from "@reporthook/core/store";
 import { testDelivery } from "@reporthook/test-support/jobs";
 import { handled, manualClock, valid } from "@reporthook/testing/internals";
 import { expect, it, vi } from "vitest";
@@ -18,7 +18,8 @@ it("a verdict that can't be recorded, because the lease is lost, is sent once wh
   const sent: { readonly completion: Completion; answer(isRecorded: boolean): void }[] = [];
   const reported: [id: string, to: string][] = [];
   const ends = new Map<string, () => void>();
-  const source = { shown: new ShownChanges(), noteChange: () => {}, tell: () => {} };
+  const given = { shown: new ShownChanges(), notices: new Notices() };
+  const source = { ...given, noteChange: () => {}, tell: () => {} };
   const leases: Leased["connection"] = {
     isOver: false,
     holdsLeases: () => true,

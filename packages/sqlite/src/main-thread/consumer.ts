@@ -54,6 +54,7 @@ export class SqliteConsumer implements Consumer, RunHost {
     this.source = source;
     this.processor = processor;
     this.options = options;
+    source.notices.add(options);
     this.#ask();
   }
 
@@ -113,6 +114,7 @@ export class SqliteConsumer implements Consumer, RunHost {
       this.#ask();
     }
     if (this.#running.size > 0) await new Promise<void>((end) => this.#whenEnded.push(end));
+    this.source.notices.remove(this.options);
   }
 
   async abort(): Promise<void> {

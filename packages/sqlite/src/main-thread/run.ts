@@ -14,6 +14,7 @@ import {
   describe,
   type InFlightItem,
   jobOf,
+  type Notices,
   retryIn,
   type ShownChanges,
 } from "@reporthook/core/store";
@@ -30,6 +31,7 @@ const momentMs = 20;
 /** The part of the inbox that consumers need. */
 export interface ConsumerSource {
   readonly shown: ShownChanges;
+  readonly notices: Notices;
   /** Has the next message look for the states of a receiver's consumers: also when one stage takes over work of the other. */
   noteChange(receiver: string): void;
   /** The same, with a message now. */

@@ -1,13 +1,6 @@
 import { setTimeout } from "node:timers";
-import type {
-  Backlog,
-  ConsumeOptions,
-  InboxNotice,
-  Processor,
-  ReporthookError,
-  Stage,
-} from "@reporthook/core";
-import { ShownChanges } from "@reporthook/core/store";
+import type { Backlog, ConsumeOptions, Processor, ReporthookError, Stage } from "@reporthook/core";
+import { Notices, ShownChanges } from "@reporthook/core/store";
 import { backlogOf, type ChangedTallies, type Tally } from "../protocol/counts.ts";
 import {
   type ConsumerState,
@@ -28,6 +21,7 @@ const staleMs = 1_000;
 export class ThreadClient implements ConsumerSource, ConnectionOwner {
   readonly options: StoreOptions;
   readonly shown: ShownChanges = new ShownChanges();
+  readonly notices: Notices = new Notices();
   /** As in the last message of a thread. */
   #tallies = new Map<string, Tally>();
   #connection: ThreadConnection | null = null;
@@ -117,16 +111,16 @@ export class ThreadClient implements ConsumerSource, ConnectionOwner {
     for (const [receiver, tally] of tallies) this.#tallies.set(receiver, tally);
   }
 
-  answered(reply: Reply, leased: readonly Leased[], isTold: boolean): void {
+  answered(reply: Reply, leased: readonly Leased[]): void {
     const { lost, takeovers, asOf, due, poisoned, error } = reply;
-    if (lost) this.#loseLeases(isTold);
+    if (lost) this.#loseLeases();
     for (const one of leased) {
       const consumer = this.#consumers.get(one.claimed.consumer);
       if (consumer === undefined) continue;
       this.noteChange(consumer.receiver);
       consumer.lease(one);
     }
-    for (const takeover of takeovers) this.#notice({ what: "took_over", ...takeover });
+    for (const takeover of takeovers) this.notices.tell({ what: "took_over", ...takeover });
     if (asOf !== null) this.#answeredAsOf = asOf;
     for (const { consumer, at } of due) this.#consumers.get(consumer)?.wakeAt(at);
     for (const stored of poisoned) {
@@ -138,10 +132,6 @@ export class ThreadClient implements ConsumerSource, ConnectionOwner {
       else active[0]?.failed(new Error(`Delivery ${id} of ${receiver} is dead: poison`));
     }
     if (error !== null) this.#failed(errorOfFailure(error));
-  }
-
-  stoodStill(ms: number, isHandedOn: boolean): void {
-    this.#notice({ what: "stood_still", ms, isHandedOn });
   }
 
   ended(error: ReporthookError | null): void {
@@ -187,8 +177,10 @@ export class ThreadClient implements ConsumerSource, ConnectionOwner {
     }
   }
 
-  /** Another process has taken the leases; `isTold` if the reason is told otherwise. */
-  #loseLeases(isTold: boolean): void {
+  /** Another process has taken the leases: if that is because this one stood still, a notice says so. */
+  #loseLeases(): void {
+    const isTold = this.notices.stoodStill;
+    this.notices.lost();
     const error = new Error(
       "Lease lost: this process missed its heartbeat, or its file was moved, and its deliveries are handed out again",
     );
@@ -196,10 +188,6 @@ export class ThreadClient implements ConsumerSource, ConnectionOwner {
       if (consumer.running > 0 && !isTold) consumer.failed(error);
       consumer.loseLeases(error, false);
     }
-  }
-
-  #notice(notice: InboxNotice): void {
-    for (const { options } of this.#active()) options.onNotice?.(notice);
   }
 
   #failed(error: ReporthookError): void {

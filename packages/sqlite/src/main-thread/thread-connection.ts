@@ -47,9 +47,8 @@ export interface ConnectionOwner {
   opened(tallies: ChangedTallies): void;
   /** Takes the tallies of a reply, before its results: the hooks that are told of these may ask for the backlog. */
   counted(tallies: ChangedTallies): void;
-  /** Takes the rest of a reply beside results; `isTold` if it is told otherwise why leases are lost. */
-  answered(reply: Reply, leased: readonly Leased[], isTold: boolean): void;
-  stoodStill(ms: number, isHandedOn: boolean): void;
+  /** Takes the rest of a reply beside results. */
+  answered(reply: Reply, leased: readonly Leased[]): void;
   /** The thread has ended; `error` if that was unexpected. */
   ended(error: ReporthookError | null): void;
 }
@@ -65,7 +64,7 @@ export class ThreadConnection {
   readonly #thread: Worker;
   readonly #ended: Promise<void>;
   readonly #owner: ConnectionOwner;
-  readonly #pulse: Pulse;
+  readonly #pulse = new Pulse();
   readonly #opening = new Waiters<null, void>();
   readonly #adding = new Waiters<PendingDelivery, AddResult>();
   readonly #completing = new Waiters<Leased, boolean>();
@@ -82,9 +81,8 @@ export class ThreadConnection {
   constructor(options: StoreOptions, owner: ConnectionOwner) {
     this.#owner = owner;
     const file = new HeldFile(options.path, options.migrate);
-    this.#pulse = new Pulse((ms, isHandedOn) => owner.stoodStill(ms, isHandedOn));
-    const { memory } = this.#pulse;
-    this.#thread = startThread({ ...options, descriptor: file.descriptor, pulse: memory });
+    const { descriptor } = file;
+    this.#thread = startThread({ ...options, descriptor, pulse: this.#pulse.memory });
     this.opened = this.#opening.add(null);
     this.opened.catch(() => {});
     this.#thread.on("message", (message: FromThread) => this.#receive(message));
@@ -231,7 +229,7 @@ export class ThreadConnection {
       if (stored === undefined) throw new Error(`The thread leased ${one.seq}, which is not here`);
       return { claimed: one, connection: this, workerId: workerId ?? 0, stored };
     });
-    this.#owner.answered(reply, leased, lost && this.#pulse.leasesLost());
+    this.#owner.answered(reply, leased);
   }
 
   #end(): void {
