@@ -28,6 +28,9 @@ export interface Database {
   close(): void;
 }
 
+/** Gives the statement with a text. */
+export type Statements = (sql: string) => Statement;
+
 /** One of the SQLite modules, behind one interface. */
 export interface Driver {
   readonly name: string;
@@ -172,6 +175,16 @@ function adaptInstalled(statement: ForeignStatement): Statement {
     // libsql's own get() leaves the statement running, and with it the transaction.
     get: (...values) => all(values)[0],
     all: (...values) => all(values),
+  };
+}
+
+/** Has each statement prepared once, by its text. */
+export function preparedOnce(database: Database): Statements {
+  const statements = new Map<string, Statement>();
+  return (sql) => {
+    const statement = statements.get(sql) ?? database.prepare(sql);
+    statements.set(sql, statement);
+    return statement;
   };
 }
 

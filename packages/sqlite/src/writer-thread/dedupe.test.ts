@@ -3,7 +3,7 @@ import { temporaryPath } from "@reporthook/test-support/temporary";
 import { watched } from "@reporthook/test-support/watched-database";
 import fc from "fast-check";
 import { expect, it, onTestFinished } from "vitest";
-import { type Database, loadDriver, type Value } from "../database/driver.ts";
+import { type Database, loadDriver, preparedOnce, type Value } from "../database/driver.ts";
 import { prepareSchema } from "../database/schema.ts";
 import { DedupeWindow } from "./dedupe.ts";
 
@@ -52,7 +52,7 @@ function storeOn(file: Database, known = 1_000_000, firstRead = 2): Store {
     if (added.length > 0) count.run(added.at(-1)?.[0] ?? 0);
     added = [];
   };
-  const window = new DedupeWindow(file, write, known, firstRead);
+  const window = new DedupeWindow(preparedOnce(file), write, known, firstRead);
   return {
     window,
     write,

@@ -1,5 +1,5 @@
 import { dayMs } from "@reporthook/core/store";
-import type { Database, Statement } from "../database/driver.ts";
+import type { Statements } from "../database/driver.ts";
 import { type Hash, HashTable } from "./hash-table.ts";
 
 /** The answer of the window to a key: ids of deliveries. */
@@ -20,21 +20,32 @@ const maxKnown = 2 ** 22 + 864_000;
 /** How many keys are read from the file at first, and at most: each time twice as many. */
 const [leastRead, mostRead] = [2 ** 15, 2 ** 19];
 
+// Joined by SQLite, because a row for each key would take several times as long.
+const nextKeys = `
+  SELECT count(*) AS count, max(seq) AS last, (SELECT max(seq) FROM delivery) AS newest,
+    group_concat(seq) AS numbers, group_concat(hex(substr(key, 1, ${signatureBytes})), '') AS signatures
+  FROM (SELECT seq, key FROM delivery INDEXED BY delivery_key
+    WHERE seq > ? AND arrived_at > ? AND key IS NOT NULL ORDER BY seq LIMIT ?)`;
+const select = "SELECT seq, id, arrived_at, key FROM delivery";
+const numbered = `${select} WHERE seq = ? AND key BETWEEN ? AND ?`;
+const unreadOnes = `
+  ${select} WHERE seq IN (SELECT seq FROM delivery INDEXED BY delivery_key
+    WHERE seq > ? AND arrived_at > ? AND key BETWEEN ? AND ? AND key IS NOT NULL) ORDER BY key <> ? LIMIT 1`;
+const reused = `${select} INDEXED BY delivery_reused WHERE is_reused IS NOT NULL AND arrived_at > ? AND key`;
+const same = `${reused} = ? LIMIT 1`;
+const siblings = `${reused} BETWEEN ? AND ? LIMIT 1`;
+const index = "UPDATE delivery SET is_reused = 1 WHERE seq = ? AND is_reused IS NULL";
+
 /**
  * The keys of the last 24 hours. A key is a column of its delivery. An index of them would cost as much as the rest of storing a
  * delivery, so a table in memory leads from a signature to the newest delivery that has it. Only if several have it, all
  * of them are in an index. As long as the table lacks some keys of the file, SQL looks for them.
  */
 export class DedupeWindow {
+  readonly #statement: Statements;
   readonly #writeAdded: () => void;
   readonly #firstRead: number;
   readonly #numbers: HashTable;
-  readonly #read: Statement;
-  readonly #numbered: Statement;
-  readonly #unread: Statement;
-  readonly #same: Statement;
-  readonly #sibling: Statement;
-  readonly #index: Statement;
   /** The table has the deliveries up to this number. */
   #last: number;
   #isComplete = false;
@@ -44,34 +55,17 @@ export class DedupeWindow {
 
   /** `writeAdded` writes into the file what was added: it is looked for there. */
   constructor(
-    database: Database,
+    statement: Statements,
     writeAdded: () => void,
     known: number = maxKnown,
     firstRead: number = leastRead,
   ) {
+    this.#statement = statement;
     this.#writeAdded = writeAdded;
     this.#firstRead = firstRead;
     this.#toRead = firstRead;
     this.#numbers = new HashTable(known);
-    const prepare = (sql: string): Statement => database.prepare(sql);
-    // Joined by SQLite, because a row for each key would take several times as long.
-    this.#read = prepare(
-      `SELECT count(*) AS count, max(seq) AS last, (SELECT max(seq) FROM delivery) AS newest,
-         group_concat(seq) AS numbers, group_concat(hex(substr(key, 1, ${signatureBytes})), '') AS signatures
-       FROM (SELECT seq, key FROM delivery INDEXED BY delivery_key
-         WHERE seq > ? AND arrived_at > ? AND key IS NOT NULL ORDER BY seq LIMIT ?)`,
-    );
-    const select = "SELECT seq, id, arrived_at, key FROM delivery";
-    this.#numbered = prepare(`${select} WHERE seq = ? AND key BETWEEN ? AND ?`);
-    this.#unread = prepare(
-      `${select} WHERE seq IN (SELECT seq FROM delivery INDEXED BY delivery_key
-         WHERE seq > ? AND arrived_at > ? AND key BETWEEN ? AND ? AND key IS NOT NULL) ORDER BY key <> ? LIMIT 1`,
-    );
-    const reused = `${select} INDEXED BY delivery_reused WHERE is_reused IS NOT NULL AND arrived_at > ? AND key`;
-    this.#same = prepare(`${reused} = ? LIMIT 1`);
-    this.#sibling = prepare(`${reused} BETWEEN ? AND ? LIMIT 1`);
-    this.#index = prepare("UPDATE delivery SET is_reused = 1 WHERE seq = ? AND is_reused IS NULL");
-    const newest = prepare("SELECT max(seq) AS seq FROM delivery").get()?.["seq"];
+    const newest = statement("SELECT max(seq) AS seq FROM delivery").get()?.["seq"];
     this.#last = Math.max(0, Number(newest ?? 0) - known);
     this.#before = { last: this.#last, replaced: [] };
   }
@@ -103,24 +97,24 @@ export class DedupeWindow {
     this.#writeAdded();
     const from = key.subarray(0, signatureBytes);
     const to = Buffer.concat([from, Buffer.alloc(signatureBytes + 1, 255)]);
-    const newest = number === null ? undefined : this.#numbered.get(number, from, to);
+    const newest = number === null ? undefined : this.#statement(numbered).get(number, from, to);
     const unread = this.#isComplete
       ? undefined
-      : this.#unread.get(this.#last, since, from, to, key);
+      : this.#statement(unreadOnes).get(this.#last, since, from, to, key);
     const unindexed = [newest, unread].flatMap((row) => (row ? Number(row["seq"]) : []));
     const within = Number(newest?.["arrived_at"]) > since ? newest : undefined;
-    const copy = [within, unread, this.#same.get(since, key)].find(
+    const copy = [within, unread, this.#statement(same).get(since, key)].find(
       (row) => row !== undefined && Buffer.compare(row["key"] as Uint8Array, key) === 0,
     );
     if (copy !== undefined) return { duplicateOf: String(copy["id"]), unindexed };
-    const sibling = within ?? unread ?? this.#sibling.get(since, from, to);
+    const sibling = within ?? unread ?? this.#statement(siblings).get(since, from, to);
     if (sibling === undefined) return { unindexed };
     return { sameSignatureAs: String(sibling["id"]), unindexed };
   }
 
   /** Adds the key of a delivery that is being stored, about which this is known. */
   add(number: number, key: Uint8Array, { unindexed }: Known): void {
-    for (const one of unindexed) this.#index.run(one);
+    for (const one of unindexed) this.#statement(index).run(one);
     // Else it is read from the file.
     if (this.#isComplete) this.#put(number, hashOf(key));
   }
@@ -128,7 +122,7 @@ export class DedupeWindow {
   /** Brings the next keys of the file into the table. */
   #readNext(since: number): void {
     this.#writeAdded();
-    const row = this.#read.get(this.#last, since, this.#toRead) ?? {};
+    const row = this.#statement(nextKeys).get(this.#last, since, this.#toRead) ?? {};
     const bytes = Buffer.from(String(row["signatures"] ?? ""), "hex");
     const numbers = String(row["numbers"] ?? "").split(",");
     for (let at = 0; at < bytes.length; at += signatureBytes) {

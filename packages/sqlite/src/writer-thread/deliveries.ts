@@ -1,6 +1,6 @@
 import type { Stage } from "@reporthook/core";
 import { isParked, type StoredDelivery, states } from "@reporthook/core/store";
-import type { Database, Row, Statement } from "../database/driver.ts";
+import { type Database, preparedOnce, type Row, type Statements } from "../database/driver.ts";
 import { type Countable, everName, everReceiver, kindOf, namesOf } from "../protocol/counts.ts";
 import type { OwnParts } from "../protocol/message.ts";
 import { queues } from "../protocol/position.ts";
@@ -31,8 +31,7 @@ const clearing = `
 /** The deliveries in the file, and what changes together with them: their only writer, which counts each change. */
 export class Deliveries {
   readonly database: Database;
-  /** The statement with this text, which is prepared once. */
-  readonly statement: (sql: string) => Statement;
+  readonly statement: Statements;
   readonly receivers: ReceiverTable;
   readonly window: DedupeWindow;
   readonly #new: RowWriter;
@@ -45,7 +44,7 @@ export class Deliveries {
     this.database = database;
     this.statement = preparedOnce(database);
     this.receivers = new ReceiverTable(database, this.statement);
-    this.window = new DedupeWindow(database, () => this.write());
+    this.window = new DedupeWindow(this.statement, () => this.write());
     // A failure rolls back the whole transaction: SQLite need not prepare to undo the statement alone.
     this.#new = new RowWriter(database, "INSERT OR FAIL INTO delivery");
     this.#change = new ChangeWriter(database, " WHERE seq = ?");
@@ -168,13 +167,4 @@ export class Deliveries {
     this.receivers.count(receiver, namesOf(kindBefore), -1);
     this.receivers.count(receiver, namesOf(kindAfter), 1);
   }
-}
-
-function preparedOnce(database: Database): Deliveries["statement"] {
-  const statements = new Map<string, Statement>();
-  return (sql) => {
-    const statement = statements.get(sql) ?? database.prepare(sql);
-    statements.set(sql, statement);
-    return statement;
-  };
 }

@@ -1,5 +1,5 @@
 import { timeOf } from "@reporthook/core/store";
-import type { Database, Statement } from "../database/driver.ts";
+import type { Database, Statements } from "../database/driver.ts";
 import {
   type ChangedTallies,
   countIn,
@@ -13,7 +13,7 @@ import { RowWriter } from "./row-writer.ts";
 
 /** The receivers in the file: their ids, in place of their names in rows and indexes, and their tallies. */
 export class ReceiverTable {
-  readonly #statement: (sql: string) => Statement;
+  readonly #statement: Statements;
   readonly #put: RowWriter;
   #ids = new Map<string, number>();
   #names = new Map<number, string>();
@@ -22,7 +22,7 @@ export class ReceiverTable {
   #unwritten = new Set<number>();
   #untold = new Set<number>();
 
-  constructor(database: Database, statement: (sql: string) => Statement) {
+  constructor(database: Database, statement: Statements) {
     this.#statement = statement;
     this.#put = new RowWriter(database, "INSERT OR REPLACE INTO tally");
     this.reload();

@@ -1,10 +1,11 @@
 import { type Retention, retentionOf } from "@reporthook/core/store";
+import type { Statements } from "../../database/driver.ts";
 import { sqliteCode } from "../../database/result-code.ts";
 import type { Deliveries } from "../deliveries.ts";
 
 /** The retention in the file: that of the app which opened it last. Tools keep to it. */
 export class StoredRetention {
-  readonly #statement: Deliveries["statement"];
+  readonly #statement: Statements;
   /** The app's, until it is in the file. */
   #given: Retention | null;
 

@@ -1,5 +1,6 @@
 import { randomInt } from "node:crypto";
 import { hostname } from "node:os";
+import type { Statements } from "../../database/driver.ts";
 import { heartbeatMs, leaseLostAfterMs, type Takeover } from "../../protocol/protocol.ts";
 import type { Deliveries } from "../deliveries.ts";
 
@@ -32,7 +33,7 @@ const offered = -1;
  * its leases, and takes up those that nobody has taken when the main thread goes on.
  */
 export class Leases {
-  readonly #statement: Deliveries["statement"];
+  readonly #statement: Statements;
   readonly #monotonic: () => number;
   readonly #pulse: Int32Array;
   #lastPulse = 0;
