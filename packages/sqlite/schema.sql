@@ -110,21 +110,19 @@ CREATE TABLE request (
     id TEXT NOT NULL,
     -- Its idempotency key.
     key TEXT,
-    state INTEGER NOT NULL,
-    due_at INTEGER NOT NULL,
-    settled_at INTEGER,
-    -- 1 once it was told as overdue.
-    is_told INTEGER NOT NULL,
-    -- JSON text of all of it.
     data TEXT NOT NULL,
+    state TEXT AS (data ->> '$.state') STORED,
+    due_at INTEGER AS (data ->> '$.dueAt') STORED,
+    settled_at INTEGER AS (data ->> '$.settledAt') STORED,
+    overdue_at INTEGER AS (data ->> '$.dates.overdueAt') STORED,
     PRIMARY KEY (receiver, id)
   ) WITHOUT ROWID;
 
-CREATE INDEX request_due ON request (receiver, due_at) WHERE settled_at IS NULL AND is_told = 0;
+CREATE INDEX request_due ON request (receiver, due_at) WHERE settled_at IS NULL AND overdue_at IS NULL;
 
 CREATE UNIQUE INDEX request_key ON request (receiver, key) WHERE key IS NOT NULL;
 
-CREATE INDEX request_overdue ON request (receiver, id) WHERE settled_at IS NULL AND is_told = 1;
+CREATE INDEX request_overdue ON request (receiver, id) WHERE settled_at IS NULL AND overdue_at IS NOT NULL;
 
 CREATE INDEX request_settled ON request (settled_at) WHERE settled_at IS NOT NULL;
 

@@ -3,7 +3,7 @@ import { type Database, inboxFailed, rollBack } from "./driver.ts";
 import { applicationId, marks, schemaIn, writeMark } from "./header.ts";
 
 /** The version of the schema: a file of any other one is refused. */
-const schemaVersion = 18;
+const schemaVersion = 19;
 
 /**
  * The rows in the index of states. It has those that wait or are parked, which are few: most are leased as they come, and then
@@ -86,25 +86,23 @@ const schema = `
   -- To read the keys without the rest, and to find one of a signature that several have.
   CREATE INDEX delivery_key ON delivery (seq, arrived_at, key) WHERE key IS NOT NULL;
   CREATE INDEX delivery_reused ON delivery (key, arrived_at) WHERE is_reused IS NOT NULL;
-  -- Requests for reports. Their states: 0 unconfirmed, 1 open, 2 complete, 3 internal_error.
+  -- Requests for reports: JSON text of all of it, and the parts by which it is found.
   CREATE TABLE request (
     receiver INTEGER NOT NULL REFERENCES receiver,
     id TEXT NOT NULL,
     -- Its idempotency key.
     key TEXT,
-    state INTEGER NOT NULL,
-    due_at INTEGER NOT NULL,
-    settled_at INTEGER,
-    -- 1 once it was told as overdue.
-    is_told INTEGER NOT NULL,
-    -- JSON text of all of it.
     data TEXT NOT NULL,
+    state TEXT AS (data ->> '$.state') STORED,
+    due_at INTEGER AS (data ->> '$.dueAt') STORED,
+    settled_at INTEGER AS (data ->> '$.settledAt') STORED,
+    overdue_at INTEGER AS (data ->> '$.dates.overdueAt') STORED,
     PRIMARY KEY (receiver, id)
   ) WITHOUT ROWID;
   CREATE UNIQUE INDEX request_key ON request (receiver, key) WHERE key IS NOT NULL;
   CREATE INDEX request_state ON request (receiver, state, id);
-  CREATE INDEX request_due ON request (receiver, due_at) WHERE settled_at IS NULL AND is_told = 0;
-  CREATE INDEX request_overdue ON request (receiver, id) WHERE settled_at IS NULL AND is_told = 1;
+  CREATE INDEX request_due ON request (receiver, due_at) WHERE settled_at IS NULL AND overdue_at IS NULL;
+  CREATE INDEX request_overdue ON request (receiver, id) WHERE settled_at IS NULL AND overdue_at IS NOT NULL;
   CREATE INDEX request_settled ON request (settled_at) WHERE settled_at IS NOT NULL;
   -- How many there are, so that nobody has to scan: JSON text by name, see protocol/counts.ts. One row for all of a receiver's,
   -- for a transaction may change those of many.

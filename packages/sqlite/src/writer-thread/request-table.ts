@@ -3,7 +3,7 @@ import { type Retention, requestStates, unsettledKeptMs } from "@reporthook/core
 import type { Value } from "../database/driver.ts";
 import type { Deliveries } from "./deliveries.ts";
 
-const overdue = "settled_at IS NULL AND is_told = 1";
+const overdue = "settled_at IS NULL AND overdue_at IS NOT NULL";
 
 /** The requests for reports in the file; it counts each change. */
 export class RequestTable {
@@ -46,7 +46,7 @@ export class RequestTable {
   }
 
   due(receiver: string, until: number, limit: number): StoredRequest[] {
-    const due = "settled_at IS NULL AND is_told = 0 AND due_at <= ? ORDER BY due_at LIMIT ?";
+    const due = "settled_at IS NULL AND overdue_at IS NULL AND due_at <= ? ORDER BY due_at LIMIT ?";
     return this.#of(receiver, due, until, limit);
   }
 
@@ -63,25 +63,17 @@ export class RequestTable {
   }
 
   #insert(request: StoredRequest): void {
-    const { id, idempotencyKey, state, dueAt, settledAt, dates } = request;
-    const number = this.#deliveries.receivers.idOf(request.receiver);
-    const statement = this.#deliveries.statement(
-      `INSERT INTO request (receiver, id, key, state, due_at, settled_at, is_told, data)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-    );
-    const stored = requestStates.indexOf(state);
-    const isTold = dates.overdueAt === null ? 0 : 1;
-    const data = JSON.stringify(request);
-    statement.run(number, id, idempotencyKey, stored, dueAt, settledAt, isTold, data);
+    const { receivers, statement } = this.#deliveries;
+    const number = receivers.idOf(request.receiver);
+    const insert = statement("INSERT INTO request (receiver, id, key, data) VALUES (?, ?, ?, ?)");
+    insert.run(number, request.id, request.idempotencyKey, JSON.stringify(request));
     this.#count(number, request, 1);
   }
 
   #delete(request: StoredRequest): void {
-    const number = this.#deliveries.receivers.idOf(request.receiver);
-    const statement = this.#deliveries.statement(
-      "DELETE FROM request WHERE receiver = ? AND id = ?",
-    );
-    statement.run(number, request.id);
+    const { receivers, statement } = this.#deliveries;
+    const number = receivers.idOf(request.receiver);
+    statement("DELETE FROM request WHERE receiver = ? AND id = ?").run(number, request.id);
     this.#count(number, request, -1);
   }
 
@@ -105,7 +97,7 @@ export class RequestTable {
   }
 }
 
-function conditionOf(state: RequestQuery["state"]): string {
-  if (state === undefined) return "TRUE";
-  return state === "overdue" ? overdue : `state = ${requestStates.indexOf(state)}`;
+function conditionOf(asked: RequestQuery["state"]): string {
+  if (asked === undefined) return "TRUE";
+  return asked === "overdue" ? overdue : `state = '${requestStates.find((one) => one === asked)}'`;
 }
