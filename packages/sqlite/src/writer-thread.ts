@@ -95,7 +95,6 @@ function serve({ writer, log, guard }: Opened): void {
   };
   const keepUp = orEnd(() => {
     if (writer.needsUpkeep) commit([]);
-    log.shrink(performance.now(), guard);
     if (!guard.isLeft) return;
     end();
     // It is damaged since this moment: closing it fails otherwise.

@@ -1,7 +1,5 @@
-import { statSync } from "node:fs";
 import { type Database, type Driver, rollBack } from "./driver.ts";
 import type { FileGuard } from "./file-guard.ts";
-import { probe } from "./schema.ts";
 
 /** A log of this many pages is checkpointed: 1 MB stays in the processor's cache, and 40 MB would take a tenth of a second. */
 const maxPages = 250;
@@ -10,7 +8,6 @@ const pagesPerCommit = 8;
 const pageBytes = 4_096;
 /** The size of the log file once no more of it is needed. */
 const maxBytes = 4 * 1_024 * 1_024;
-const shrinkMs = 5_000;
 
 /** The part of a {@link FileGuard} that checkpoints need. */
 export type CheckpointGuard = Pick<FileGuard, "isSound" | "checkpointed">;
@@ -22,64 +19,39 @@ export type CheckpointGuard = Pick<FileGuard, "isSound" | "checkpointed">;
  */
 export class WalFile {
   readonly #database: Database;
-  readonly #path: string;
   /** It keeps nothing in memory that would hide damage. */
   readonly reader: Database;
   #pages = 0;
-  #lookedAt = Number.NEGATIVE_INFINITY;
 
   /** Make it before the first write. */
   constructor(database: Database, driver: Pick<Driver, "open">, path: string) {
     this.#database = database;
-    this.#path = path;
     this.reader = driver.open(path);
     this.reader.exec("PRAGMA busy_timeout = 3000; PRAGMA cache_size = 10");
     database.exec("PRAGMA wal_autocheckpoint = 0");
     database.exec(`PRAGMA journal_size_limit = ${maxBytes}`);
   }
 
-  /** Notes a commit and the bytes of its messages. */
+  /** Notes a commit and the bytes of its messages: checkpoints a long log up to its readers, unless the guard complains. */
   committed(bytes: number, guard: CheckpointGuard): void {
     this.#pages += pagesPerCommit + Math.ceil(bytes / pageBytes);
     if (this.#pages < maxPages) return;
     this.#pages = 0;
-    this.#checkpoint(guard);
-  }
-
-  /** Shrinks the log after a long read has let it grow; `now` in monotonic milliseconds. */
-  shrink(now: number, guard: CheckpointGuard): void {
-    if (now - this.#lookedAt < shrinkMs) return;
-    this.#lookedAt = now;
-    try {
-      const log = statSync(`${this.#path}-wal`, { throwIfNoEntry: false });
-      if (log === undefined || log.size <= 2 * maxBytes || !this.#checkpoint(guard)) return;
-      // The next write restarts the log and truncates it.
-      this.#database.exec(`BEGIN IMMEDIATE; ${probe}; COMMIT`);
-    } catch {
-      rollBack(this.#database);
-    }
-  }
-
-  close(): void {
-    this.reader.close();
-  }
-
-  /** Checkpoints the log up to its readers; returns whether it is complete. Does nothing while the guard complains. */
-  #checkpoint(guard: CheckpointGuard): boolean {
-    if (!guard.isSound()) return false;
+    if (!guard.isSound()) return;
     try {
       this.reader.exec("BEGIN");
       // This starts the read.
       this.reader.prepare("SELECT count(*) AS tables FROM sqlite_master").get();
       const row = this.#database.prepare("PRAGMA wal_checkpoint(PASSIVE)").get();
-      if (row?.["busy"] !== 0) return false;
-      guard.checkpointed();
-      return row["log"] === row["checkpointed"];
+      if (row?.["busy"] === 0) guard.checkpointed();
     } catch {
       // As with SQLite's own checkpoints: commits are safe in the log, and the next checkpoint retries.
-      return false;
     } finally {
       rollBack(this.reader);
     }
+  }
+
+  close(): void {
+    this.reader.close();
   }
 }
