@@ -1,19 +1,9 @@
-import type {
-  Arrival,
-  Backlog,
-  Counts,
-  NewDelivery,
-  ReasonCounts,
-  RequestCounts,
-  State,
-} from "@reporthook/core";
+import type { Arrival, Backlog, NewDelivery, ReasonCounts, State } from "@reporthook/core";
 import {
-  addCounts,
   isFailing,
   isParked,
   isUnsigned,
   parkedReasons,
-  requestStates,
   type StoredDelivery,
   states,
   withoutToken,
@@ -95,32 +85,20 @@ export function countIn<Key>(
   for (const name of counted) tally[name] = (tally[name] ?? 0) + by;
 }
 
-/** The sum of tallies, name by name. */
-export function sumOfTallies(all: Iterable<Tally>): Tally {
-  const sum: Record<string, number> = {};
-  for (const tally of all) addCounts(sum, tally);
-  return sum;
+/** The counts with these names, which stand below a prefix. */
+export function countsIn<Name extends string>(
+  tally: Tally,
+  counted: readonly Name[],
+  prefix = "",
+): Record<Name, number> {
+  const numbers = counted.map((name) => [name, tally[prefix + name] ?? 0]);
+  return Object.fromEntries(numbers);
 }
 
 /** The deliveries that are parked, or were when they were deleted, by reason: of those that have any. */
 export function byReason(tally: Tally, what: "parked" | "deleted"): ReasonCounts {
-  const numbers = parkedReasons.map((code) => [code, tally[`${what}:${code}`] ?? 0] as const);
+  const numbers = Object.entries(countsIn(tally, parkedReasons, `${what}:`));
   return Object.fromEntries(numbers.filter(([, number]) => number !== 0));
-}
-
-/** Counts by state, as the inbox gives them. */
-export function countsByState(tally: Tally): Counts {
-  const numbers = states.map((state) => [state, tally[state] ?? 0]);
-  return Object.fromEntries(numbers);
-}
-
-/** Counts of requests, as the inbox gives them. */
-export function requestCounts(tally: Tally): RequestCounts {
-  const numbers = [...requestStates, "overdue"].map((name) => [
-    name,
-    tally[`request:${name}`] ?? 0,
-  ]);
-  return Object.fromEntries(numbers);
 }
 
 /** The backlog of one receiver: its stored deliveries and the `pending` ones, on their way to the file. */

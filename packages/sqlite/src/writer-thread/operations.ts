@@ -1,5 +1,5 @@
-import type { Retention } from "@reporthook/core/store";
-import { countsByState, requestCounts } from "../protocol/counts.ts";
+import { type Retention, requestStates, states } from "@reporthook/core/store";
+import { countsIn } from "../protocol/counts.ts";
 import type { Operations } from "../protocol/operations.ts";
 import { actStep, listActs } from "./admin/acts.ts";
 import { eraseStep } from "./admin/erase.ts";
@@ -31,7 +31,7 @@ export function operationsOf(
   return {
     health: check,
     close: () => {},
-    counts: (receiver) => countsByState(deliveries.receivers.tallyOf(receiver)),
+    counts: (receiver) => countsIn(receivers.tallyOf(receiver), states),
     receivers: () => receivers.select(undefined).map((id) => receivers.nameOf(id)),
     get: (id, receiver) => query.get(id, receiver),
     list: (asked, from) => query.list(asked, from),
@@ -56,7 +56,8 @@ export function operationsOf(
     "requests.get": (id, receiver) => requests.get(id, receiver),
     "requests.replace": (read, next) => requests.replace(read, next),
     "requests.list": (asked) => requests.list(asked),
-    "requests.counts": (receiver) => requestCounts(deliveries.receivers.tallyOf(receiver)),
+    "requests.counts": (receiver) =>
+      countsIn(receivers.tallyOf(receiver), [...requestStates, "overdue"], "request:"),
     "requests.due": (receiver, until, limit) => requests.due(receiver, until, limit),
   };
 }

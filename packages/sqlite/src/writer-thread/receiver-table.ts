@@ -1,4 +1,4 @@
-import { timeOf } from "@reporthook/core/store";
+import { addCounts, timeOf } from "@reporthook/core/store";
 import type { Database, Statements } from "../database/driver.ts";
 import {
   type ChangedTallies,
@@ -6,7 +6,6 @@ import {
   everName,
   everReceiver,
   newestName,
-  sumOfTallies,
   type Tally,
 } from "../protocol/counts.ts";
 import { RowWriter } from "./row-writer.ts";
@@ -70,7 +69,9 @@ export class ReceiverTable {
 
   /** The tally of the receivers that a query is about, with the changes of the transaction that runs. */
   tallyOf(name: string | undefined): Tally {
-    return sumOfTallies(this.select(name).map((id) => this.#tallies.get(id) ?? {}));
+    const sum: Record<string, number> = {};
+    for (const id of this.select(name)) addCounts(sum, this.#tallies.get(id) ?? {});
+    return sum;
   }
 
   /** The tallies that have changed since the last call; at first all. */

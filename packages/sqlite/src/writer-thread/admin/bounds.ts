@@ -1,6 +1,5 @@
 import { maxUnsigned, wholeRejected } from "@reporthook/core/store";
 import type { Value } from "../../database/driver.ts";
-import { countsByState } from "../../protocol/counts.ts";
 import { rowsPerStep } from "../../protocol/protocol.ts";
 import { retentionClass } from "../../protocol/row.ts";
 import { type Deliveries, removedColumns } from "../deliveries.ts";
@@ -57,8 +56,8 @@ export class Bounds {
   }
 
   #deleteRejected(): void {
-    const { statement } = this.#deliveries;
-    const { rejected } = countsByState(this.#deliveries.receivers.tallyOf(undefined));
+    const { receivers, statement } = this.#deliveries;
+    const { rejected = 0 } = receivers.tallyOf(undefined);
     if (rejected <= maxRejected) return;
     const oldest = statement(
       `SELECT ${removedColumns} FROM delivery WHERE kept_as = ? ORDER BY changed_at LIMIT ?`,

@@ -1,6 +1,12 @@
 import type { Facts, ParkedFact, State } from "@reporthook/core";
-import { comparedErrors, expiringOf, mostFrequent, parkedReasons } from "@reporthook/core/store";
-import { byReason, countsByState, newestName, type Tally } from "../../protocol/counts.ts";
+import {
+  comparedErrors,
+  expiringOf,
+  mostFrequent,
+  parkedReasons,
+  states,
+} from "@reporthook/core/store";
+import { byReason, countsIn, newestName, type Tally } from "../../protocol/counts.ts";
 import { queues } from "../../protocol/position.ts";
 import { retentionClass } from "../../protocol/row.ts";
 import type { Deliveries } from "../deliveries.ts";
@@ -31,7 +37,7 @@ export function storedFacts(
   const unverified = oldest("received");
   const failing = tally["failing"] ?? 0;
   return {
-    counts: countsByState(tally),
+    counts: countsIn(tally, states),
     newest: tally[newestName] || null,
     oldestUnverified: finite(unverified),
     oldestWaiting: finite(Math.min(unverified, oldest("verified"))),
