@@ -77,6 +77,7 @@ export {
 export { addCounts, sumOf } from "./lib/add-counts.ts";
 export { InFlight, type InFlightItem } from "./lib/in-flight.ts";
 export { loggerOf } from "./lib/log.ts";
+export { tryGet } from "./lib/safe-get.ts";
 export { describe } from "./lib/text/describe.ts";
 export { counted, inWords } from "./lib/text/in-words.ts";
 export { printable } from "./lib/text/printable.ts";

@@ -1,6 +1,7 @@
 import module from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { tryGet } from "@reporthook/core/store";
 
 /** An installed module. */
 export interface Installed {
@@ -20,12 +21,12 @@ const placeOfThisFile = (): string => dirname(fileURLToPath(import.meta.url));
 /** The folders from which modules are found: this file's, the bundle's, the program's, and the working directory. */
 export function placesOfModules(): string[] {
   const places = [
-    attempt(placeOfThisFile),
+    tryGet(placeOfThisFile),
     // Only CommonJS has it.
-    attempt(() => dirname(__filename)),
-    attempt(() => dirname(process.argv[1] as string)),
+    tryGet(() => dirname(__filename)),
+    tryGet(() => dirname(process.argv[1] as string)),
     // It may have been removed.
-    attempt(() => process.cwd()),
+    tryGet(() => process.cwd()),
   ];
   return [...new Set(places)].filter((place) => place !== undefined);
 }
@@ -34,9 +35,9 @@ export function placesOfModules(): string[] {
 export function findInstalled(name: string): Installed | undefined {
   for (const place of placesOfModules()) {
     const require = module.createRequire(join(place, "index.js"));
-    const file = attempt(() => require.resolve(name));
+    const file = tryGet(() => require.resolve(name));
     if (file === undefined) continue;
-    const isLibsqlHere = name === "libsql" && place === attempt(placeOfThisFile);
+    const isLibsqlHere = name === "libsql" && place === tryGet(placeOfThisFile);
     return { file, load: () => (isLibsqlHere ? loadLibsql() : require(file)) };
   }
   return undefined;
@@ -46,12 +47,4 @@ export function findInstalled(name: string): Installed | undefined {
 function loadLibsql(): unknown {
   const requireHere = module.createRequire(import.meta.url);
   return requireHere("libsql");
-}
-
-function attempt<Result>(get: () => Result): Result | undefined {
-  try {
-    return get();
-  } catch {
-    return undefined;
-  }
 }

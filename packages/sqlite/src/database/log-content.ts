@@ -1,4 +1,5 @@
 import { closeSync, fstatSync, openSync, readSync, type Stats } from "node:fs";
+import { tryGet } from "@reporthook/core/store";
 import { headerBytes as fileHeaderBytes, headerIn } from "./header.ts";
 import { LogIndex } from "./log-index.ts";
 
@@ -9,15 +10,6 @@ const framesAtOnce = 64;
 const magic = 0x377f0682;
 const saltAt = 16;
 const pageSizes = [512, 1_024, 2_048, 4_096, 8_192, 16_384, 32_768, 65_536];
-
-/** The descriptor of a log; null if there is none. Unlike those of the other two files it may be closed: SQLite locks no log. */
-function openLog(path: string): number | null {
-  try {
-    return openSync(`${path}-wal`, "r");
-  } catch {
-    return null;
-  }
-}
 
 function readLog(descriptor: number, at: number, length: number): Buffer {
   const bytes = Buffer.allocUnsafe(length);
@@ -57,8 +49,9 @@ function* framesIn(descriptor: number, header: Buffer): Generator<number> {
 
 /** The marks in the log of a file that is not open, of each header of the file in it, in their order; null if it has no frames. */
 export function logMarksOf(path: string): readonly number[] | null {
-  const descriptor = openLog(path);
-  if (descriptor === null) return null;
+  // Unlike that of the other two files this one may be closed: SQLite locks no log.
+  const descriptor = tryGet(() => openSync(`${path}-wal`, "r"));
+  if (descriptor === undefined) return null;
   try {
     const header = readLog(descriptor, 0, headerBytes);
     const frames = [...framesIn(descriptor, header)];

@@ -1,13 +1,6 @@
-import {
-  closeSync,
-  existsSync,
-  fstatSync,
-  lstatSync,
-  openSync,
-  readFileSync,
-  type Stats,
-} from "node:fs";
+import { closeSync, existsSync, fstatSync, lstatSync, openSync, readFileSync } from "node:fs";
 import { dirname } from "node:path";
+import { tryGet } from "@reporthook/core/store";
 import { damagedPath, isDamage, setAside, takeBack } from "./damaged.ts";
 import { type Database, type Driver, inboxFailed } from "./driver.ts";
 import { isBetween, lookAgain, markBefore, readHeader } from "./header.ts";
@@ -106,29 +99,19 @@ export function isNew(path: string): boolean {
 
 /** Makes an empty file that only its owner can read. */
 export function create(path: string): void {
-  try {
-    closeSync(openSync(path, "ax", 0o600));
-  } catch {
-    // Another process was faster, or the file can't be created: SQLite will report it.
-  }
+  // Another process may be faster, or the file can't be created: SQLite will report it.
+  tryGet(() => closeSync(openSync(path, "ax", 0o600)));
 }
 
 /** Opens a file to read it; null if that is impossible. */
 export function descriptorOf(path: string): number | null {
-  try {
-    return openSync(path, "r");
-  } catch {
-    return null;
-  }
+  return tryGet(() => openSync(path, "r")) ?? null;
 }
 
 /** Whether a descriptor is of the file at a path. */
 function isOf(descriptor: number | null, path: string): boolean {
-  try {
-    return descriptor !== null && isSameFile(fstatSync(descriptor), lstatSync(path));
-  } catch {
-    return false;
-  }
+  if (descriptor === null) return false;
+  return tryGet(() => isSameFile(fstatSync(descriptor), lstatSync(path))) ?? false;
 }
 
 /** Refuses a file that its log does not belong to: SQLite would drop the log of an empty one, and mix it with any other. */
@@ -159,15 +142,9 @@ function problemBesideLog(path: string, descriptor: number | null): string | nul
  * @throws {ReporthookError} `inbox_failed` when the file has several names, or was mounted without its folder
  */
 export function checkPlace(path: string): void {
-  let file: Stats;
-  let folder: Stats;
-  try {
-    [file, folder] = [lstatSync(path), lstatSync(dirname(path))];
-  } catch {
-    // SQLite will report it.
-    return;
-  }
-  if (!file.isFile()) return;
+  const [file, folder] = [path, dirname(path)].map((each) => tryGet(() => lstatSync(each)));
+  // SQLite will report it.
+  if (file === undefined || folder === undefined || !file.isFile()) return;
   if (file.nlink > 1) {
     throw inboxFailed(
       `${path} has ${file.nlink} names (hard links), each with a log of its own: delete the others, which this lists: find / -xdev -samefile ${path}`,
@@ -185,10 +162,6 @@ export function checkPlace(path: string): void {
 function isMounted(path: string): boolean {
   const octal = (each: string): string => `\\${each.charCodeAt(0).toString(8).padStart(3, "0")}`;
   const name = path.replaceAll(/[ \t\n\\]/g, octal);
-  try {
-    const lines = readFileSync("/proc/self/mountinfo", "utf8").split("\n");
-    return lines.some((line) => line.split(" ")[4] === name);
-  } catch {
-    return false;
-  }
+  const lines = tryGet(() => readFileSync("/proc/self/mountinfo", "utf8").split("\n")) ?? [];
+  return lines.some((line) => line.split(" ")[4] === name);
 }

@@ -1,4 +1,5 @@
 import { closeSync, lstatSync } from "node:fs";
+import { tryGet } from "@reporthook/core/store";
 import { create, descriptorOf, isNew } from "../database/place.ts";
 
 interface Held {
@@ -45,10 +46,6 @@ export class HeldFile {
 
 /** A name of the file at a path, the same for all paths to it; null if there is none. */
 function nameOf(path: string): string | null {
-  try {
-    const file = lstatSync(path);
-    return file.isFile() ? `${file.dev}:${file.ino}` : null;
-  } catch {
-    return null;
-  }
+  const file = tryGet(() => lstatSync(path));
+  return file?.isFile() ? `${file.dev}:${file.ino}` : null;
 }

@@ -1,6 +1,6 @@
 import { closeSync, fstatSync } from "node:fs";
 import { clearInterval, setInterval } from "node:timers";
-import { signMs } from "@reporthook/core/store";
+import { signMs, tryGet } from "@reporthook/core/store";
 
 /** Shows the writer's thread that the event loop of this one turns. */
 export class Pulse {
@@ -14,15 +14,7 @@ export class Pulse {
     clearInterval(this.#timer);
     const index = Atomics.load(this.#numbers, 1) - 1;
     // Nobody has locks on an index that was deleted; of another one, closing it would drop those of this process.
-    if (index >= 0 && isDeleted(index)) closeSync(index);
-  }
-}
-
-function isDeleted(descriptor: number): boolean {
-  try {
-    return fstatSync(descriptor).nlink === 0;
-  } catch {
     // Deno numbers the descriptors of each thread by itself.
-    return false;
+    if (index >= 0 && tryGet(() => fstatSync(index).nlink) === 0) closeSync(index);
   }
 }

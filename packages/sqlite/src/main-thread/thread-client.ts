@@ -1,6 +1,6 @@
 import { setTimeout } from "node:timers";
 import type { Backlog, ConsumeOptions, Processor, ReporthookError, Stage } from "@reporthook/core";
-import { Notices, ShownChanges } from "@reporthook/core/store";
+import { Notices, ShownChanges, tryGet } from "@reporthook/core/store";
 import { backlogOf, type ChangedTallies, type Tally } from "../protocol/counts.ts";
 import {
   type ConsumerState,
@@ -170,11 +170,8 @@ export class ThreadClient implements ConsumerSource, ConnectionOwner {
   }
 
   #flush(): void {
-    try {
-      this.connect().flush();
-    } catch {
-      // It failed a moment ago: it is opened again later, and gets the state then.
-    }
+    // If it failed a moment ago, it is opened again later, and gets the state then.
+    tryGet(() => this.connect().flush());
   }
 
   /** Another process has taken the leases: if that is because this one stood still, a notice says so. */

@@ -15,6 +15,7 @@ import {
   type StoredHistory,
   states,
   timeOf,
+  tryGet,
 } from "@reporthook/core/store";
 import type { Row, Value } from "../database/driver.ts";
 import { positionOf, type Queued, type QueuePosition, queues } from "./position.ts";
@@ -186,7 +187,8 @@ export function reasonOf({ reason = null, reason_message: message = "" }: Row): 
 }
 
 function historyOf(json: string | null): StoredHistory {
-  const items = parsed(json);
+  // Invalid if somebody has changed the file: the rest of the row still counts.
+  const items = tryGet(() => JSON.parse(json ?? "null"));
   if (!Array.isArray(items)) return [];
   return items.filter(Array.isArray).map((item) => {
     if (item.length === 3) {
@@ -199,7 +201,7 @@ function historyOf(json: string | null): StoredHistory {
 }
 
 function headersOf(json: string | null): StoredDelivery["headers"] {
-  const headers = parsed(json);
+  const headers = tryGet(() => JSON.parse(json ?? "null"));
   if (Array.isArray(headers)) {
     const given = positional.map((name, index) => [name, headers[index]] as const);
     return Object.fromEntries(given.filter(([, value]) => typeof value === "string"));
@@ -207,13 +209,4 @@ function headersOf(json: string | null): StoredDelivery["headers"] {
   return typeof headers === "object" && headers !== null
     ? (headers as StoredDelivery["headers"])
     : {};
-}
-
-/** Parses JSON; null if it is invalid, because somebody has changed the file: the rest of the row still counts. */
-function parsed(json: string | null): unknown {
-  try {
-    return json === null ? null : JSON.parse(json);
-  } catch {
-    return null;
-  }
 }
