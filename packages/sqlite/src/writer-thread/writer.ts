@@ -212,8 +212,7 @@ export class Writer {
     const { receiver, changes } = origin;
     const queued = changes === null ? newlyQueued : queuedAfter(changes);
     // A delivery that does not begin as received has its position overwritten.
-    const consumer =
-      changes === null ? this.#claimer.consumerForNew(receiver, own.arrivedAt) : null;
+    const consumer = changes === null ? this.#claimer.consumerForNew(receiver) : null;
     const workerId = consumer === null ? null : this.#leases.register();
     const result = this.#deliveries.add(origin, own, workerId);
     const seq = seqOf(result);

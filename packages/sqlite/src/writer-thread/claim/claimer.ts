@@ -1,11 +1,11 @@
 import type { StoredDelivery } from "@reporthook/core/store";
-import type { Queued } from "../../protocol/position.ts";
+import { type Queued, queues } from "../../protocol/position.ts";
 import type { Claimed } from "../../protocol/protocol.ts";
 import { storedDeliveryOf } from "../../protocol/row.ts";
 import type { Deliveries } from "../deliveries.ts";
 import { type ActiveConsumer, Consumers } from "./consumers.ts";
 import type { Leases } from "./leases.ts";
-import { hasten, leaseRow, nextInQueue, promote } from "./queue.ts";
+import { hasten, nextInQueue, promote } from "./queue.ts";
 
 /**
  * Waiting deliveries are read row by row: more of them in one batch would delay its additions. But at least twice as many as
@@ -23,8 +23,6 @@ export class Claimer {
   readonly consumers: Consumers = new Consumers();
   readonly #deliveries: Deliveries;
   readonly #leases: Leases;
-  /** The time of receipt of the newest delivery that this process has stored, by receiver. */
-  readonly #newest = new Map<string, number>();
   #claimed: Claimed[] = [];
   /** Whether the batch has failed: no further claim would reach a consumer. */
   #failed = false;
@@ -41,11 +39,8 @@ export class Claimer {
   }
 
   /** The consumer that can have a delivery that is about to be stored: to be verified, the newest is always first. */
-  consumerForNew(receiver: string, arrivedAt: number): ActiveConsumer | null {
-    const newest = this.#newest.get(receiver) ?? Number.NEGATIVE_INFINITY;
-    if (arrivedAt > newest) this.#newest.set(receiver, arrivedAt);
-    if (!this.#mayClaim) return null;
-    return this.consumers.readyFor(receiver, "verify", arrivedAt >= newest);
+  consumerForNew(receiver: string): ActiveConsumer | null {
+    return this.#mayClaim ? this.consumers.readyFor(receiver, "verify", true) : null;
   }
 
   /** The consumer that can have a delivery that is about to be recorded; null if it has to wait, or is at the end of its way. */
@@ -102,7 +97,10 @@ export class Claimer {
 
   #claim(consumer: ActiveConsumer, seq: number): void {
     const { stage, receiver } = consumer.state;
-    const row = leaseRow(this.#deliveries, seq, stage, this.#leases.register());
+    const lease = this.#deliveries.statement(
+      "UPDATE delivery SET queue = ?, rank = ?, starts = starts + 1 WHERE seq = ? RETURNING *",
+    );
+    const row = lease.get(queues[stage].leased, this.#leases.register(), seq) ?? {};
     const stored = storedDeliveryOf(row, receiver);
     const bytes = stored.body?.byteLength ?? 0;
     this.give(consumer, seq, bytes, stored, Number(row["starts"]) <= 1);

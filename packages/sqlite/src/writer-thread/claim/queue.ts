@@ -1,4 +1,3 @@
-import type { Stage } from "@reporthook/core";
 import { signatureLifetimeMs } from "@reporthook/core/store";
 import type { Row } from "../../database/driver.ts";
 import { queues } from "../../protocol/position.ts";
@@ -66,19 +65,6 @@ export function hasten(
   statement(
     "UPDATE delivery SET rank = ?, due_at = ? WHERE receiver = ? AND queue = ? AND rank > ?",
   ).run(at, at, receivers.idOf(receiver), queues[stage].later, at);
-}
-
-/** Leases a delivery to a worker; returns its row. */
-export function leaseRow(
-  { statement }: Deliveries,
-  seq: number,
-  stage: Stage,
-  workerId: number,
-): Row {
-  const lease = statement(
-    "UPDATE delivery SET queue = ?, rank = ?, starts = starts + 1 WHERE seq = ? RETURNING *",
-  );
-  return lease.get(queues[stage].leased, workerId, seq) ?? {};
 }
 
 function seqs(rows: readonly Row[]): number[] {
