@@ -40,7 +40,7 @@ export {
 } from "./inbox/facts/facts.ts";
 export { summarize } from "./inbox/facts/summary.ts";
 export { idAt, newId, timeOf } from "./inbox/id.ts";
-export { Notices } from "./inbox/notices.ts";
+export { Notices, tellRecorded } from "./inbox/notices.ts";
 export { filterEntries, idRange, isChosen } from "./inbox/query.ts";
 export { getEntry, receiverInbox, toolView } from "./inbox/receiver-inbox.ts";
 export { requestStates } from "./inbox/request-store.ts";

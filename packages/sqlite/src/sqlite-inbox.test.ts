@@ -465,8 +465,8 @@ describe.concurrent("files", () => {
 
   it("consume() works on the next delivery, although the hook that is told of a result throws", async (context) => {
     const { inbox, clock, put, until } = fixture(open(), context);
-    const uncaught = vi.fn();
-    process.once("uncaughtException", uncaught);
+    const unhandled = vi.fn();
+    process.once("unhandledRejection", unhandled);
     const told: string[] = [];
     const policy = { receiver: "a", concurrency: 1, clock, onError: () => {} };
     const onRecorded = ({ id }: { id: string }): void => {
@@ -479,7 +479,7 @@ describe.concurrent("files", () => {
     expect(told).toEqual(ids);
     await consumer.stop();
     expect(consumer.running).toBe(0);
-    expect(uncaught).toHaveBeenCalledOnce();
+    expect(unhandled).toHaveBeenCalledOnce();
   });
 
   it("backlog() has nothing that has ended, when the hook is told of a result", async (context) => {

@@ -42,8 +42,8 @@ onEachServer((server) => {
 
   it.each(["verdict", "result"])("a hook that throws for a %s stops nothing", async (which) => {
     const { inbox, clock, put, until } = await open();
-    const uncaught = vi.fn();
-    process.once("uncaughtException", uncaught);
+    const unhandled = vi.fn();
+    process.once("unhandledRejection", unhandled);
     const ids = [await put(), await put()];
     const told: string[] = [];
     let runs = 0;
@@ -67,6 +67,6 @@ onEachServer((server) => {
     expect(told.toSorted()).toEqual(ids.flatMap((id) => [`${id} handled`, `${id} verified`]));
     expect(runs).toBe(2);
     await consumer.stop();
-    expect(uncaught).toHaveBeenCalledOnce();
+    expect(unhandled).toHaveBeenCalledOnce();
   });
 });

@@ -1,7 +1,15 @@
-import { clearTimeout, setImmediate, setTimeout } from "node:timers";
+import { clearTimeout, setTimeout } from "node:timers";
 import { isDeepStrictEqual } from "node:util";
 import type { Backlog, Job, Lease, Outcome } from "@reporthook/core";
-import { applyOutcome, cutOff, describe, jobOf, park, retryIn } from "@reporthook/core/store";
+import {
+  applyOutcome,
+  cutOff,
+  describe,
+  jobOf,
+  park,
+  retryIn,
+  tellRecorded,
+} from "@reporthook/core/store";
 import type { DeliveryJob } from "../queues/found.ts";
 import { asKept, dataOf, type JobData } from "../queues/job-state.ts";
 import type { ReceiverQueues } from "../queues/queues.ts";
@@ -184,7 +192,7 @@ export class JobRun implements RunningJob, Lease {
   }
 
   async #makeLasting(write: (isRepeated: boolean) => Promise<void>): Promise<void> {
-    const { locks, parts } = this.#host;
+    const { locks, options, parts } = this.#host;
     const { stored } = this.held.jobState;
     let tries = 0;
     const insisting = async (): Promise<boolean> => {
@@ -196,7 +204,7 @@ export class JobRun implements RunningJob, Lease {
     };
     if (!(await parts.meter.record(stored, this.#before, insisting))) return;
     this.#before = backlogShareOf(stored);
-    for (const settled of this.#settled.splice(0)) this.#tell(settled);
+    for (const { job, outcome } of this.#settled.splice(0)) tellRecorded(options, job, outcome);
   }
 
   /** Whether a try has succeeded whose answer was lost, and with it the lock. */
@@ -205,17 +213,6 @@ export class JobRun implements RunningJob, Lease {
     const found = await this.#queues.find(this.held.job.id as string).catch(() => null);
     const history = found?.jobState.stored.history ?? [];
     return history.some((one) => isDeepStrictEqual(asKept(one), own));
-  }
-
-  #tell({ job, outcome }: Settled): void {
-    try {
-      this.#host.options.onRecorded?.(job, outcome);
-    } catch (error) {
-      // An observer that throws must not keep what is recorded from what comes next.
-      setImmediate(() => {
-        throw error;
-      });
-    }
   }
 
   /** Retries each second while this process holds the lock; after an abort it tries only once. */

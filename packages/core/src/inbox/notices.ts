@@ -2,7 +2,17 @@ import { isTiedToRequests } from "../lib/platform.ts";
 import { setUnrefTimeout } from "../lib/time/clock.ts";
 import { realClock } from "../lib/time/real-timers.ts";
 import { Standstill, signMs, slowMs } from "../lib/time/standstill.ts";
+import type { Job, Outcome } from "./delivery.ts";
 import type { ConsumeOptions, InboxNotice } from "./inbox.ts";
+
+/** Tells a consumer of a recorded outcome. One that throws is an unhandled rejection: the store goes on with what comes next. */
+export function tellRecorded({ onRecorded }: ConsumeOptions, job: Job, outcome: Outcome): void {
+  try {
+    onRecorded?.(job, outcome);
+  } catch (error) {
+    void Promise.reject(error);
+  }
+}
 
 /** Tells the consumers of this process about events between the processes. */
 export class Notices {

@@ -6,6 +6,7 @@ import {
   park,
   type StoredDelivery,
   setUnrefTimeout,
+  tellRecorded,
 } from "@reporthook/core/store";
 import type { ConsumerState } from "../protocol/protocol.ts";
 import { PrefetchBuffer } from "./prefetch.ts";
@@ -161,7 +162,7 @@ export class SqliteConsumer implements Consumer, RunHost {
     const { code = "poison", message = "" } = stored.reason ?? {};
     // Its state before that was recorded.
     const before = { ...stored, attempts: stored.attempts - 1 };
-    this.options.onRecorded?.(jobOf(before), park("dead", code, message));
+    tellRecorded(this.options, jobOf(before), park("dead", code, message));
   }
 
   failed(error: unknown): void {

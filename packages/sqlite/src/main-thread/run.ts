@@ -1,4 +1,4 @@
-import { clearTimeout, setImmediate, setTimeout } from "node:timers";
+import { clearTimeout, setTimeout } from "node:timers";
 import type {
   ConsumeOptions,
   Job,
@@ -17,6 +17,7 @@ import {
   type Notices,
   retryIn,
   type ShownChanges,
+  tellRecorded,
 } from "@reporthook/core/store";
 import { kindOf } from "../protocol/counts.ts";
 import type { Completion } from "../protocol/protocol.ts";
@@ -199,15 +200,8 @@ export class Run implements InFlightItem, Lease {
       return;
     }
     const end = (isRecorded: boolean): void => {
-      try {
-        for (const { job, outcome } of isRecorded ? settled : []) {
-          host.options.onRecorded?.(job, outcome);
-        }
-      } catch (error) {
-        // An observer that throws must not keep the rest of a reply from the consumers.
-        setImmediate(() => {
-          throw error;
-        });
+      for (const { job, outcome } of isRecorded ? settled : []) {
+        tellRecorded(host.options, job, outcome);
       }
       then(isRecorded);
     };

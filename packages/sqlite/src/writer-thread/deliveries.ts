@@ -47,11 +47,9 @@ export class Deliveries {
     this.window = new DedupeWindow(this.statement, () => this.write());
     // A failure rolls back the whole transaction: SQLite need not prepare to undo the statement alone.
     this.#new = new RowWriter(database, "INSERT OR FAIL INTO delivery");
-    this.#change = new ChangeWriter(database, " WHERE seq = ?");
-    this.#record = new ChangeWriter(
-      database,
-      ", starts = ? WHERE seq = ? AND queue = ? AND rank = ?",
-    );
+    const change = ", starts = ? WHERE seq = ?";
+    this.#change = new ChangeWriter(database, change);
+    this.#record = new ChangeWriter(database, `${change} AND queue = ? AND rank = ?`);
   }
 
   /** Forgets additions that were not written. */
@@ -96,7 +94,7 @@ export class Deliveries {
 
   write(): void {
     this.#new.write();
-    for (const { seq, changes } of this.#changes) this.#change.run(changes, seq);
+    for (const { seq, changes } of this.#changes) this.#change.run(changes, 0, seq);
     this.#changes = [];
   }
 
@@ -111,12 +109,12 @@ export class Deliveries {
     return true;
   }
 
-  /** Changes a delivery without a lease; returns it. */
+  /** Changes a delivery without a lease; returns it. Its starts are those that the row says. */
   edit(row: Row, now: number, change: (stored: StoredDelivery) => void): StoredDelivery {
     const stored = this.storedDeliveryOf(row);
     const kindBefore = kindOf(stored);
     change(stored);
-    this.#change.run(changesOf(stored, now), Number(row["seq"]));
+    this.#change.run(changesOf(stored, now), row["starts"] ?? 0, Number(row["seq"]));
     this.#recount(Number(row["receiver"]), kindBefore, kindOf(stored));
     return stored;
   }
@@ -132,12 +130,6 @@ export class Deliveries {
     const { rejected } = retentionClass;
     const sql = `UPDATE delivery SET body = NULL, url = '', signature = NULL, kept_as = ${rejected} WHERE seq = ?`;
     this.statement(sql).run(seq);
-  }
-
-  /** Has a delivery count as one on which work has not begun. */
-  forgetStarts({ seq = 0, starts }: Row): void {
-    if (starts === 0) return;
-    this.statement("UPDATE delivery SET starts = 0 WHERE seq = ?").run(seq);
   }
 
   /** Deletes the delivery of a row with {@link removedColumns}, so that a copy of it is new; all but its key, if told so. */

@@ -5,7 +5,7 @@ import { setUnrefTimeout } from "../../lib/time/clock.ts";
 import { realClock } from "../../lib/time/real-timers.ts";
 import { cutOff, type Job, type Outcome, retryIn } from "../delivery.ts";
 import type { ConsumeOptions, Consumer, Lease, Processor } from "../inbox.ts";
-import type { Notices } from "../notices.ts";
+import { type Notices, tellRecorded } from "../notices.ts";
 import { jobOf } from "../stored-delivery.ts";
 import type { MemoryDelivery } from "./dedupe-window.ts";
 import type { MemoryQueue } from "./queue.ts";
@@ -139,11 +139,8 @@ export class MemoryConsumer implements Consumer {
     if (!this.#running.delete(run)) return;
     // Before it is told: who is told of a parked one may release it at once.
     this.#record(run.stored, outcome, run.startedAt);
-    try {
-      this.#options.onRecorded?.(run.job, outcome);
-    } finally {
-      if (this.#running.size === 0) for (const resolve of this.#whenEnded.splice(0)) resolve();
-      this.#wake();
-    }
+    tellRecorded(this.#options, run.job, outcome);
+    if (this.#running.size === 0) for (const resolve of this.#whenEnded.splice(0)) resolve();
+    this.#wake();
   }
 }

@@ -41,8 +41,8 @@ function act(deliveries: Deliveries, asked: ActQuery, row: Row): void {
     deliveries.remove(row);
     return;
   }
-  deliveries.edit(row, asked.now, (stored) => applyAct(stored, asked));
-  if (asked.act === "release") deliveries.forgetStarts(row);
+  const begun = asked.act === "release" ? { ...row, starts: 0 } : row;
+  deliveries.edit(begun, asked.now, (stored) => applyAct(stored, asked));
 }
 
 /** Logs a step of an act that changed so many deliveries; returns the number of the act, which the next step gives again. */

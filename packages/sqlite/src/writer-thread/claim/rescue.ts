@@ -47,8 +47,7 @@ export function requeue(leases: Leases, consumers: Consumers, deliveries: Delive
   if (workerId === null) return;
   for (const row of rowsOf(workerId, deliveries)) {
     const { now } = consumers.momentOf(deliveries.receiverOf(row));
-    deliveries.edit(row, now, () => {});
-    deliveries.forgetStarts(row);
+    deliveries.edit({ ...row, starts: 0 }, now, () => {});
   }
   leases.unregister(workerId);
 }
