@@ -61,3 +61,24 @@ it("a verdict that can't be recorded, because the lease is lost, is sent once wh
     ["id-3", "handled"],
   ]);
 });
+
+it("poisoned() throws nothing when the hook does: the rest of a reply is for others", async () => {
+  const unhandled = vi.fn();
+  process.once("unhandledRejection", unhandled);
+  const given = { shown: new ShownChanges(), notices: new Notices() };
+  const source = { ...given, noteChange: () => {}, tell: () => {} };
+  const onRecorded = vi.fn(() => {
+    throw new Error("an observer fails");
+  });
+  const consumer = new SqliteConsumer(1, "verify", source, async () => valid, {
+    receiver: "a",
+    concurrency: 1,
+    clock: manualClock(),
+    onError: () => {},
+    onRecorded,
+  });
+  consumer.poisoned(newStoredDelivery(testDelivery({ receiver: "a" }), { to: "received" }, null));
+  await consumer.stop();
+  await vi.waitUntil(() => unhandled.mock.calls.length > 0);
+  expect(onRecorded).toHaveBeenCalledOnce();
+});
