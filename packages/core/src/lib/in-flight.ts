@@ -11,6 +11,7 @@ export interface InFlightItem {
  */
 export class InFlight<T extends InFlightItem> implements Iterable<T> {
   readonly #items: T[] = [];
+  readonly #whenEmpty: (() => void)[] = [];
 
   get size(): number {
     return this.#items.length;
@@ -25,10 +26,15 @@ export class InFlight<T extends InFlightItem> implements Iterable<T> {
     const { place } = item;
     if (this.#items[place] !== item) return false;
     const last = this.#items.pop() as T;
-    if (last === item) return true;
-    this.#items[place] = last;
+    if (last !== item) this.#items[place] = last;
     last.place = place;
+    if (this.#items.length === 0) for (const resolve of this.#whenEmpty.splice(0)) resolve();
     return true;
+  }
+
+  /** Resolves once it is empty. */
+  async emptied(): Promise<void> {
+    if (this.size > 0) await new Promise<void>((resolve) => this.#whenEmpty.push(resolve));
   }
 
   /** All as they are now, in no order. */

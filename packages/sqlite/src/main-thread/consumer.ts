@@ -31,7 +31,6 @@ export class SqliteConsumer implements Consumer, RunHost {
   /** Until the outcome of the delivery is recorded. */
   readonly #running = new InFlight<Run>();
   readonly #prefetched = new PrefetchBuffer(() => this.#requeue());
-  readonly #whenEnded: (() => void)[] = [];
   #controller = new AbortController();
   #beginning: ReturnType<typeof setImmediate> | undefined;
   /** The number of running jobs of this stage, without those that are handled right after their verdict. */
@@ -114,7 +113,7 @@ export class SqliteConsumer implements Consumer, RunHost {
       this.#requeue();
       this.#ask();
     }
-    if (this.#running.size > 0) await new Promise<void>((end) => this.#whenEnded.push(end));
+    await this.#running.emptied();
     this.source.notices.remove(this.options);
   }
 
@@ -177,8 +176,6 @@ export class SqliteConsumer implements Consumer, RunHost {
 
   ended(run: Run): void {
     this.#running.delete(run);
-    if (this.#running.size > 0) return;
-    for (const end of this.#whenEnded.splice(0)) end();
   }
 
   /** Begins in a later tick, so that what was stored is answered first. */

@@ -36,7 +36,6 @@ export class MemoryConsumer implements Consumer {
   /** Of every job: no other process can take one. */
   readonly #lease: Lease = { signal: this.#controller.signal, isHeld: () => true };
   readonly #running = new InFlight<Run>();
-  readonly #whenEnded: (() => void)[] = [];
   #stopped = false;
   #pumping = false;
   #claimedInARow = 0;
@@ -68,8 +67,7 @@ export class MemoryConsumer implements Consumer {
     this.#queue.listeners.delete(this.#wake);
     this.#notices.remove(this.#options);
     this.#sleepUntil(undefined);
-    if (this.#running.size === 0) return;
-    await new Promise<void>((resolve) => this.#whenEnded.push(resolve));
+    await this.#running.emptied();
   }
 
   abort(): Promise<void> {
@@ -140,7 +138,6 @@ export class MemoryConsumer implements Consumer {
     // Before it is told: who is told of a parked one may release it at once.
     this.#record(run.stored, outcome, run.startedAt);
     tellRecorded(this.#options, run.job, outcome);
-    if (this.#running.size === 0) for (const resolve of this.#whenEnded.splice(0)) resolve();
     this.#wake();
   }
 }
