@@ -141,9 +141,9 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "forgets to give credit back when a transaction fails",
-    file: `${sqlite}/writer-thread/claim/consumers.ts`,
+    file: `${sqlite}/writer-thread/claim/claimer.ts`,
     of: "rollBack",
-    becomes: "",
+    becomes: "this.#failed = true;",
     seed: 31,
   },
   {

@@ -8,7 +8,7 @@ import { storedFacts } from "./admin/facts.ts";
 import { foreseePruning, pruneStep } from "./admin/prune.ts";
 import { Query } from "./admin/query.ts";
 import { StoredRetention } from "./admin/stored-retention.ts";
-import type { Consumers } from "./claim/consumers.ts";
+import type { Claimer } from "./claim/claimer.ts";
 import type { Deliveries } from "./deliveries.ts";
 import { keepTime } from "./lived.ts";
 import { findNotes, keepNotes } from "./notes.ts";
@@ -20,7 +20,7 @@ import { RequestTable } from "./request-table.ts";
  */
 export function operationsOf(
   deliveries: Deliveries,
-  consumers: Consumers,
+  claimer: Claimer,
   given: Retention | null,
   check: () => void,
 ): Operations {
@@ -40,13 +40,13 @@ export function operationsOf(
     notes: (receiver, prefix) => findNotes(deliveries, receiver, prefix),
     keepNotes: (receiver, notes) => keepNotes(deliveries, receiver, notes),
     act: (asked, from) => {
-      consumers.invalidate();
+      claimer.invalidate();
       return actStep(deliveries, query, asked, from);
     },
     acts: (asked) => listActs(deliveries, asked),
     errors: (asked, from) => errorStep(deliveries, asked, from),
     erase: (asked, from) => {
-      consumers.invalidate();
+      claimer.invalidate();
       return eraseStep(deliveries, asked, from);
     },
     prune: (now) => pruneStep(deliveries, requests, retention.read(), now),

@@ -1,6 +1,6 @@
 import { rollBack } from "../database/driver.ts";
 import type { FileGuard } from "../database/file-guard.ts";
-import type { Consumers } from "./claim/consumers.ts";
+import type { Claimer } from "./claim/claimer.ts";
 import { type Leases, noLeases } from "./claim/leases.ts";
 import type { Deliveries } from "./deliveries.ts";
 
@@ -9,14 +9,14 @@ export class Transactions {
   readonly #file: FileGuard;
   readonly #deliveries: Deliveries;
   readonly #leases: Leases;
-  readonly #consumers: Consumers;
+  readonly #claimer: Claimer;
   #seenVersion: number;
 
-  constructor(deliveries: Deliveries, leases: Leases, file: FileGuard, consumers: Consumers) {
+  constructor(deliveries: Deliveries, leases: Leases, file: FileGuard, claimer: Claimer) {
     this.#deliveries = deliveries;
     this.#leases = leases;
     this.#file = file;
-    this.#consumers = consumers;
+    this.#claimer = claimer;
     this.#seenVersion = this.#currentVersion();
     // Again: others may have committed since it was read.
     this.#deliveries.receivers.reload();
@@ -79,7 +79,7 @@ export class Transactions {
     this.#deliveries.receivers.reload();
     this.#deliveries.window.catchUp();
     this.#seenVersion = version;
-    this.#consumers.invalidate();
+    this.#claimer.invalidate();
   }
 
   #currentVersion(): number {

@@ -70,10 +70,9 @@ export class Writer {
       // A tool writes nothing to find that out.
       else if (!migrate) assertRoom(path);
     };
-    const { consumers } = this.#claimer;
     const given = migrate ? retention : null;
-    this.#operations = operationsOf(this.#deliveries, consumers, given, check);
-    this.#transactions = new Transactions(this.#deliveries, this.#leases, file, consumers);
+    this.#operations = operationsOf(this.#deliveries, this.#claimer, given, check);
+    this.#transactions = new Transactions(this.#deliveries, this.#leases, file, this.#claimer);
   }
 
   /** The tallies that have changed since they were told; at first all. */
@@ -86,7 +85,7 @@ export class Writer {
    * does upkeep for other processes.
    */
   commitBatch(messages: readonly Message[]): Reply {
-    for (const { consumers } of messages) this.#claimer.consumers.update(consumers);
+    for (const { consumers } of messages) this.#claimer.update(consumers);
     if (messages.length > 0) this.#leases.hasSent();
     this.#claimer.begin();
     const { workerId, held } = this.#leases;
@@ -95,7 +94,7 @@ export class Writer {
     try {
       done = this.#transactions.run(() => this.#together(messages));
       this.#failing = false;
-      this.#claimer.consumers.commit();
+      this.#claimer.commit();
     } catch (thrown) {
       if (!this.#failing) error = failureOf(thrown, this.#path);
       this.#failing = true;
@@ -129,7 +128,7 @@ export class Writer {
         this.#failing ||
         this.#leases.isHeartbeatDue ||
         this.#transactions.isBehind ||
-        (this.#claimer.consumers.size > 0 &&
+        (this.#claimer.hasConsumers &&
           this.#leases.mayClaim &&
           this.#leases.deadWorkers().length > 0)
       );
@@ -143,9 +142,7 @@ export class Writer {
   close(): void {
     try {
       if (!this.#file.isSound() && this.#file.damage !== null) return;
-      this.#transactions.run(() =>
-        requeue(this.#leases, this.#claimer.consumers, this.#deliveries),
-      );
+      this.#transactions.run(() => requeue(this.#leases, this.#claimer, this.#deliveries));
     } finally {
       this.#database.close();
       this.#file.close();
@@ -158,12 +155,10 @@ export class Writer {
     this.#leases.heartbeat();
     const results = this.#perform(messages, (step) => step());
     const rescued =
-      messages.length > 0
-        ? nothingRescued
-        : rescue(this.#leases, this.#claimer.consumers, this.#deliveries);
+      messages.length > 0 ? nothingRescued : rescue(this.#leases, this.#claimer, this.#deliveries);
     const claimed = this.#claimer.finish();
     const { workerId } = this.#leases;
-    return { results, rescued, claimed, workerId, due: this.#claimer.consumers.takeDue() };
+    return { results, rescued, claimed, workerId, due: this.#claimer.takeDue() };
   }
 
   /** Runs each step in a separate transaction, until a failure would meet all. */
@@ -212,13 +207,14 @@ export class Writer {
     const { receiver, changes } = origin;
     const queued = changes === null ? newlyQueued : queuedAfter(changes);
     // A delivery that does not begin as received has its position overwritten.
-    const consumer = changes === null ? this.#claimer.consumerForNew(receiver) : null;
+    // To be verified, the newest is always first.
+    const consumer = changes === null ? this.#claimer.readyFor(receiver, "verify", true) : null;
     const workerId = consumer === null ? null : this.#leases.register();
     const result = this.#deliveries.add(origin, own, workerId);
     const seq = seqOf(result);
     if (seq === null) return result;
     if (consumer !== null) this.#claimer.give(consumer, seq, own.body.byteLength);
-    else if (queued !== null) this.#claimer.consumers.noteWaiting(receiver, queued);
+    else if (queued !== null) this.#claimer.noteWaiting(receiver, queued);
     return result;
   }
 
@@ -228,11 +224,12 @@ export class Writer {
     if (leasedTo !== this.#leases.workerId) return false;
     if (keepsLease) return this.#deliveries.record(completion, "handle");
     const queued = queuedAfter(changes);
-    const consumer = this.#claimer.consumerFor(receiver, queued);
+    const isDue = queued !== null && queued.dueAt === null;
+    const consumer = isDue ? this.#claimer.readyFor(receiver, queued.stage, false) : null;
     if (!this.#deliveries.record(completion, consumer?.state.stage ?? null)) return false;
     this.#leases.held--;
     if (consumer !== null) this.#claimer.give(consumer, seq, 0);
-    else if (queued !== null) this.#claimer.consumers.noteWaiting(receiver, queued);
+    else if (queued !== null) this.#claimer.noteWaiting(receiver, queued);
     this.#bounds.keep(seq, retentionClassAfter(changes));
     return true;
   }

@@ -4,7 +4,7 @@ import type { Row } from "../../database/driver.ts";
 import { queues } from "../../protocol/position.ts";
 import type { Reply, Takeover } from "../../protocol/protocol.ts";
 import type { Deliveries } from "../deliveries.ts";
-import type { Consumers } from "./consumers.ts";
+import type { Claimer } from "./claimer.ts";
 import type { Leases } from "./leases.ts";
 
 /** The number of starts without a recorded outcome after which a delivery is parked as poison. */
@@ -17,14 +17,14 @@ export type Rescued = Pick<Reply, "poisoned" | "takeovers">;
 export const nothingRescued: Rescued = { poisoned: [], takeovers: [] };
 
 /** Requeues or parks the deliveries of dead workers, if this process has consumers that can begin them. */
-export function rescue(leases: Leases, consumers: Consumers, deliveries: Deliveries): Rescued {
-  if (consumers.size === 0 || !leases.mayClaim) return nothingRescued;
+export function rescue(leases: Leases, claimer: Claimer, deliveries: Deliveries): Rescued {
+  if (!claimer.hasConsumers || !leases.mayClaim) return nothingRescued;
   const poisoned: StoredDelivery[] = [];
   const takeovers: Takeover[] = [];
   for (const { id, process, silentMs } of leases.deadWorkers()) {
     const rows = rowsOf(id, deliveries);
     for (const row of rows) {
-      const moment = consumers.momentOf(deliveries.receiverOf(row));
+      const moment = claimer.momentOf(deliveries.receiverOf(row));
       const { now } = moment;
       const starts = Number(row["starts"]);
       const edited = deliveries.edit(row, now, (stored) => {
@@ -36,17 +36,17 @@ export function rescue(leases: Leases, consumers: Consumers, deliveries: Deliver
     }
     if (rows.length > 0) takeovers.push({ process, deliveries: rows.length, silentMs });
     leases.unregister(id);
-    consumers.invalidate();
+    claimer.invalidate();
   }
   return { poisoned, takeovers };
 }
 
 /** Requeues the deliveries of this worker, which ends regularly, as if their work had not begun. */
-export function requeue(leases: Leases, consumers: Consumers, deliveries: Deliveries): void {
+export function requeue(leases: Leases, claimer: Claimer, deliveries: Deliveries): void {
   const { workerId } = leases;
   if (workerId === null) return;
   for (const row of rowsOf(workerId, deliveries)) {
-    const { now } = consumers.momentOf(deliveries.receiverOf(row));
+    const { now } = claimer.momentOf(deliveries.receiverOf(row));
     deliveries.edit({ ...row, starts: 0 }, now, () => {});
   }
   leases.unregister(workerId);
