@@ -184,6 +184,11 @@ describe("the command inbox", () => {
 
   it.each([
     ["is not there", () => "nothing.db", "There is no inbox"],
+    [
+      "was set aside",
+      () => written("aside.db-damaged", "x").replace("-damaged", ""),
+      "There is no inbox aside.db, but aside.db-damaged: the app has set it aside",
+    ],
     ["is a link to itself", () => linked("loop.db", "loop.db"), "can't be accessed (ELOOP)"],
     ["is a folder", () => ".", "this is a folder"],
     ["is no database", () => written("text.db", "x".repeat(5_000)), "no SQLite database"],

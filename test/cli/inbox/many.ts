@@ -74,6 +74,10 @@ describe("the folder of an app", () => {
     const { code, err } = await cli(["inbox", "stats"], { cwd: other });
     expect(code).toBe(0);
     expect(err).toMatch(/^The inbox is .reporthook\/dev.db.\n/);
+    // The app's own is meant, although it can't be read any more.
+    writeFileSync(join(other, "inbox.db-damaged"), "x");
+    const set = "There is no inbox inbox.db, but inbox.db-damaged: the app has set it aside";
+    await cliFails(1, ["inbox", "stats"], set, { cwd: other });
   });
 
   it("reporthook inbox list filters and turns round", async () => {

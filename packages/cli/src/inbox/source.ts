@@ -77,7 +77,9 @@ function find<Source extends InboxSource>(terminal: Terminal, source: Source): S
   if (db !== undefined) return { ...source, name: db };
   // An empty variable counts as missing.
   const named =
-    inbox ?? (process.env["REPORTS_INBOX"] || usualFiles.find((file) => fileSize(file) > 0));
+    inbox ??
+    (process.env["REPORTS_INBOX"] ||
+      usualFiles.find((file) => fileSize(file) > 0 || isSetAside(file)));
   if (named === undefined) {
     const looked = usualFiles.join(" nor ");
     throw new UsageError(
@@ -121,8 +123,10 @@ export async function openInbox({
   prefix,
 }: Omit<FoundInbox, "name">): Promise<Inbox> {
   if (url === undefined && fileSize(db) === 0) {
-    const message = `There is no inbox ${db}: name the file that the app opens with sqliteInbox`;
-    throw new CommandFailed("no_inbox", message);
+    const why = isSetAside(db)
+      ? `, but ${db}-damaged: the app has set it aside, as docs/operating.md says under When the inbox fails`
+      : ": name the file that the app opens with sqliteInbox";
+    throw new CommandFailed("no_inbox", `There is no inbox ${db}${why}`);
   }
   const inbox =
     url === undefined ? sqliteInbox(db, { migrate: false }) : await inboxAt(url, prefix);
@@ -217,4 +221,9 @@ export function fileSize(file: string): number {
     const message = `${file} can't be accessed (${code}): name another file, or run this as a user who can read and write it`;
     throw new CommandFailed("no_inbox", message);
   }
+}
+
+/** Whether an app has set a damaged file aside, and made no other one. */
+function isSetAside(file: string): boolean {
+  return fileSize(`${file}-damaged`) > 0;
 }

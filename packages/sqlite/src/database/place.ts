@@ -1,5 +1,6 @@
 import { closeSync, existsSync, fstatSync, lstatSync, openSync, readFileSync } from "node:fs";
 import { dirname } from "node:path";
+import { ReporthookError } from "@reporthook/core";
 import { tryGet } from "@reporthook/core/store";
 import { damagedPath, isDamage, setAside, takeBack } from "./damaged.ts";
 import { type Database, type Driver, inboxFailed } from "./driver.ts";
@@ -81,8 +82,9 @@ export function preparePlace(
     return held;
   } catch (error) {
     if (opened !== null) closeSync(opened);
-    if (damaged !== null) setAside(path);
-    throw error;
+    const now = damaged === null ? null : setAside(path);
+    if (now === null || !(error instanceof ReporthookError)) throw error;
+    throw inboxFailed(`${error.message}. It is ${now} now, with its log`);
   }
 }
 
