@@ -2,7 +2,7 @@ import { testJob } from "@reporthook/test-support/jobs";
 import { manualClock } from "@reporthook/testing/internals";
 import { describe, expect, it } from "vitest";
 import type { ReceiveResult } from "../http/answer.ts";
-import { type Job, type Outcome, park, reject, retryIn } from "../inbox/delivery.ts";
+import { cutOff, type Job, type Outcome, park, reject, retryIn } from "../inbox/delivery.ts";
 import { PruneCount } from "../inbox/retention.ts";
 import { oncePerMinute } from "../lib/log.ts";
 import { messages } from "../log-messages.ts";
@@ -79,7 +79,7 @@ describe("outcomes", () => {
   const dead = park("dead", "do_not_retry", "It said so.", "Error: no");
   const held = park("held", "expired", "Too late.");
   const counted = retryIn(7, "Error: no", { countsAsAttempt: true });
-  const cutOff = retryIn(7, "Error: no", { countsAsAttempt: false });
+  const uncounted = retryIn(7, "Error: no", { countsAsAttempt: false });
 
   /** A line, its level and message first. */
   const line = (level: Line[0], message: string, fields: LogFields): Line[] => [
@@ -157,7 +157,7 @@ describe("outcomes", () => {
       line("info", messages.heldOnArrival, { reason: "expired" }),
     ],
     ["failed in its handler", handling, counted, line("warn", messages.handlerFailed, retried)],
-    ["was cut off in its handler", handling, cutOff, waits("handle")],
+    ["was cut off in its handler", handling, uncounted, waits("handle")],
     ["got no verdict", job(), counted, waits("verify")],
   ])("the log tells what %s", (_, of, outcome, lines) => {
     expect(noted(of, outcome)).toEqual(lines);
@@ -167,8 +167,10 @@ describe("outcomes", () => {
     ["failed in its handler", handling, counted, lost({ error })],
     ["was given up by its handler", handling, dead, lost({ reason: "do_not_retry", error })],
     ["got no verdict", job(), counted, lost({ error, count: 1 })],
+    ["got no verdict while the key is refused", job(), uncounted, lost({ error, count: 1 })],
     // The request tells that its time was over, its answer that it was refused.
-    ["was cut off", handling, cutOff, []],
+    ["was cut off", handling, uncounted, []],
+    ["was cut off before its verdict", job(), cutOff, []],
     ["is held", job(), held, []],
   ])("the log tells, where nothing is kept, what %s", (_, of, outcome, lines) => {
     expect(noted(of, outcome, false)).toEqual(lines);
@@ -183,7 +185,7 @@ describe("outcomes", () => {
 
   it("the log writes only warnings to a logger without info()", () => {
     const quiet = (of: Job, outcome: Outcome) => noted(of, outcome, true, false);
-    for (const outcome of [verified, rejected, cutOff, { to: "handled" }] as const) {
+    for (const outcome of [verified, rejected, uncounted, { to: "handled" }] as const) {
       expect(quiet(job(), outcome)).toEqual([]);
     }
     expect(quiet(handling, counted)).toHaveLength(1);

@@ -1,4 +1,4 @@
-import type { Job, Outcome, Parked, Retry } from "../inbox/delivery.ts";
+import { cutOff, type Job, type Outcome, type Parked, type Retry } from "../inbox/delivery.ts";
 import { sumOf } from "../lib/add-counts.ts";
 import type { Logger } from "../lib/log.ts";
 import type { InboxClock } from "../lib/time/lived-clock.ts";
@@ -66,7 +66,8 @@ function logOutcome(logger: Logger, keeps: boolean, job: Job, outcome: Outcome):
   } else if (outcome.to === "retry") {
     const { afterMs, countsAsAttempt } = outcome;
     const { error, ...err } = errorFields(outcome);
-    if (!keeps && countsAsAttempt) {
+    // An attempt that is not counted, because the key is refused, has lost it as well.
+    if (!keeps && (countsAsAttempt || (stage === "verify" && outcome !== cutOff))) {
       logger.warn({ id, error, ...err }, messages.notHandled);
     } else if (keeps && countsAsAttempt && stage === "handle") {
       logger.warn({ id, attempt, error, afterMs, ...err }, messages.handlerFailed);
