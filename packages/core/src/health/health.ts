@@ -6,7 +6,7 @@ import { realClock } from "../lib/time/real-timers.ts";
 import { settlesWithin } from "../lib/time/timeout.ts";
 import { hourMs } from "../lib/time/units.ts";
 import type { Numbers } from "./counters.ts";
-import { type Problem, problemKey, problemsUrl } from "./problem.ts";
+import { type Problem, problemKey, problemsUrl, typed } from "./problem.ts";
 import { problemsOf } from "./problems.ts";
 import {
   latestOf,
@@ -202,10 +202,12 @@ export class Lookout {
 
   #problems(): Problem[] {
     const { look, reports } = this;
+    const { name } = this.#receiver;
     const facts = this.#inbox.ok ? (look?.facts ?? null) : null;
     // A tool knows the time from the wall clock and the inbox; those that give signs know it better.
     const now = Math.max(this.#receiver.clock.now(), ...reports.map(({ at }) => at));
     const found = problemsOf({
+      receiver: name,
       now,
       facts,
       reports,
@@ -220,12 +222,10 @@ export class Lookout {
       const open = Object.fromEntries(found.map((one) => [problemKey(one), one.since]));
       this.#own?.looked(open, facts.failing === null ? look.at : never);
     }
-    const { name } = this.#receiver;
-    const of = name === "reports" ? "" : ` --receiver ${name}`;
     return found.map(({ since, command, ...rest }) => ({
       ...rest,
       since: this.#dateOf(since),
-      command: command === null ? null : `npx reporthook ${command}${of}`,
+      command: command === null ? null : typed(command, name),
       url: problemsUrl,
     }));
   }

@@ -46,5 +46,10 @@ export function problemKey({ code, reason }: Pick<Problem, "code" | "reason">): 
   return reason === null ? code : `${code} ${reason}`;
 }
 
+/** A command of the program `reporthook` about a receiver, as it is typed. */
+export function typed(command: string, receiver: string): string {
+  return `npx reporthook ${command}${receiver === "reports" ? "" : ` --receiver ${receiver}`}`;
+}
+
 /** Where the problems are explained. */
 export const problemsUrl = "https://www.npmjs.com/package/@reporthook/core#problems";

@@ -59,6 +59,7 @@ function situationOf({
     ...others.map((other, index) => ({ ...quiet, id: `o${index}`, pid: index + 2, ...other })),
   ];
   return {
+    receiver: "shop",
     now,
     reports,
     living: livingOf(reports, now),
@@ -346,7 +347,7 @@ const wholes: readonly (readonly [string, Case, Partial<FoundProblem>])[] = [
       severity: "warning",
       since: ago(hour),
       count: 9,
-      text: 'The last 9 verdicts were all "invalid". If genuine notifications are among them, the API key belongs to another account, or baseUrl is wrong: set it right, then ask again with inbox retry --state rejected.',
+      text: 'The last 9 verdicts were all "invalid". If genuine notifications are among them, the API key belongs to another account, or baseUrl is wrong: set it right, then ask again with npx reporthook inbox retry --state rejected --receiver shop.',
     },
   ],
   [
@@ -357,7 +358,7 @@ const wholes: readonly (readonly [string, Case, Partial<FoundProblem>])[] = [
       severity: "critical",
       since: ago(hour),
       count: 9,
-      text: 'The last 9 verdicts were all "invalid", some at callback URLs of ours. If genuine notifications are among them, the API key belongs to another account, or baseUrl is wrong: set it right, then ask again with inbox retry --state rejected.',
+      text: 'The last 9 verdicts were all "invalid", some at callback URLs of ours. If genuine notifications are among them, the API key belongs to another account, or baseUrl is wrong: set it right, then ask again with npx reporthook inbox retry --state rejected --receiver shop.',
     },
   ],
   [
@@ -537,7 +538,7 @@ const wholes: readonly (readonly [string, Case, Partial<FoundProblem>])[] = [
       ...stalled,
       since: ago(minute),
       reason: "2 on web\\u001b",
-      text: "Process 2 on web\\u001b has been silent for 60 s. It stands still, or has ended without a word.",
+      text: "Process 2 on web\\u001b has been silent for 60 s. If it stands still, end it; if it has ended without a word, see why: it is shown for an hour.",
     },
   ],
   [

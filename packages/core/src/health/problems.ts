@@ -3,7 +3,7 @@ import { counted, inWords } from "../lib/text/in-words.ts";
 import { printable } from "../lib/text/printable.ts";
 import { redactAddresses } from "../lib/text/redact.ts";
 import { dayMs, hourMs, minuteMs } from "../lib/time/units.ts";
-import { type FoundProblem, type ProblemKind, problemKey } from "./problem.ts";
+import { type FoundProblem, type ProblemKind, problemKey, typed } from "./problem.ts";
 import { isLastWord, latestOf, type ProcessReport, silenceMs } from "./process-report.ts";
 import type { Situation } from "./situation.ts";
 
@@ -105,7 +105,7 @@ function noVerdicts(situation: Situation): FoundProblem[] {
   return found("no_verdicts", severity, { since, count, text, command });
 }
 
-function allRejected({ reports, everValid }: Situation): FoundProblem[] {
+function allRejected({ reports, everValid, receiver }: Situation): FoundProblem[] {
   const validAt = latestOf(reports.map((report) => report.validAt));
   // A valid verdict of another process has ended a run, too.
   const runs = reports
@@ -117,7 +117,7 @@ function allRejected({ reports, everValid }: Situation): FoundProblem[] {
   const count = counts.reduce((sum, one) => sum + one);
   const isCalled = runs.some(({ hasToken }) => hasToken);
   const since = Math.min(...runs.map((run) => Math.max(run.since, validAt)));
-  const text = `The last ${count} verdicts were all "invalid"${isCalled ? ", some at callback URLs of ours" : ""}. If genuine notifications are among them, the API key belongs to another account, or baseUrl is wrong: set it right, then ask again with inbox retry --state rejected`;
+  const text = `The last ${count} verdicts were all "invalid"${isCalled ? ", some at callback URLs of ours" : ""}. If genuine notifications are among them, the API key belongs to another account, or baseUrl is wrong: set it right, then ask again with ${typed("inbox retry --state rejected", receiver)}`;
   const command = "inbox list --state rejected --newest-first";
   const severity = isCalled || !everValid ? "critical" : "warning";
   return found("all_rejected", severity, { since, count, text, command });
@@ -230,7 +230,7 @@ function processStalled({ reports, living, watchedSince, facts, now }: Situation
     const isQuiet = !hasEnded && now - Math.max(at, watchedSince) >= silenceMs;
     const isSilent = facts !== null && isQuiet && now - at < hourMs;
     if (isSilent && !reports.some(followed)) {
-      const text = `Process ${name} has been silent for ${inWords(now - at)}. It stands still, or has ended without a word`;
+      const text = `Process ${name} has been silent for ${inWords(now - at)}. If it stands still, end it; if it has ended without a word, see why: it is shown for an hour`;
       return stalled(at, text);
     }
     if (!stoodStill || !living.includes(report)) return [];

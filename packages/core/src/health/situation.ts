@@ -41,6 +41,7 @@ async function overdueIn(inbox: Inbox, receiver: string, count: number): Promise
 
 /** All that is known of a receiver at a moment. */
 export interface Situation extends Pick<Look, "overdue" | "reports"> {
+  readonly receiver: string;
   readonly now: number;
   /** Whether a signed notification was ever valid here. */
   readonly everValid: boolean;
