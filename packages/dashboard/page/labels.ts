@@ -78,7 +78,7 @@ export const reasons: Readonly<
   },
   no_token: {
     name: "No callback token",
-    hint: "It is genuine, but its URL has no token of this receiver. Was the report requested with a URL that was not signed, or with a secret that is gone? Check that you requested it, then release: the handlers get no context.",
+    hint: "It is genuine, but its URL has no token of this receiver. Was the report requested with a URL that was not signed, or with a secret that is gone? If its request is among the reports, settle that, and discard this. Else check that you requested it, then release: the handlers get no context.",
   },
   unsigned: {
     name: "No signature",

@@ -58,7 +58,7 @@ const withoutContext = " ";
 
 /** Why a genuine delivery is held whose token is missing. */
 export const noToken =
-  "It is genuine, but came without the token that callback.require asks for, or with one of a secret that is gone or of a request that is not known. Check that you requested the report, then release it: handlers get no context.";
+  "It is genuine, but came without the token that callback.require asks for, or with one of a secret that is gone or of a request that is not known. If its request is among the reports, settle that instead. Else check that you requested the report, then release it: handlers get no context.";
 
 /** Whether a delivery lacks the token that is required; one that was stored before it was has none at all. */
 export function lacksToken(
