@@ -7,6 +7,7 @@ export { eventNames } from "./events/events.ts";
 export { answerBounds, type Numbers, samplesOf } from "./health/counters.ts";
 export { type InboxProcess, inside, Lookout } from "./health/health.ts";
 export { problemKinds } from "./health/problem.ts";
+export { processKeys } from "./health/process-report.ts";
 export { ActLog, loggedActOf, maxActs, selectionFrom } from "./inbox/acts/act-log.ts";
 export { ActCount, actOn, selectorOf, statesOf, unvouchedReasons } from "./inbox/acts/acting.ts";
 export { isErased, isOfReport } from "./inbox/acts/erasing.ts";

@@ -8,7 +8,9 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { join, relative } from "node:path";
+import { basename, join, relative } from "node:path";
+import { createReceiver } from "@reporthook/core";
+import { Lookout, toolView } from "@reporthook/core/store";
 import { fixtureOf } from "@reporthook/test-support/fixture";
 import { testWith } from "@reporthook/test-support/needs";
 import { temporaryFolder } from "@reporthook/test-support/temporary";
@@ -153,6 +155,33 @@ describe("backups", () => {
       expect(readdirSync(".")).toEqual(before);
     },
   );
+
+  it("backup() makes a copy on which no process counts as running, or as silent", async () => {
+    const [path, copy] = [newPath(), newPath()];
+    const receiver = createReceiver({
+      client: { authorize: async () => "valid" },
+      inbox: sqliteInbox(path),
+      name: "copied",
+      logger: false,
+    });
+    receiver.on("*", () => {});
+    await receiver.start();
+    const processesOn = async (file: string): Promise<string[]> => {
+      const inbox = sqliteInbox(file, { migrate: false });
+      await inbox.open();
+      const lookout = new Lookout(toolView(inbox, "copied"));
+      await lookout.looked();
+      await inbox.close();
+      return lookout.processes.map(({ state }) => state);
+    };
+    await expect.poll(() => processesOn(path)).toEqual(["running"]);
+    const inbox = sqliteInbox(path);
+    await inbox.backup?.(copy);
+    await inbox.close();
+    expect(await processesOn(copy)).toEqual(["ended"]);
+    expect(readdirSync(folder).filter((name) => name.startsWith(`${basename(copy)}.`))).toEqual([]);
+    await receiver.close();
+  });
 
   it("backup() copies to a name with a colon in it, as that of a time has", async () => {
     const { inbox, put } = fixtureOf(sqliteInbox(newPath()));

@@ -6,7 +6,8 @@ import { hourMs } from "../lib/time/units.ts";
 export const lifeSignMs = 5_000;
 /** Milliseconds without one after which a process is silent: two are missing. */
 export const silenceMs = 10_000;
-const processes = "now/process/";
+/** With what the keys of notes begin in which processes report. */
+export const processKeys = "now/process/";
 /** The most processes that are remembered for over an hour. */
 const maxTelling = 20;
 
@@ -113,13 +114,13 @@ export function outdatedIn(reports: readonly ProcessReport[], now: number): Proc
 
 /** The note of a report; of one that is to be forgotten, null. */
 export function noteOf(report: ProcessReport, isForgotten = false): Record<string, string | null> {
-  return { [processes + report.id]: isForgotten ? null : JSON.stringify(report) };
+  return { [processKeys + report.id]: isForgotten ? null : JSON.stringify(report) };
 }
 
 /** The reports among notes, the latest first. One of another version may be of another kind. */
 export function processReportsIn(notes: Notes): ProcessReport[] {
   return Object.entries(notes)
-    .filter(([key]) => key.startsWith(processes))
+    .filter(([key]) => key.startsWith(processKeys))
     .flatMap(([, text]) => tryGet(() => JSON.parse(text) as ProcessReport | null) ?? [])
     .filter(({ at, since }) => Number.isFinite(at) && Number.isFinite(since))
     .sort((one, other) => other.at - one.at);

@@ -10,7 +10,8 @@ import {
 } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { ReporthookError } from "@reporthook/core";
-import { type Driver, inboxFailed } from "./driver.ts";
+import { processKeys } from "@reporthook/core/store";
+import { type Database, type Driver, inboxFailed } from "./driver.ts";
 
 /**
  * Copies a database at one moment into a new file, while others go on writing into it. Only its owner may read the copy, which
@@ -48,6 +49,7 @@ export function copyDatabase(driver: Driver, path: string, file: string, overwri
     } finally {
       database.close();
     }
+    endProcesses(driver.open(part));
     const descriptor = openSync(part, "r+");
     fsyncSync(descriptor);
     closeSync(descriptor);
@@ -66,6 +68,17 @@ export function copyDatabase(driver: Driver, path: string, file: string, overwri
     throw inboxFailed(`${path} can't be copied to ${file}: ${message}`, error);
   } finally {
     rmSync(part, { force: true });
+  }
+}
+
+/** Has every process count as ended in a copy, on which none of them works, and closes it: they would count as silent there. */
+function endProcesses(copy: Database): void {
+  try {
+    copy.exec(
+      `PRAGMA secure_delete = ON; UPDATE note SET text = json_set(text, '$.hasEnded', json('true')) WHERE key GLOB '${processKeys}*' AND json_valid(text)`,
+    );
+  } finally {
+    copy.close();
   }
 }
 
