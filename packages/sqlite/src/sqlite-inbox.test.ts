@@ -190,7 +190,7 @@ describe.concurrent("files", () => {
     const inbox = sqliteInbox(path);
     await expect(inbox.open()).rejects.toMatchObject({
       code: "inbox_failed",
-      message: expect.stringMatching(/give the app the right to/),
+      message: expect.stringMatching(/give the app the right to, and run commands as its user/),
     });
     await inbox.close();
   });

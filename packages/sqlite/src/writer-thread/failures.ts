@@ -5,7 +5,8 @@ import { describe } from "@reporthook/core/store";
 import { sqliteCode } from "../database/result-code.ts";
 import type { ThreadFailure } from "../protocol/protocol.ts";
 
-const unwritable = "the file or its folder can't be written: give the app the right to";
+const unwritable =
+  "the file or its folder can't be written: give the app the right to, and run commands as its user";
 
 /** Below it a commit may find no room. */
 const leastRoomBytes = 65_536;
