@@ -98,6 +98,35 @@ describe("a given clock", () => {
     expect(lived.now()).toBe(1_000 + 5 * hourMs);
   });
 
+  it.each([0, 499, 1_000])(
+    "LivedClock.now() believes a virtual clock that passes hours although a timer of %d ms fires first, which does not tell",
+    (firstMs) => {
+      let [now, ranMs] = [1_000, 0];
+      vi.spyOn(performance, "now").mockImplementation(() => ranMs);
+      const callbacks: (() => void)[] = [];
+      const setTimeout = (callback: () => void) => callbacks.push(callback);
+      const lived = new LivedClock({ now: () => now, setTimeout, clearTimeout() {} });
+      lived.tick();
+      for (const ms of [firstMs, 60_000]) lived.setTimeout(() => {}, ms);
+      ranMs += 500;
+      now += 5 * hourMs;
+      for (const callback of callbacks) callback();
+      expect(lived.now()).toBe(now);
+    },
+  );
+
+  it("LivedClock.now() does not jump when a virtual clock that was set is right again", () => {
+    const { lived, set, advance } = givenClock();
+    lived.tick();
+    const before = lived.now();
+    for (const ms of [0, 60_000]) lived.setTimeout(() => {}, ms);
+    set(5 * hourMs);
+    advance(0);
+    set(0);
+    advance(60_000);
+    expect(lived.now()).toBe(before + 60_000);
+  });
+
   it("LivedClock.now() has passed the time of a timer, although the clock was set back meanwhile", () => {
     const { lived, set, live } = givenClock();
     lived.tick();

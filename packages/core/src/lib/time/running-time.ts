@@ -57,6 +57,8 @@ export class GivenTime {
   readonly #clock: Clock;
   #shift = 0;
   #last = Number.NaN;
+  /** The part of the shift that timers made which did not tell: it is taken back if the next one does. */
+  #doubted = 0;
   #anchor = { reading: 0, ranMs: 0 };
   #latest: number = Number.POSITIVE_INFINITY;
 
@@ -74,6 +76,7 @@ export class GivenTime {
   /** From now on there is a tick at least each minute; this is one. */
   tick(): void {
     this.read();
+    this.#doubted = 0;
     this.#anchorAt(this.#last);
   }
 
@@ -81,19 +84,29 @@ export class GivenTime {
     const [ranMs, firesAt] = [performance.now(), this.read() + ms];
     const fire = (): void => {
       const isSooner = performance.now() - ranMs < ms / 2;
+      const isVirtual = ms >= tellingMs && isSooner;
       // Sooner than in real time: the timers are virtual, and the clock alone knows the time.
-      if (ms >= tellingMs && isSooner) this.#believe();
+      if (isVirtual) this.#believe();
+      const shift = this.#shift;
       // After a step less was read than has passed, and nothing where the clock stands still.
       const missedMs = firesAt - this.read();
       if (missedMs > earlyMs || (missedMs >= ms && !isSooner)) this.#shift += missedMs;
+      if (!isVirtual) this.#doubt(this.#shift - shift);
       callback();
     };
     return this.#clock.setTimeout(fire, ms);
   }
 
+  /** A virtual clock may pass hours, and a short timer be the first to fire. */
+  #doubt(ms: number): void {
+    if (ms < 0 || this.#doubted < 0) this.#doubted += ms;
+  }
+
   #believe(): void {
     if (this.#latest === Number.POSITIVE_INFINITY) return;
     this.#latest = Number.POSITIVE_INFINITY;
+    this.read();
+    this.#shift -= this.#doubted;
     this.tick();
   }
 
@@ -103,6 +116,7 @@ export class GivenTime {
     const passedMs = Math.max(tickMs, performance.now() - ranMs);
     const isSet = reading < this.#last || reading - anchor > passedMs + slackMs;
     if (isSet) this.#shift += this.#last - reading;
+    if (reading < this.#last) this.#doubted = 0;
     if (this.#latest !== Number.POSITIVE_INFINITY) this.#anchorAt(reading);
   }
 
