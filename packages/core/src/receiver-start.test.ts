@@ -1,4 +1,5 @@
 import { fileURLToPath } from "node:url";
+import { askingSetUp } from "@reporthook/test-support/asking-setup";
 import { never, setUp } from "@reporthook/test-support/receiver-setup";
 import { startScript } from "@reporthook/test-support/script";
 import { describe, expect, it, vi } from "vitest";
@@ -57,6 +58,22 @@ describe("starting", () => {
     await receiver.idle();
     expect(seen).toHaveLength(1);
   });
+
+  it.each([true, false])(
+    "idle() starts a receiver to which no request came, for what it tells by itself, if autostart is %s",
+    async (autostart) => {
+      const { receiver, reports, failWith, seen, pass } = askingSetUp({ autostart });
+      failWith(() => new Response("", { status: 500 }));
+      await expect(reports.request({})).rejects.toThrow("500");
+      await receiver.idle();
+      receiver.on("report", () => {});
+      await pass(86_400_000);
+      const idle = receiver.idle({ timeoutMs: autostart ? 5_000 : 1 });
+      if (autostart) await idle;
+      else await expect(idle).rejects.toThrow(/1 verified.*not started/);
+      expect(seen.map(({ type }) => type)).toEqual(autostart ? ["report.overdue"] : []);
+    },
+  );
 
   it("start() is left to the caller when autostart is false", async () => {
     const { receiver, send, seen } = setUp({ autostart: false }, "runs");

@@ -176,7 +176,8 @@ class OwnReceiver implements Receiver {
     assertKnownKeys("idle", options, ["timeoutMs"]);
     const { timeoutMs = 5_000 } = options;
     assertMs("idle: timeoutMs", timeoutMs);
-    await untilIdle(this.#view, this.#sweep, timeoutMs);
+    const start = () => this.#runner.ensureStarted();
+    await untilIdle(this.#view, this.#sweep, start, timeoutMs);
   };
 
   readonly callbackUrl: Receiver["callbackUrl"] = async (base, options = {}) => {

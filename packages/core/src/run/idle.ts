@@ -8,10 +8,14 @@ import type { OverdueSweep } from "../reports/overdue-sweep.ts";
 
 const pollMs = 5;
 
-/** For tests: resolves when a receiver has nothing to work on; rejects `not_idle` after `timeoutMs` milliseconds. */
+/**
+ * For tests: resolves when a receiver has nothing to work on; rejects `not_idle` after `timeoutMs` milliseconds. Once something waits,
+ * `start` is called: no request may ever come to the receiver of a test that asks for a report.
+ */
 export async function untilIdle(
   receiver: ReceiverView,
   sweep: OverdueSweep,
+  start: () => void,
   timeoutMs: number,
 ): Promise<void> {
   const until = realClock.now() + timeoutMs;
@@ -21,6 +25,7 @@ export async function untilIdle(
     for (;;) {
       waiting = await whatWaits(receiver);
       if (waiting === null || !(realClock.now() < until)) return;
+      if (receiver.phase === "new") start();
       await new Promise<void>((resolve) => realClock.later(resolve, pollMs));
     }
   };
