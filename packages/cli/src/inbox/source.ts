@@ -76,10 +76,7 @@ function find<Source extends InboxSource>(terminal: Terminal, source: Source): S
   }
   if (db !== undefined) return { ...source, name: db };
   // An empty variable counts as missing.
-  const named =
-    inbox ??
-    (process.env["REPORTS_INBOX"] ||
-      usualFiles.find((file) => fileSize(file) > 0 || isSetAside(file)));
+  const named = inbox ?? (process.env["REPORTS_INBOX"] || usualFiles.find(isThere));
   if (named === undefined) {
     const looked = usualFiles.join(" nor ");
     throw new UsageError(
@@ -123,7 +120,7 @@ export async function openInbox({
   prefix,
 }: Omit<FoundInbox, "name">): Promise<Inbox> {
   if (url === undefined && fileSize(db) === 0) {
-    const why = isSetAside(db)
+    const why = isThere(db)
       ? `, but ${db}-damaged: the app has set it aside, as docs/operating.md says under When the inbox fails`
       : ": name the file that the app opens with sqliteInbox";
     throw new CommandFailed("no_inbox", `There is no inbox ${db}${why}`);
@@ -223,7 +220,7 @@ export function fileSize(file: string): number {
   }
 }
 
-/** Whether an app has set a damaged file aside, and made no other one. */
-function isSetAside(file: string): boolean {
-  return fileSize(`${file}-damaged`) > 0;
+/** Whether there is an inbox at a path, or an app has set it aside, as it is damaged. */
+function isThere(file: string): boolean {
+  return fileSize(file) > 0 || fileSize(`${file}-damaged`) > 0;
 }
