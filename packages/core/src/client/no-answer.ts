@@ -7,56 +7,51 @@ import { chainOf } from "../lib/thrown.ts";
 /** The way out where a proxy asks for a password, which it says by 407. */
 export const proxyPassword = "the proxy asks for a user and a password: put them into its URL";
 
-/** `connecting`: no connection was made, which may work later. `setup`: nothing works without a change. */
-type Family = readonly [kind: "connecting" | "setup", said: RegExp, why: string];
+/** What an error says, and why there is no answer. */
+type Family = readonly [said: RegExp, why: string];
 
 // The codes of Node, undici, Bun and OpenSSL, and messages where there is no code, as in Deno. The first that fits counts.
-const families: readonly Family[] = [
+/** Nothing works without a change. */
+const setup: readonly Family[] = [
   [
-    "setup",
     /^(?:(?:DEPTH_ZERO_)?SELF_SIGNED_CERT\w*|CERT_\w+|ERR_TLS_CERT\w*|UNABLE_TO_(?:VERIFY|GET|DECRYPT|DECODE)_\w+|HOSTNAME_MISMATCH|INVALID_(?:CA|PURPOSE))$|invalid peer certificate|self[- ]signed certificate/m,
     "its certificate is not trusted: check baseUrl and the clock of this machine; if a private authority has signed it, name the file with the authority's certificate in NODE_EXTRA_CA_CERTS, and restart",
   ],
   [
-    "setup",
     /^ERR_SSL_\w*ALERT_(?:\w*CERTIFICATE\w*|UNKNOWN_CA|HANDSHAKE_FAILURE|PROTOCOL_VERSION|ACCESS_DENIED)$/m,
     "it refused the TLS connection: it may want a client certificate, which the agent of a fetch can have",
   ],
   [
-    "setup",
     /^ERR_SSL_(?:WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|HTTP_REQUEST|UNSUPPORTED_PROTOCOL)$|wrong version number|packet length too long|InvalidContentType/m,
     "it does not speak TLS: check whether baseUrl has to begin with http:",
   ],
   [
-    "setup",
     /invalid on\w+ method|\bdispatch(?:er)?\b.*(?:function|implement|instance)|^ERR_INVALID_PROTOCOL$/m,
     "the agent (dispatcher) is none of this fetch: take both from one version of one package",
   ],
   // Node's fetch hides a 407 behind an error without a word, and makes no other one of a call like ours.
-  ["setup", /Proxy response \(407\)|statusCode=407|^\nError\n$/, proxyPassword],
+  [/Proxy response \(407\)|statusCode=407|^\nError\n$/, proxyPassword],
   [
-    "setup",
     /Proxy response|HTTP Tunneling|tunneling socket|^ERR_PROXY_\w+$|Proxy connection ended/m,
     "the proxy led to no service: check baseUrl, and what the proxy permits",
   ],
-  ["setup", /^bad port$/m, "fetch allows no call to this port: check baseUrl"],
+  [/^bad port$/m, "fetch allows no call to this port: check baseUrl"],
   [
-    "setup",
     /^(?:EACCES|EPERM|ERR_ACCESS_DENIED|NotCapable|PermissionDenied|UND_ERR_INVALID_ARG|ERR_INVALID_\w+)$|^unknown scheme$/m,
     "it can't be sent from here: check baseUrl and what this process may do",
   ],
+];
+/** No connection was made, which may work later. */
+const connecting: readonly Family[] = [
   [
-    "connecting",
     /^(?:ENOTFOUND|EAI_\w+)$|dns error/m,
     "its name was not found: check baseUrl, and the DNS of this machine",
   ],
   [
-    "connecting",
     /^(?:ECONNREFUSED|ConnectionRefused)$|connection refused/im,
     "the connection was refused: check baseUrl and its port, and whether the service is up",
   ],
   [
-    "connecting",
     /^(?:E(?:HOST|NET)(?:UNREACH|DOWN)|EADDRNOTAVAIL|EMFILE|UND_ERR_CONNECT_TIMEOUT|FailedToOpenSocket)$|connect ETIMEDOUT|before secure TLS connection/m,
     "no connection was made: check baseUrl, and the network and the firewalls on the way",
   ],
@@ -69,14 +64,15 @@ export function noAnswer(
   byGlobal: boolean,
 ): Pick<ServiceErrorDetails, "sent" | "retryable"> & { readonly why: string } {
   const links = chainOf(thrown);
-  const [kind, , why] = familyOf(links) ?? [];
-  if (why === undefined) return { why: "check baseUrl", sent: true, retryable: true };
+  const family = familyOf(links);
+  if (family === undefined) return { why: "check baseUrl", sent: true, retryable: true };
+  const [, why] = family;
   // Of several connections, another one may have come through.
   const ends = links.filter(
     (link) => safeGet(link, "cause") === undefined && joinedIn(link).length === 0,
   );
   const sent = ends.some((end) => familyOf([end]) === undefined);
-  const isSetup = kind === "setup";
+  const isSetup = setup.includes(family);
   const proxy = isSetup || !byGlobal ? undefined : ignoredProxy(endpoint);
   if (proxy === undefined) return { why, sent, retryable: !isSetup };
   const way = `${proxy} is set, and this fetch ignores it: set NODE_USE_ENV_PROXY=1 (from Node 22.21 on), or give createClient a fetch with the ProxyAgent of undici`;
@@ -85,7 +81,8 @@ export function noAnswer(
 }
 
 function familyOf(links: readonly unknown[]): Family | undefined {
-  return families.find(([, said]) => links.some((link) => said.test(wordsOf(link))));
+  const isSaid = ([said]: Family): boolean => links.some((link) => said.test(wordsOf(link)));
+  return setup.find(isSaid) ?? connecting.find(isSaid);
 }
 
 /** The code, the name and the message, each in a line. */

@@ -154,12 +154,12 @@ function inboxOf(options: ReceiverOptions, { ack, reusedSignature }: Choices): I
   const { inbox = memoryInbox() } = options;
   const fits = typeof inbox?.add === "function" && typeof inbox.consume === "function";
   must("inbox", 'an inbox, such as memoryInbox() or sqliteInbox("inbox.db")', inbox, fits);
-  const { durability, lossAccepted, noticesReuse } = inbox.guarantees;
   const expected = '"accept": this inbox notices no signature that comes again';
-  const isNoticed = reusedSignature === "accept" || noticesReuse;
+  const isNoticed = reusedSignature === "accept" || inbox.guarantees.noticesReuse;
   must("reusedSignature", expected, reusedSignature, isNoticed);
   const platform = serverlessPlatform();
   if (platform === null || ack === "handled") return inbox;
+  const { durability, lossAccepted } = inbox.guarantees;
   if (durability === "process" && !lossAccepted) {
     throw new TypeError(
       `createReceiver: inbox must outlast an instance on ${platform}, which may end right after the answer: set ack: "handled", or give memoryInbox({ acceptLoss: true }) if what was acknowledged may be lost`,
