@@ -1,8 +1,5 @@
 import { tryGet } from "./safe-get.ts";
 
-/** The platforms that are told apart. */
-type Platform = "Cloudflare Workers" | "AWS Lambda";
-
 interface Global {
   readonly navigator?: { readonly userAgent?: string };
   readonly Deno?: unknown;
@@ -28,7 +25,7 @@ interface AsyncContext {
 const platform = globalThis as Global;
 
 /** A platform that may freeze or end an instance as soon as it has answered; null where a process lives on. */
-export function serverlessPlatform(): Platform | null {
+export function serverlessPlatform(): "Cloudflare Workers" | "AWS Lambda" | null {
   if (tryGet(() => platform.navigator?.userAgent) === "Cloudflare-Workers") {
     return "Cloudflare Workers";
   }

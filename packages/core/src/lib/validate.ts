@@ -112,15 +112,12 @@ export function isPlain(value: unknown): boolean {
 
 /** Shows a value in few words. */
 export function inspect(value: unknown): string {
-  return typeof value === "string" ? JSON.stringify(value) : quotable(value);
+  return typeof value === "string" ? JSON.stringify(value) : typeName(value);
 }
 
 /** Shows a value in few words, without quoting text. */
 export function typeName(value: unknown): string {
-  return typeof value === "string" ? "a string" : quotable(value);
-}
-
-function quotable(value: unknown): string {
+  if (typeof value === "string") return "a string";
   const isSimple = value === null || !["object", "function"].includes(typeof value);
   if (isSimple) return String(value);
   return Array.isArray(value) ? "an array" : typeof value === "object" ? "an object" : "a function";

@@ -1,6 +1,6 @@
 import { Callbacks } from "../callback-urls/callback-url.ts";
 import { overHttpOf } from "../client/client-options.ts";
-import { type EventName, eventNames, type Schemas } from "../events/events.ts";
+import { eventNames, type Schemas } from "../events/events.ts";
 import type { Inbox } from "../inbox/inbox.ts";
 import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
 import { Timekeeper } from "../inbox/timekeeper.ts";
@@ -175,11 +175,9 @@ function signatureOf(source: SignatureSource): SignatureSource {
   return isName ? source.toLowerCase() : (syncOr("signature", source) as SignatureSource);
 }
 
-const noSchema: readonly EventName[] = ["report", "report.overdue", "*"];
-
 function schemasOf(schemas: Schemas | undefined): Schemas | undefined {
   if (schemas === undefined) return undefined;
-  const types = eventNames.filter((name) => !noSchema.includes(name));
+  const types = eventNames.filter((name) => !["report", "report.overdue", "*"].includes(name));
   assertKnownKeys("createReceiver", schemas, types, "schemas.");
   for (const [type, schema] of Object.entries(schemas)) {
     const fits = schema === undefined || typeof schema?.["~standard"]?.validate === "function";
