@@ -7,7 +7,7 @@ import { chainOf } from "../lib/thrown.ts";
 /** The way out where a proxy asks for a password, which it says by 407. */
 export const proxyPassword = "the proxy asks for a user and a password: put them into its URL";
 
-/** What an error says, and why there is no answer. */
+/** The words of an error, and the reason for no answer. */
 type Family = readonly [said: RegExp, why: string];
 
 // The codes of Node, undici, Bun and OpenSSL, and messages where there is no code, as in Deno. The first that fits counts.
