@@ -22,8 +22,8 @@ export class ThreadClient implements ConsumerSource, ConnectionOwner {
   readonly options: StoreOptions;
   readonly shown: ShownChanges = new ShownChanges();
   readonly notices: Notices = new Notices();
-  /** As in the last message of a thread. */
-  #tallies = new Map<string, Tally>();
+  /** As the thread has told them. */
+  readonly #tallies = new Map<string, Tally>();
   #connection: ThreadConnection | null = null;
   #closing: Promise<void> | null = null;
   #failure: { readonly error: unknown; readonly at: number } | null = null;
@@ -103,10 +103,6 @@ export class ThreadClient implements ConsumerSource, ConnectionOwner {
     return states;
   }
 
-  opened(tallies: ChangedTallies): void {
-    this.#tallies = new Map(tallies);
-  }
-
   counted(tallies: ChangedTallies): void {
     for (const [receiver, tally] of tallies) this.#tallies.set(receiver, tally);
   }
@@ -136,6 +132,7 @@ export class ThreadClient implements ConsumerSource, ConnectionOwner {
 
   ended(error: ReporthookError | null): void {
     this.#connection = null;
+    this.#tallies.clear();
     this.#failure = error === null ? null : { error, at: performance.now() };
     this.#sentAllAt = Number.NEGATIVE_INFINITY;
     const reason = error ?? new Error("The inbox was closed");

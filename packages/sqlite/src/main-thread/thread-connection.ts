@@ -44,8 +44,7 @@ export interface ConnectionOwner {
   readonly shown: ShownChanges;
   /** The states of consumers to send with the next message. */
   takeStates(): readonly ConsumerState[];
-  opened(tallies: ChangedTallies): void;
-  /** Takes the tallies of a reply, before its results: the hooks that are told of these may ask for the backlog. */
+  /** Takes tallies: those of a reply before its results, for the hooks that are told of these may ask for the backlog. */
   counted(tallies: ChangedTallies): void;
   /** Takes the rest of a reply beside results. */
   answered(reply: Reply, leased: readonly Leased[]): void;
@@ -194,7 +193,7 @@ export class ThreadConnection {
     if ("reply" in message) this.#deliver(message.reply);
     else {
       this.#isOpened = true;
-      this.#owner.opened(message.opened);
+      this.#owner.counted(message.opened);
       this.#opening.settle([null], () => {});
     }
     // Only answers that are waited for keep the process alive.

@@ -119,17 +119,9 @@ export class Deliveries {
     return stored;
   }
 
-  /** Erases what {@link edit} does not write. */
-  erase({ seq = 0 }: Row): void {
-    const sql = "UPDATE delivery SET body = NULL, url = '', context = NULL WHERE seq = ?";
-    this.statement(sql).run(seq);
-  }
-
-  /** Drops body, path and signature of a rejected delivery. */
-  empty({ seq = 0 }: Row): void {
-    const { rejected } = retentionClass;
-    const sql = `UPDATE delivery SET body = NULL, url = '', signature = NULL, kept_as = ${rejected} WHERE seq = ?`;
-    this.statement(sql).run(seq);
+  /** Drops body and path of a delivery, which {@link edit} does not write, and has other columns as told. */
+  drop({ seq = 0 }: Row, others: string): void {
+    this.statement(`UPDATE delivery SET body = NULL, url = '', ${others} WHERE seq = ?`).run(seq);
   }
 
   /** Deletes the delivery of a row with {@link removedColumns}, so that a copy of it is new; all but its key, if told so. */

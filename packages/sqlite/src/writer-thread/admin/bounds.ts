@@ -7,6 +7,7 @@ import { type Deliveries, removedColumns } from "../deliveries.ts";
 const maxRejected = 10_000;
 /** The bytes of rejected ones are added up, which takes about a millisecond, after so many: other processes add to them, too. */
 const betweenSums = 16;
+const emptied = `signature = NULL, kept_as = ${retentionClass.rejected}`;
 
 /** Keeps rejected and unsigned deliveries within their bounds as others come. */
 export class Bounds {
@@ -39,7 +40,7 @@ export class Bounds {
     const whole = `FROM delivery INDEXED BY delivery_ended
       WHERE kept_as = ${retentionClass.wholeRejected} ORDER BY changed_at DESC`;
     const beyond = statement(`SELECT seq ${whole} LIMIT 100 OFFSET ${wholeRejected.max}`);
-    for (const row of beyond.all()) this.#deliveries.empty(row);
+    for (const row of beyond.all()) this.#deliveries.drop(row, emptied);
     const added = statement("SELECT length(body) AS bytes FROM delivery WHERE seq = ?").get(seq);
     this.#rejectedBytes += Number(added?.["bytes"]);
     if (++this.#sinceSum < betweenSums && this.#rejectedBytes <= wholeRejected.bytes) return;
@@ -50,7 +51,7 @@ export class Bounds {
     let bytes = 0;
     for (const row of newest.all()) {
       bytes += Number(row["bytes"]);
-      if (bytes > wholeRejected.bytes) this.#deliveries.empty(row);
+      if (bytes > wholeRejected.bytes) this.#deliveries.drop(row, emptied);
       else this.#rejectedBytes = bytes;
     }
   }

@@ -45,7 +45,7 @@ export function eraseStep(
     if (!isMeant(stored, range.how, reportId) || isErased(stored)) continue;
     step.add(stored);
     if (!dryRun) deliveries.edit(row, now, (one) => applyErasing(one, query));
-    if (!dryRun) deliveries.erase(row);
+    if (!dryRun) deliveries.drop(row, "context = NULL");
   }
   const { requestIds: _, ...asked } = query;
   const logged = dryRun ? null : logAct(deliveries, { ...asked, act: "erase" }, step.total, number);
