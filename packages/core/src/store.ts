@@ -19,6 +19,7 @@ export {
   isParked,
   park,
   parkedReasons,
+  poison,
   reasonCodes,
   retryIn,
   signatureLifetimeMs,

@@ -7,6 +7,7 @@ import {
   describe,
   jobOf,
   park,
+  poison,
   retryIn,
   tellRecorded,
 } from "@reporthook/core/store";
@@ -128,8 +129,7 @@ export class JobRun implements RunningJob, Lease {
     const stalls = stallsOf(this.held);
     if (damage !== null) return park("dead", "not_understood", damage);
     if (stalls < maxStalls) return null;
-    const poison = `The process ended ${stalls} times while it processed this delivery. Fix the cause, then release it.`;
-    return park("dead", "poison", poison);
+    return poison(stalls);
   }
 
   /** Begins to handle a delivery right after its verdict; null if it has to wait, or another process may hold the lock. */

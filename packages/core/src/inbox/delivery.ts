@@ -228,6 +228,12 @@ export function park<To extends "held" | "dead">(
   return { to, reason: { code, message }, error };
 }
 
+/** Parks a delivery on which work has ended the process so many times. */
+export function poison(times: number): Parked {
+  const message = `The process ended ${times} times while it processed this delivery. Fix the cause, then release it.`;
+  return park("dead", "poison", message);
+}
+
 /** Makes the outcome that rejects a delivery for a reason. */
 export function reject(code: ReasonCode, message: string): Rejected {
   return { to: "rejected", reason: { code, message }, error: null };

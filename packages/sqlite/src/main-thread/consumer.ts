@@ -80,14 +80,14 @@ export class SqliteConsumer implements Consumer, RunHost {
     this.#isAsking = false;
     if (this.stopped) this.retiredAt = at;
     this.#credit += missing;
-    const { wallOffset, knownSince } = this.options.clock;
+    const { clock } = this.options;
     return {
       consumer: this.number,
       receiver: this.receiver,
       stage: this.stage,
-      now: this.#now(),
-      wallOffset,
-      knownSince,
+      now: clock.now(),
+      wallOffset: clock.wallOffset,
+      knownSince: clock.knownSince,
       credit: missing,
       hasEnded: this.stopped,
     };
@@ -143,8 +143,10 @@ export class SqliteConsumer implements Consumer, RunHost {
       this.#due = null;
       this.#ask();
     };
-    if (at <= this.#now()) wake();
-    else this.#due = { at, timer: setUnrefTimeout(this.options.clock, wake, at - this.#now()) };
+    const { clock } = this.options;
+    const now = clock.now();
+    if (at <= now) wake();
+    else this.#due = { at, timer: setUnrefTimeout(clock, wake, at - now) };
   }
 
   /** Drops the work on lost leases; with a new thread, the credit is lost too. */
@@ -206,10 +208,6 @@ export class SqliteConsumer implements Consumer, RunHost {
       this.#running.add(run);
       run.requeue();
     }
-  }
-
-  #now(): number {
-    return this.options.clock.now();
   }
 
   #sleep(): void {

@@ -1,5 +1,4 @@
-import type { Parked } from "@reporthook/core";
-import { applyOutcome, park, type StoredDelivery } from "@reporthook/core/store";
+import { applyOutcome, poison, type StoredDelivery } from "@reporthook/core/store";
 import type { Row } from "../../database/driver.ts";
 import { queues } from "../../protocol/position.ts";
 import type { Reply, Takeover } from "../../protocol/protocol.ts";
@@ -61,12 +60,4 @@ function rowsOf(workerId: number, { receivers, statement }: Deliveries): Row[] {
     .flatMap((receiver) =>
       [verify.leased, handle.leased].flatMap((queue) => leased.all(receiver, queue, workerId)),
     );
-}
-
-function poison(starts: number): Parked {
-  return park(
-    "dead",
-    "poison",
-    `The process ended ${starts} times while it processed this delivery. Fix the cause, then release it.`,
-  );
 }
