@@ -7,7 +7,7 @@ import { errorStep } from "./admin/error-steps.ts";
 import { storedFacts } from "./admin/facts.ts";
 import { foreseePruning, pruneStep } from "./admin/prune.ts";
 import { Query } from "./admin/query.ts";
-import { StoredRetention } from "./admin/stored-retention.ts";
+import { storedRetention } from "./admin/stored-retention.ts";
 import type { Claimer } from "./claim/claimer.ts";
 import type { Deliveries } from "./deliveries.ts";
 import { keepTime } from "./lived.ts";
@@ -27,7 +27,7 @@ export function operationsOf(
   const { receivers } = deliveries;
   const query = new Query(deliveries);
   const requests = new RequestTable(deliveries);
-  const retention = new StoredRetention(deliveries, given);
+  const retention = storedRetention(deliveries, given);
   return {
     health: check,
     close: () => {},
@@ -36,7 +36,7 @@ export function operationsOf(
     get: (id, receiver) => query.get(id, receiver),
     list: (asked, from) => query.list(asked, from),
     summary: (asked) => query.summary(asked),
-    facts: (receiver) => storedFacts(deliveries, retention, receiver),
+    facts: (receiver) => storedFacts(deliveries, retention(), receiver),
     notes: (receiver, prefix) => findNotes(deliveries, receiver, prefix),
     keepNotes: (receiver, notes) => keepNotes(deliveries, receiver, notes),
     act: (asked, from) => {
@@ -49,8 +49,8 @@ export function operationsOf(
       claimer.invalidate();
       return eraseStep(deliveries, asked, from);
     },
-    prune: (now) => pruneStep(deliveries, requests, retention.read(), now),
-    foresee: (now) => foreseePruning(deliveries, retention.read(), now),
+    prune: (now) => pruneStep(deliveries, requests, retention(), now),
+    foresee: (now) => foreseePruning(deliveries, retention(), now),
     keepTime: (mark) => keepTime(deliveries, mark),
     "requests.add": (request) => requests.add(request),
     "requests.get": (id, receiver) => requests.get(id, receiver),

@@ -4,6 +4,7 @@ import {
   expiringOf,
   mostFrequent,
   parkedReasons,
+  type Retention,
   states,
 } from "@reporthook/core/store";
 import { byReason, countsIn, newestName, type Tally } from "../../protocol/counts.ts";
@@ -11,18 +12,13 @@ import { queues } from "../../protocol/position.ts";
 import { retentionClass } from "../../protocol/row.ts";
 import type { Deliveries } from "../deliveries.ts";
 import { findRows } from "./rows.ts";
-import type { StoredRetention } from "./stored-retention.ts";
 
 const maxCounted = 10_000;
 /** The queues with deliveries whose handlers have failed, those first that have few others. */
 const searched = [queues.handle.later, queues.handle.leased, queues.handle.first];
 
 /** The facts of a receiver: numbers that are counted as they change, and steps in an index. */
-export function storedFacts(
-  deliveries: Deliveries,
-  retention: StoredRetention,
-  name: string,
-): Facts {
+export function storedFacts(deliveries: Deliveries, retention: Retention, name: string): Facts {
   const [receiver = 0] = deliveries.receivers.select(name);
   const tally = deliveries.receivers.tallyOf(name);
   const oldest = (state: State): number => {
@@ -64,7 +60,7 @@ function parkedOf({ statement }: Deliveries, receiver: number, tally: Tally): Pa
 function expiring(
   { statement }: Deliveries,
   receiver: number,
-  retention: StoredRetention,
+  retention: Retention,
 ): Facts["expiring"] {
   const announced = statement(
     `SELECT count(*) AS number, min(changed_at) AS changedAt, min(announced_at) AS announcedAt
@@ -74,7 +70,7 @@ function expiring(
   const { number, changedAt, announcedAt } = announced.get(receiver) ?? {};
   if (!number) return null;
   const first = { changedAt: Number(changedAt), announcedAt: Number(announcedAt) };
-  return expiringOf(Number(number), first, retention.read());
+  return expiringOf(Number(number), first, retention);
 }
 
 function frequentError({ statement }: Deliveries, receiver: number): string | null {
