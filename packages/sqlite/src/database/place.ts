@@ -72,7 +72,9 @@ export function preparePlace(
   try {
     if (!existsSync(path) && !mayMake)
       throw inboxFailed(`There is no ${path}: name the app's file`);
-    if (!existsSync(path) && logMarksOf(path) === null) makeNew(path);
+    makeNew(path);
+    if (damaged !== null && !existsSync(path))
+      throw inboxFailed(`${path} is missing, and ${damaged} could not be moved back`);
     checkPlace(path);
     const isHeld = isOf(descriptor, path);
     if (!isHeld) opened = descriptorOf(path);
@@ -88,19 +90,9 @@ export function preparePlace(
   }
 }
 
-function makeNew(path: string): void {
-  const damaged = damagedPath(path);
-  if (damaged === null) create(path);
-  else throw inboxFailed(`${path} is missing, and ${damaged} could not be moved back`);
-}
-
-/** Whether nothing is there yet, also of an earlier file. */
-export function isNew(path: string): boolean {
-  return ![path, `${path}-wal`].some((each) => existsSync(each)) && damagedPath(path) === null;
-}
-
-/** Makes an empty file that only its owner can read. */
-export function create(path: string): void {
+/** Makes an empty file that only its owner can read, where there is none yet, also no earlier one and no log of one. */
+export function makeNew(path: string): void {
+  if (existsSync(path) || damagedPath(path) !== null || logMarksOf(path) !== null) return;
   // Another process may be faster, or the file can't be created: SQLite will report it.
   tryGet(() => closeSync(openSync(path, "ax", 0o600)));
 }

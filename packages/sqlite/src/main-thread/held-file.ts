@@ -1,6 +1,6 @@
 import { closeSync, lstatSync } from "node:fs";
 import { tryGet } from "@reporthook/core/store";
-import { create, descriptorOf, isNew } from "../database/place.ts";
+import { descriptorOf, makeNew } from "../database/place.ts";
 
 interface Held {
   readonly descriptor: number;
@@ -22,7 +22,7 @@ export class HeldFile {
 
   /** Makes a missing file if `isMade`. */
   constructor(path: string, isMade: boolean) {
-    if (isMade && isNew(path)) create(path);
+    if (isMade) makeNew(path);
     this.#name = nameOf(path);
     if (this.#name === null) return;
     const descriptor = files.get(this.#name)?.descriptor ?? descriptorOf(path);
