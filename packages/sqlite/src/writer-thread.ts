@@ -56,7 +56,11 @@ function open(): Opened {
     database.exec("PRAGMA journal_mode = WAL");
     log = new WalFile(database, driver, options.path);
     if (options.migrate) checkWritable(database);
-    guard = guardOf(database, log, descriptor);
+    const held = descriptor ?? openSync(options.path, "r");
+    const file = new FileContent(database, held, log.reader, options.migrate);
+    const content = new LogContent(options.path);
+    Atomics.store(new Int32Array(options.pulse), 1, content.index.descriptor + 1);
+    guard = new FileGuard(options.path, { file, log: content });
     return { writer: new Writer(database, guard, options), log, guard };
   } catch (error) {
     log?.close();
@@ -64,15 +68,6 @@ function open(): Opened {
     guard?.close();
     throw error;
   }
-}
-
-function guardOf(database: Database, wal: WalFile, descriptor: number | null): FileGuard {
-  const { path, migrate } = options;
-  const held = descriptor ?? openSync(path, "r");
-  const file = new FileContent(database, held, wal.reader, migrate);
-  const log = new LogContent(path);
-  Atomics.store(new Int32Array(options.pulse), 1, log.index.descriptor + 1);
-  return new FileGuard(path, { file, log });
 }
 
 /** Fails if SQLite has opened the file read-only: it stays read-only even if write access is granted later. */

@@ -21,22 +21,17 @@ const searched = [queues.handle.later, queues.handle.leased, queues.handle.first
 export function storedFacts(deliveries: Deliveries, retention: Retention, name: string): Facts {
   const [receiver = 0] = deliveries.receivers.select(name);
   const tally = deliveries.receivers.tallyOf(name);
-  const oldest = (state: State): number => {
-    const { rows } = findRows(deliveries, {
-      query: { receiver: name },
-      states: [state],
-      most: 1,
-      columns: "id, arrived_at",
-    });
-    return Number(rows[0]?.["arrived_at"] ?? Infinity);
+  const oldest = (...chosen: State[]): number | null => {
+    const wanted = { query: { receiver: name }, states: chosen, columns: "id, arrived_at" };
+    const at = findRows(deliveries, { ...wanted, most: 1 }).rows[0]?.["arrived_at"];
+    return at === undefined ? null : Number(at);
   };
-  const unverified = oldest("received");
   const failing = tally["failing"] ?? 0;
   return {
     counts: countsIn(tally, states),
     newest: tally[newestName] || null,
-    oldestUnverified: finite(unverified),
-    oldestWaiting: finite(Math.min(unverified, oldest("verified"))),
+    oldestUnverified: oldest("received"),
+    oldestWaiting: oldest("received", "verified"),
     parked: parkedOf(deliveries, receiver, tally),
     deleted: byReason(tally, "deleted"),
     expiring: expiring(deliveries, receiver, retention),
@@ -84,8 +79,4 @@ function frequentError({ statement }: Deliveries, receiver: number): string | nu
     errors.push(...rows.map(({ last_error: error }) => String(error ?? "")));
   }
   return mostFrequent(errors);
-}
-
-function finite(time: number): number | null {
-  return Number.isFinite(time) ? time : null;
 }
