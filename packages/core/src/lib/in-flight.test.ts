@@ -16,6 +16,21 @@ describe("items", () => {
     expect(running.size).toBe(0);
   });
 
+  it("an InFlight tells all that wait when it is empty, and at once one that asks then", async () => {
+    const running = new InFlight();
+    const items = [{ place: -1 }, { place: -1 }];
+    for (const item of items) running.add(item);
+    const told: string[] = [];
+    const waiting = ["one", "other"].map((name) => running.emptied().then(() => told.push(name)));
+    for (const item of items) {
+      await Promise.resolve();
+      expect(told).toEqual([]);
+      running.delete(item);
+    }
+    await Promise.all([...waiting, running.emptied()]);
+    expect(told).toEqual(["one", "other"]);
+  });
+
   it("an InFlight can be emptied and filled while it is gone through", () => {
     const running = new InFlight();
     for (const place of [1, 2, 3]) running.add({ place });
