@@ -9,6 +9,8 @@ import {
   type StoreOptions,
 } from "../protocol/protocol.ts";
 import { SqliteConsumer } from "./consumer.ts";
+import { HeldFile } from "./held-file.ts";
+import { Pulse } from "./pulse.ts";
 import type { ConsumerSource } from "./run.ts";
 import { threadNotStarted } from "./spawn.ts";
 import { type ConnectionOwner, type Leased, ThreadConnection } from "./thread-connection.ts";
@@ -52,9 +54,13 @@ export class ThreadClient implements ConsumerSource, ConnectionOwner {
     if (this.#connection !== null) return this.#connection;
     const failed = this.#failure;
     if (failed !== null && performance.now() - failed.at < reopenMs / 2) throw failed.error;
+    const file = new HeldFile(this.options.path, this.options.migrate);
+    const pulse = new Pulse();
     try {
-      this.#connection = new ThreadConnection(this.options, this);
+      this.#connection = new ThreadConnection(this.options, this, file, pulse);
     } catch (thrown) {
+      file.release();
+      pulse.end();
       const error = threadNotStarted(thrown);
       this.ended(error);
       throw error;

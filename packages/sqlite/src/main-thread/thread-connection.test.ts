@@ -1,4 +1,7 @@
+import { readdirSync, readlinkSync } from "node:fs";
 import type { Worker } from "node:worker_threads";
+import { tryGet } from "@reporthook/core/store";
+import { testWith } from "@reporthook/test-support/needs";
 import { temporaryPath } from "@reporthook/test-support/temporary";
 import { createInboxFixture, valid } from "@reporthook/testing/internals";
 import { expect, it, vi } from "vitest";
@@ -28,3 +31,19 @@ it("a thread that ended and can't be started again is tried until it can, and sa
   await other.end();
   await end();
 });
+
+testWith(process.platform === "linux" ? null : "Linux lists the open files")(
+  "a thread that can't be started leaves its file closed",
+  async () => {
+    const own = temporaryPath();
+    const inbox = sqliteInbox(own);
+    vi.mocked(spawn.startThread).mockImplementationOnce(() => {
+      throw new Error("EAGAIN");
+    });
+    await expect(inbox.open()).rejects.toThrow("EAGAIN");
+    const open = readdirSync("/proc/self/fd").map((fd) =>
+      tryGet(() => readlinkSync(`/proc/self/fd/${fd}`)),
+    );
+    expect(open).not.toContain(own);
+  },
+);

@@ -25,9 +25,9 @@ import {
   seqOf,
   unlessFailed,
 } from "../protocol/protocol.ts";
-import { HeldFile } from "./held-file.ts";
+import type { HeldFile } from "./held-file.ts";
 import { Pending, type PendingDelivery } from "./pending.ts";
-import { Pulse } from "./pulse.ts";
+import type { Pulse } from "./pulse.ts";
 import { startThread, threadFailed } from "./spawn.ts";
 import { type Waiter, Waiters } from "./waiters.ts";
 
@@ -63,7 +63,6 @@ export class ThreadConnection {
   readonly #thread: Worker;
   readonly #ended: Promise<void>;
   readonly #owner: ConnectionOwner;
-  readonly #pulse = new Pulse();
   readonly #opening = new Waiters<null, void>();
   readonly #adding = new Waiters<PendingDelivery, AddResult>();
   readonly #completing = new Waiters<Leased, boolean>();
@@ -77,11 +76,11 @@ export class ThreadConnection {
   /** Whether the thread has ended, and with it all leases. */
   isOver = false;
 
-  constructor(options: StoreOptions, owner: ConnectionOwner) {
+  /** It ends the use of `file` and `pulse` with the thread; the caller does if it throws. */
+  constructor(options: StoreOptions, owner: ConnectionOwner, file: HeldFile, pulse: Pulse) {
     this.#owner = owner;
-    const file = new HeldFile(options.path, options.migrate);
     const { descriptor } = file;
-    this.#thread = startThread({ ...options, descriptor, pulse: this.#pulse.memory });
+    this.#thread = startThread({ ...options, descriptor, pulse: pulse.memory });
     this.opened = this.#opening.add(null);
     this.opened.catch(() => {});
     this.#thread.on("message", (message: FromThread) => this.#receive(message));
@@ -91,7 +90,7 @@ export class ThreadConnection {
     this.#ended = new Promise((resolve) => {
       this.#thread.on("exit", () => {
         file.release();
-        this.#pulse.end();
+        pulse.end();
         this.#end();
         resolve();
       });
