@@ -49,7 +49,6 @@ export interface RunHost {
   readonly stopped: boolean;
   /** Whether to wait for no retries: the leases are requeued once the file can be written again. */
   readonly isAborted: boolean;
-  failed(error: unknown): void;
   /** The work of the stage has ended after `ms` milliseconds: another delivery may begin. */
   worked(ms: number): void;
   /** The outcome is recorded, or the lease is lost. */
@@ -175,7 +174,7 @@ export class Run implements InFlightItem, Lease {
     const endEarly = (): void => end(cutOff);
     this.#endEarly = endEarly;
     work.then(end, (error: unknown) => {
-      if (!this.signal.aborted) this.#host.failed(error);
+      if (!this.signal.aborted) this.#host.options.onError(error);
       end(retryIn(1_000, describe(error), { countsAsAttempt: true }));
     });
   }
@@ -207,7 +206,7 @@ export class Run implements InFlightItem, Lease {
     };
     const retry = (error: unknown): void => {
       const { isAborted } = host;
-      if (!connection.isOver || !isAborted) host.failed(error);
+      if (!connection.isOver || !isAborted) host.options.onError(error);
       if (connection.isOver || isAborted) end(false);
       if (connection.isOver) return;
       // Retries continue when nobody waits any more.

@@ -116,12 +116,6 @@ export type StoredResult =
   | { readonly duplicateOf: string }
   | ThreadFailure;
 
-/** Whether a completion was recorded: false when the lease was lost. */
-export type CompletionResult = boolean | ThreadFailure;
-
-/** The result of a call. */
-export type CallResult = { readonly value: unknown } | ThreadFailure;
-
 /** A delivery that was leased to a consumer. */
 export interface Claimed {
   readonly consumer: number;
@@ -140,8 +134,9 @@ export type Takeover = Omit<Extract<InboxNotice, { readonly what: "took_over" }>
 /** A message from the thread after each commit, with results in the order of what was asked. */
 export interface Reply {
   readonly adds: readonly StoredResult[];
-  readonly completions: readonly CompletionResult[];
-  readonly calls: readonly CallResult[];
+  /** Whether each was recorded: false when the lease was lost. */
+  readonly completions: readonly (boolean | ThreadFailure)[];
+  readonly calls: readonly ({ readonly value: unknown } | ThreadFailure)[];
   readonly claimed: readonly Claimed[];
   /** The worker that holds the leases; null before the first. */
   readonly workerId: number | null;

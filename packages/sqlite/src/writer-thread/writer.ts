@@ -7,9 +7,7 @@ import { eachAddition, type OwnParts } from "../protocol/message.ts";
 import type { Operations, ThreadCall } from "../protocol/operations.ts";
 import type { Queued } from "../protocol/position.ts";
 import {
-  type CallResult,
   type Completion,
-  type CompletionResult,
   type Message,
   type Origin,
   type Reply,
@@ -181,8 +179,8 @@ export class Writer {
 
   #perform(messages: readonly Message[], run: Runner): Results {
     const adds: StoredResult[] = [];
-    const completions: CompletionResult[] = [];
-    const calls: CallResult[] = [];
+    const completions: Reply["completions"][number][] = [];
+    const calls: Reply["calls"][number][] = [];
     for (const message of messages) {
       eachAddition(message, (origin, own) => adds.push(run(() => this.#add(origin, own))));
       this.#deliveries.write();
@@ -193,7 +191,7 @@ export class Writer {
   }
 
   /** Carries out a call; returns its value, or its failure: a wrong request must not undo others. */
-  #answer({ ask, given }: ThreadCall): CallResult {
+  #answer({ ask, given }: ThreadCall): Reply["calls"][number] {
     const operation: (...given: never) => unknown = this.#operations[ask];
     try {
       return { value: operation(...(given as never)) };
