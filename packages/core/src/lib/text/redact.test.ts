@@ -212,6 +212,10 @@ describe("addresses", () => {
     ["https://a.example/ada@b.example", "https://a.example/…"],
     ["https://ada:hush@a.example/hook", "…"],
     ["open '/run/secret/hook': EACCES", "open … EACCES"],
+    [
+      "/a/inbox.db is gone: see docs/operating.md for it",
+      "… is gone: see docs/operating.md for it",
+    ],
     ["mailto:ada@b.example: no answer", "mailto:ada@b.example: no answer"],
   ])("redactAddresses() leaves no more of an address than its origin: %s", (text, shown) => {
     expect(redactAddresses(text)).toBe(shown);

@@ -65,10 +65,10 @@ export function createTextRedactor(apiKey = ""): (text: string) => string {
       .replace(/(:\/\/[^\s/:@"]*:)[^\s/?#"]+(?=@)/g, "$1[removed]");
 }
 
-/** The text with each address cut to its origin, and each path left out: that of a chat's webhook is a secret. */
+/** The text with each address cut to its origin, and each path but those of our docs left out: that of a chat's webhook is a secret. */
 export function redactAddresses(text: string): string {
   return text.replace(/\S+/g, (word) => {
-    if (!word.includes("/")) return word;
+    if (!word.includes("/") || /^docs\/[a-z-]+\.md$/.test(word)) return word;
     const [origin] = /[a-z]+:\/\/[\w.:[\]-]+(?![^/?#]*@)/i.exec(word) ?? [];
     return origin === undefined ? "…" : `${origin}/…`;
   });
