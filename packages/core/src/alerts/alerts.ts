@@ -204,7 +204,7 @@ class AlertWatcher implements Instrumentation {
 
   /** The text of an error, as others may see it. */
   readonly #redact = (text: string): string =>
-    withoutMarkup(printable(redactAddresses(this.#watched.redact(text).slice(0, 500))));
+    withoutMarkup(printable(redactAddresses(this.#watched.redact(text).slice(0, 700))));
 }
 
 /** Replaces what a chat takes for a mention, a tag or a link: an error may quote a stranger's test notification. */

@@ -309,13 +309,13 @@ const wholes: readonly (readonly [string, Case, Partial<FoundProblem>])[] = [
     "the inbox fails two processes",
     {
       own: { fails: { since: ago(second), error: "disk full" } },
-      others: [{ fails: { since: ago(minute), error: `away\u001b${"x".repeat(400)}` } }],
+      others: [{ fails: { since: ago(minute), error: `away\u001b${"x".repeat(600)}` } }],
     },
     {
       code: "inbox_fails",
       severity: "critical",
       since: ago(minute),
-      text: `The inbox can't store: notifications are answered 503. away\\u001b${"x".repeat(295)}.`,
+      text: `The inbox can't store: notifications are answered 503. away\\u001b${"x".repeat(495)}.`,
     },
   ],
   [

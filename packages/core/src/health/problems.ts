@@ -67,7 +67,7 @@ function inboxFails({ living, fails: own }: Situation): FoundProblem[] {
   const all = [own, ...living.map(({ fails }) => fails)].flatMap((one) => one ?? []);
   const [first] = all.sort((one, other) => one.since - other.since);
   if (first === undefined) return [];
-  const text = `The inbox can't store: notifications are answered 503. ${plain(first.error)}`;
+  const text = `The inbox can't store: notifications are answered 503. ${plain(first.error, 500)}`;
   return found("inbox_fails", "critical", { since: first.since, text });
 }
 
@@ -245,6 +245,6 @@ function waits(count: number): string {
 }
 
 /** Text of others, as people may see it. */
-function plain(text: string): string {
-  return printable(text.slice(0, 300));
+function plain(text: string, length = 300): string {
+  return printable(text.slice(0, length));
 }

@@ -295,9 +295,9 @@ describe("the rest", () => {
     const since = now();
     own.notStored(new Error("full"));
     pass(20 * second);
-    own.notStored(new Error("x".repeat(400)));
+    own.notStored(new Error("x".repeat(600)));
     pass(30 * second - 1);
-    expect(own.report().fails).toMatchObject({ since, error: `Error: ${"x".repeat(293)}` });
+    expect(own.report().fails).toMatchObject({ since, error: `Error: ${"x".repeat(492)}…` });
     pass(1);
     expect(own.report().fails).toBe(undefined);
     own.notStored(new Error("full"));

@@ -165,7 +165,7 @@ export class ProcessState {
     const running = this.#clock.running();
     const isFirst = running - this.#notStoredAt >= notStoredMs;
     const since = isFirst ? now : (this.#noted.fails?.since ?? now);
-    this.#noted.fails = { since, error: describe(error).slice(0, 300) };
+    this.#noted.fails = { since, error: describe(error) };
     this.#notStoredAt = running;
   }
 
