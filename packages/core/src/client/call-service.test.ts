@@ -57,6 +57,12 @@ describe("an answer that is no outcome", () => {
     },
   );
 
+  it("requestReport() resolves to the text of an answer that is nested too deep to be read", async () => {
+    const text = "[".repeat(30_000) + "]".repeat(30_000);
+    const client = clientOf({ baseUrl: await answering(200, {}, text) });
+    expect(await client.requestReport({})).toEqual({ status: 200, body: text });
+  });
+
   it("callService() asks once when the answer invites another try", async () => {
     let asked = 0;
     const baseUrl = await serve((request, response) => {

@@ -33,8 +33,9 @@ export function saysNothing({ response, broken, ...body }: CallProgress): boolea
 
 /** Parses JSON, else keeps the text; without secrets. */
 export function parse(text: string, redactor: Redactor): unknown {
-  const json: unknown = tryGet(() => JSON.parse(text));
-  return json === undefined ? redactor.text(text) : redactor.value(json);
+  // It may be nested too deep for the stack, and is an answer all the same.
+  const json = tryGet(() => redactor.value(JSON.parse(text)));
+  return json === undefined ? redactor.text(text) : json;
 }
 
 /** The error of an exchange that took longer than `timeoutMs`. */
