@@ -110,11 +110,12 @@ CREATE TABLE request (
     id TEXT NOT NULL,
     -- Its idempotency key.
     key TEXT,
+    state TEXT NOT NULL,
+    due_at INTEGER NOT NULL,
+    settled_at INTEGER,
+    overdue_at INTEGER,
+    -- Nested deeper, perhaps, than SQLite reads it.
     data TEXT NOT NULL,
-    state TEXT AS (data ->> '$.state') STORED,
-    due_at INTEGER AS (data ->> '$.dueAt') STORED,
-    settled_at INTEGER AS (data ->> '$.settledAt') STORED,
-    overdue_at INTEGER AS (data ->> '$.dates.overdueAt') STORED,
     PRIMARY KEY (receiver, id)
   ) WITHOUT ROWID;
 

@@ -3,7 +3,7 @@ import { type Database, inboxFailed, rollBack } from "./driver.ts";
 import { applicationId, marks, schemaIn, writeMark } from "./header.ts";
 
 /** The version of the schema: a file of any other one is refused. */
-const schemaVersion = 19;
+const schemaVersion = 20;
 
 /**
  * The rows in the index of states. It has those that wait or are parked, which are few: most are leased as they come, and then
@@ -92,11 +92,12 @@ const schema = `
     id TEXT NOT NULL,
     -- Its idempotency key.
     key TEXT,
+    state TEXT NOT NULL,
+    due_at INTEGER NOT NULL,
+    settled_at INTEGER,
+    overdue_at INTEGER,
+    -- Nested deeper, perhaps, than SQLite reads it.
     data TEXT NOT NULL,
-    state TEXT AS (data ->> '$.state') STORED,
-    due_at INTEGER AS (data ->> '$.dueAt') STORED,
-    settled_at INTEGER AS (data ->> '$.settledAt') STORED,
-    overdue_at INTEGER AS (data ->> '$.dates.overdueAt') STORED,
     PRIMARY KEY (receiver, id)
   ) WITHOUT ROWID;
   CREATE UNIQUE INDEX request_key ON request (receiver, key) WHERE key IS NOT NULL;

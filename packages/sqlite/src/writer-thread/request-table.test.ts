@@ -1,5 +1,6 @@
 import { temporaryPath } from "@reporthook/test-support/temporary";
 import { watched } from "@reporthook/test-support/watched-database";
+import { storedRequest } from "@reporthook/testing/internals";
 import { afterAll, expect, test } from "vitest";
 import { loadDriver } from "../database/driver.ts";
 import { prepareSchema } from "../database/schema.ts";
@@ -34,4 +35,14 @@ test("a RequestTable finds requests through an index that has no others, and sor
     expect.stringContaining("INDEX request_overdue"),
   ]);
   expect(plans.flat().filter((step) => step.includes("TEMP B-TREE"))).toEqual([]);
+});
+
+test("a RequestTable keeps an answer that is nested deeper than SQLite reads JSON", () => {
+  const requests = new RequestTable(new Deliveries(database));
+  const body: unknown = JSON.parse("[".repeat(1_100) + "]".repeat(1_100));
+  const request = storedRequest("deep");
+  expect(requests.add(request)).toBeNull();
+  const answered = { ...request, version: 1, answer: { status: 200, body } };
+  expect(requests.replace(request, answered)).toBe(true);
+  expect(requests.get("deep")).toEqual(answered);
 });

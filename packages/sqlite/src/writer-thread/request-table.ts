@@ -65,8 +65,10 @@ export class RequestTable {
   #insert(request: StoredRequest): void {
     const { receivers, statement } = this.#deliveries;
     const number = receivers.idOf(request.receiver);
-    const insert = statement("INSERT INTO request (receiver, id, key, data) VALUES (?, ?, ?, ?)");
-    insert.run(number, request.id, request.idempotencyKey, JSON.stringify(request));
+    const { id, idempotencyKey: key, state, dueAt, settledAt, dates } = request;
+    const insert = statement("INSERT INTO request VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
+    const data = JSON.stringify(request);
+    insert.run(number, id, key, state, dueAt, settledAt, dates.overdueAt, data);
     this.#count(number, request, 1);
   }
 
