@@ -195,6 +195,13 @@ describe.concurrent("files", () => {
     await inbox.close();
   });
 
+  it("sqliteInbox() names the file that it can't make beside a log that can't be read", async () => {
+    const path = temporaryPath();
+    mkdirSync(`${path}-wal`);
+    const failed = { code: "inbox_failed", message: expect.stringContaining(path) };
+    await expect(sqliteInbox(path).open()).rejects.toMatchObject(failed);
+  });
+
   it("open() tries again at once after a failure", async () => {
     const missing = join(folder, `missing-${++files}`);
     const inbox = sqliteInbox(join(missing, "inbox.db"));

@@ -22,7 +22,8 @@ export class HeldFile {
 
   /** Makes a missing file if `isMade`. */
   constructor(path: string, isMade: boolean) {
-    if (isMade) makeNew(path);
+    // The thread, which tries the same, says why it fails.
+    if (isMade) tryGet(() => makeNew(path));
     this.#name = nameOf(path);
     if (this.#name === null) return;
     const descriptor = files.get(this.#name)?.descriptor ?? descriptorOf(path);
