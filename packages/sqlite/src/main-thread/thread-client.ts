@@ -24,7 +24,7 @@ export class ThreadClient implements ConsumerSource, ConnectionOwner {
   readonly options: StoreOptions;
   readonly shown: ShownChanges = new ShownChanges();
   readonly notices: Notices = new Notices();
-  /** As the thread has told them. */
+  /** As a thread has told them: until the next one does, they bound what is let in. */
   readonly #tallies = new Map<string, Tally>();
   #connection: ThreadConnection | null = null;
   #closing: Promise<void> | null = null;
@@ -109,7 +109,8 @@ export class ThreadClient implements ConsumerSource, ConnectionOwner {
     return states;
   }
 
-  counted(tallies: ChangedTallies): void {
+  counted(tallies: ChangedTallies, areAll: boolean): void {
+    if (areAll) this.#tallies.clear();
     for (const [receiver, tally] of tallies) this.#tallies.set(receiver, tally);
   }
 
@@ -138,7 +139,6 @@ export class ThreadClient implements ConsumerSource, ConnectionOwner {
 
   ended(error: ReporthookError | null): void {
     this.#connection = null;
-    this.#tallies.clear();
     this.#failure = error === null ? null : { error, at: performance.now() };
     this.#sentAllAt = Number.NEGATIVE_INFINITY;
     const reason = error ?? new Error("The inbox was closed");

@@ -32,6 +32,19 @@ it("a thread that ended and can't be started again is tried until it can, and sa
   await end();
 });
 
+it("backlog() has what is stored while the thread that ended is started again", async () => {
+  const inbox = sqliteInbox(temporaryPath());
+  const { put, end } = createInboxFixture(inbox, 60_000);
+  await put();
+  const { waiting } = inbox.backlog("a");
+  const thread = vi.mocked(spawn.startThread).mock.results.at(-1)?.value as Worker;
+  await thread.terminate();
+  expect([waiting, inbox.backlog("a").waiting]).toEqual([1, 1]);
+  await inbox.open();
+  expect(inbox.backlog("a").waiting).toBe(1);
+  await end();
+});
+
 testWith(process.platform === "linux" ? null : "Linux lists the open files")(
   "a thread that can't be started leaves its file closed",
   async () => {

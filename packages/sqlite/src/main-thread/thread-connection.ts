@@ -44,8 +44,8 @@ export interface ConnectionOwner {
   readonly shown: ShownChanges;
   /** The states of consumers to send with the next message. */
   takeStates(): readonly ConsumerState[];
-  /** Takes tallies: those of a reply before its results, for the hooks that are told of these may ask for the backlog. */
-  counted(tallies: ChangedTallies): void;
+  /** Takes tallies, all of a file that was opened: those of a reply before its results, whose hooks may ask for the backlog. */
+  counted(tallies: ChangedTallies, areAll: boolean): void;
   /** Takes the rest of a reply beside results. */
   answered(reply: Reply, leased: readonly Leased[]): void;
   /** The thread has ended; `error` if that was unexpected. */
@@ -192,7 +192,7 @@ export class ThreadConnection {
     if ("reply" in message) this.#deliver(message.reply);
     else {
       this.#isOpened = true;
-      this.#owner.counted(message.opened);
+      this.#owner.counted(message.opened, true);
       this.#opening.settle([null], () => {});
     }
     // Only answers that are waited for keep the process alive.
@@ -202,7 +202,7 @@ export class ThreadConnection {
 
   #deliver(reply: Reply): void {
     const { adds, completions, calls, claimed, workerId, lost, asOf } = reply;
-    this.#owner.counted(reply.tallies);
+    this.#owner.counted(reply.tallies, false);
     if (asOf !== null && workerId !== null && !lost) this.#ownedAsOf = asOf;
     /** Makes what was just added or recorded, by its number: if it is claimed at once, the thread does not send it back. */
     const sent = claimed.length > 0 ? new Map<number, () => StoredDelivery>() : null;
