@@ -98,8 +98,12 @@ function serve({ writer, log, guard }: Opened): void {
   const upkeep = setInterval(keepUp, upkeepMs);
   // Closing the last connection checkpoints the log.
   const end = (): void => {
-    log.close();
-    writer.close();
+    // It looks at the file with the log's reader.
+    try {
+      writer.close();
+    } finally {
+      log.close();
+    }
   };
   const receive = orEnd((first: Message) => {
     const messages = [first];
