@@ -72,7 +72,7 @@ export function lacksToken(
 const parameter = "callback_token";
 const longest = 255;
 // A mark, 26 characters encoded, and a signature: all that carry the id of a request are as long.
-const requestToken = "x".repeat(81);
+const requestToken = /* @__PURE__ */ "x".repeat(81);
 
 /** The option `callback`: makes signed callback URLs, and checks those of requests. No other place handles tokens in URLs. */
 export class Callbacks {

@@ -45,7 +45,7 @@ export interface ReceiverSettings
  * @throws TypeError that names the option
  */
 export function receiverSettingsOf(options: ReceiverOptions): ReceiverSettings {
-  assertKnownKeys("createReceiver", options, known);
+  assertKnownKeys("createReceiver", options, [...known, ...Object.keys(choices)]);
   if (watch in options) throw new TypeError("createReceiver: alerts(…) belongs into observe");
   mustHaveCrypto();
   // Not quoted: it may be the API key.
@@ -125,7 +125,6 @@ const known = [
   "clock",
   "logger",
   "observe",
-  ...Object.keys(choices),
 ];
 
 const expectedName = "1 to 64 letters, digits, dots, hyphens or underscores";
