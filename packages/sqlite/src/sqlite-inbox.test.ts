@@ -307,6 +307,21 @@ describe.concurrent("files", () => {
     expect(jobs).toMatchObject([{ id: added.id, released: true }]);
   });
 
+  it("facts() tells the oldest that waits by lived time, although a verified one shows an earlier date", async (context) => {
+    const { inbox, clock, add, make, put } = fixture(open(), context);
+    const at = clock.now() - 20_000;
+    await put({ at });
+    const earlier = { ...(await make({ at: at - 60_000 })), arrivedAt: at + 10_000 };
+    const arrival = {
+      to: "verified",
+      verification: "settled",
+      type: null,
+      reportId: null,
+    } as const;
+    await add(earlier, { arrival });
+    expect(await inbox.facts("a")).toMatchObject({ oldestUnverified: at, oldestWaiting: at });
+  });
+
   it("an act finds what list() finds of a report whose id SQLite can't hold as it is", async (context) => {
     const { inbox, act, put, work } = fixture(open(), context);
     const reportId = "r\0\ud800";

@@ -22,9 +22,10 @@ export function storedFacts(deliveries: Deliveries, retention: Retention, name: 
   const [receiver = 0] = deliveries.receivers.select(name);
   const tally = deliveries.receivers.tallyOf(name);
   const oldest = (...chosen: State[]): number | null => {
-    const wanted = { query: { receiver: name }, states: chosen, columns: "id, arrived_at" };
-    const at = findRows(deliveries, { ...wanted, most: 1 }).rows[0]?.["arrived_at"];
-    return at === undefined ? null : Number(at);
+    const wanted = { query: { receiver: name }, most: 1, columns: "id, arrived_at" };
+    // Each for itself: ids follow the date, which may have been set back.
+    const rows = chosen.flatMap((one) => findRows(deliveries, { ...wanted, states: [one] }).rows);
+    return rows.length === 0 ? null : Math.min(...rows.map((row) => Number(row["arrived_at"])));
   };
   const failing = tally["failing"] ?? 0;
   return {
