@@ -23,9 +23,9 @@ const maxAdapterLines = 60;
 const maxFunctionLines = 70;
 /** All that a reader has to read: a feature that raises one of these does so where everybody sees it. */
 const maxLines = {
-  "core/src": 14_827,
+  "core/src": 14_823,
   "core/src/inbox/memory": 820,
-  "sqlite/src": 6_602,
+  "sqlite/src": 6_555,
   "cli/src": 4_400,
   "dashboard/src": 1_466,
   "dashboard/page": 2_271,
