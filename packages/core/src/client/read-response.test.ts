@@ -18,12 +18,13 @@ const report = '{"report_id":"r1"}';
 
 /** Answers as an agent gives them that knows only a part of fetch. */
 const only =
-  (...kept: readonly ("text" | "body")[]): Fetch =>
+  (...kept: readonly ("text" | "arrayBuffer" | "body")[]): Fetch =>
   async (url, init) => {
     const response = await fetch(url, init);
     const { status, headers } = response;
     const parts = {
       text: { text: () => response.text() },
+      arrayBuffer: { arrayBuffer: () => response.arrayBuffer() },
       body: { body: { [Symbol.toStringTag]: "a body of another kind" } as never },
     };
     return Object.assign({ status, headers }, ...kept.map((part) => parts[part]));
@@ -41,6 +42,7 @@ const fetches: [string, Fetch][] = [
   ["node-fetch, whose body is a stream of Node", nodeFetch],
   ["cross-fetch", crossFetch],
   ["text() alone", only("text")],
+  ["arrayBuffer() alone", only("arrayBuffer")],
   ["text() beside a body of another kind", only("body", "text")],
 ];
 

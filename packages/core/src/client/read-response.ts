@@ -8,9 +8,10 @@ export interface FetchResponse {
   readonly type?: string;
   readonly redirected?: boolean;
   readonly headers: { get(name: string): string | null };
-  /** A web stream, or one of Node as node-fetch gives; without either, `text` is called. */
+  /** A web stream, or one of Node as node-fetch gives; without either, `text` or `arrayBuffer` is called. */
   readonly body?: WebStream | AsyncIterable<Uint8Array | string> | null;
   text?(): Promise<string>;
+  arrayBuffer?(): Promise<ArrayBuffer>;
 }
 
 interface WebStream {
@@ -57,7 +58,7 @@ export async function readBody(
   into.isWhole = !signal.aborted;
 }
 
-/** The body: a stream, the value that a fetch keeps in its place, or an object with `text`. */
+/** The body: a stream, the value that a fetch keeps in its place, or an object with `text` or `arrayBuffer`. */
 function bodyOf(response: ServiceResponse): unknown {
   const { parts } = response;
   const bodies = parts.map((part) => safeGet(part, "body"));
@@ -68,7 +69,7 @@ function bodyOf(response: ServiceResponse): unknown {
   const kept = parts.flatMap((part) => keptUnder.map((name) => safeGet(part, name)));
   const value = kept.find(isKept);
   if (value !== undefined) return value;
-  const readable = parts.find((part) => hasMethod(part, "text"));
+  const readable = parts.find((part) => hasMethod(part, "text") || hasMethod(part, "arrayBuffer"));
   if (readable !== undefined && !used) return readable;
   const isEmpty = [204, 205].includes(response.status) || response.header("content-length") === "0";
   const { thrown: cause } = response;
@@ -87,7 +88,9 @@ async function* piecesOf(
   else if (isWebStream(body)) yield* read(body, signal);
   else if (isStream(body)) yield* body;
   else if (hasMethod(body, "text")) yield String(await body.text());
-  else yield JSON.stringify(body) ?? "";
+  else if (hasMethod(body, "arrayBuffer")) {
+    yield new Uint8Array((await body.arrayBuffer()) as ArrayBuffer);
+  } else yield JSON.stringify(body) ?? "";
 }
 
 function isWebStream(body: unknown): body is WebStream {
