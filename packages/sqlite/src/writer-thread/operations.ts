@@ -36,7 +36,7 @@ export function operationsOf(
     get: (id, receiver) => query.get(id, receiver),
     list: (asked, from) => query.list(asked, from),
     summary: (asked) => query.summary(asked),
-    facts: (receiver) => storedFacts(deliveries, retention(), receiver),
+    facts: (receiver) => storedFacts(deliveries, retention, receiver),
     notes: (receiver, prefix) => findNotes(deliveries, receiver, prefix),
     keepNotes: (receiver, notes) => keepNotes(deliveries, receiver, notes),
     act: (asked, from) => {

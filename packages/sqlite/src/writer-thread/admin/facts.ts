@@ -18,7 +18,11 @@ const maxCounted = 10_000;
 const searched = [queues.handle.later, queues.handle.leased, queues.handle.first];
 
 /** The facts of a receiver: numbers that are counted as they change, and steps in an index. */
-export function storedFacts(deliveries: Deliveries, retention: Retention, name: string): Facts {
+export function storedFacts(
+  deliveries: Deliveries,
+  retention: () => Retention,
+  name: string,
+): Facts {
   const [receiver = 0] = deliveries.receivers.select(name);
   const tally = deliveries.receivers.tallyOf(name);
   const oldest = (...chosen: State[]): number | null => {
@@ -56,7 +60,7 @@ function parkedOf({ statement }: Deliveries, receiver: number, tally: Tally): Pa
 function expiring(
   { statement }: Deliveries,
   receiver: number,
-  retention: Retention,
+  retention: () => Retention,
 ): Facts["expiring"] {
   const announced = statement(
     `SELECT count(*) AS number, min(changed_at) AS changedAt, min(announced_at) AS announcedAt
@@ -66,7 +70,7 @@ function expiring(
   const { number, changedAt, announcedAt } = announced.get(receiver) ?? {};
   if (!number) return null;
   const first = { changedAt: Number(changedAt), announcedAt: Number(announcedAt) };
-  return expiringOf(Number(number), first, retention);
+  return expiringOf(Number(number), first, retention());
 }
 
 function frequentError({ statement }: Deliveries, receiver: number): string | null {
