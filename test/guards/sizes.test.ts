@@ -23,7 +23,7 @@ const maxAdapterLines = 60;
 const maxFunctionLines = 70;
 /** All that a reader has to read: a feature that raises one of these does so where everybody sees it. */
 const maxLines = {
-  "core/src": 14_823,
+  "core/src": 14_826,
   "core/src/inbox/memory": 820,
   "sqlite/src": 6_559,
   "cli/src": 4_400,
