@@ -1,7 +1,6 @@
-import { createRequire } from "node:module";
 import { resolve } from "node:path";
 import { ReporthookError } from "@reporthook/core";
-import { findInstalled, type Installed, placesOfModules } from "./installed.ts";
+import { findInstalled, type Installed, loadFile, placesOfModules } from "./installed.ts";
 
 /** A value of a column. Whole numbers up to 2^53 are stored as integers; text must have no NUL and no lone surrogates. */
 export type Value = string | number | null | Uint8Array;
@@ -106,7 +105,7 @@ export function loadDriver(name?: string, modules: ModuleSource = runtime): Driv
 
 /** Loads the `module` of a driver that another thread has found: this one looks for nothing. */
 export function loadFound(module: string): Driver {
-  const load = () => (module.startsWith("node:") ? builtin(module) : createRequire(module)(module));
+  const load = () => (module.startsWith("node:") ? builtin(module) : loadFile(module));
   return driverOf(module, module, load);
 }
 

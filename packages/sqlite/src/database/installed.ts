@@ -10,6 +10,11 @@ export interface Installed {
   load(): unknown;
 }
 
+/** Loads a file that was found, in the way that webpack leaves alone. */
+export function loadFile(file: string): unknown {
+  return module.createRequire(file)(file);
+}
+
 // A bundle by webpack has the URL that this file had where the bundle was made; one as CommonJS by esbuild has none.
 const placeOfThisFile = (): string => dirname(fileURLToPath(import.meta.url));
 
